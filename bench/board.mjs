@@ -52,8 +52,10 @@ const AGENT = {
  * A board of so many nodes, its first ones a chain: when one is completed, the next is ready. No model thinks; an
  * answer is there at once, so what is measured is the fold, the scheduler and the record.
  *
- * O1. Nodes are made by their facts, as the coordinator's tool makes them; all others wait for the end of the chain.
- * O2. The clock runs from the fact that completes a node to the fact that the next one has started, both on disk.
+ * BENCH-BOARD-1. Nodes are made by their facts, as the coordinator's tool makes them; all others wait for the end of
+ *     the chain.
+ * BENCH-BOARD-2. The clock runs from the fact that completes a node to the fact that the next one has started, both on
+ *     disk.
  */
 export async function openBoard(home, size, wanted) {
   const links = Math.min(wanted, size - 1);

@@ -4,9 +4,11 @@ import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 /**
  * One contestant, one scenario, one process. Told what to do in JSON by its only argument; prints one line of JSON.
  *
- * C1. Warm-up happens in the same process and over the same path, in a home of its own, before the first figure.
- * C2. CPU is that of the whole process: every thread, garbage collection and compilation too.
- * C3. `turns` counts the calls of the tool; the caller compares it and the server's count with what was asked.
+ * BENCH-CONTESTANT-1. Warm-up happens in the same process and over the same path, in a home of its own, before the
+ *     first figure.
+ * BENCH-CONTESTANT-2. CPU is that of the whole process: every thread, garbage collection and compilation too.
+ * BENCH-CONTESTANT-3. `turns` counts the calls of the tool; the caller compares it and the server's count with what was
+ *     asked.
  */
 /** Write-ahead files are set up in large pieces and emptied later: not what is kept, though it counts as written. */
 const WRITE_AHEAD = /\/journal\/|-(wal|shm)$/;

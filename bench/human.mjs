@@ -4,9 +4,10 @@ import { setTimeout as after } from "node:timers/promises";
  * How long a person is waited for by nobody: from their word (`agent.send`, `agent.respond`) to the moment at which the
  * model server sees the request of whoever was spoken to, with their word in it and on disk.
  *
- * H1. Both clocks are the machine's monotonic one; no model latency lies between them, all of the time is ours.
- * H2. One word at a time, each after a random pause, so that it does not fall in step with the team.
- * H3. Every word must have led to exactly one request, or there are no figures.
+ * BENCH-HUMAN-1. Both clocks are the machine's monotonic one; no model latency lies between them, all of the time is
+ *     ours.
+ * BENCH-HUMAN-2. One word at a time, each after a random pause, so that it does not fall in step with the team.
+ * BENCH-HUMAN-3. Every word must have led to exactly one request, or there are no figures.
  */
 export async function wordsToCoordinator(contestant, { teams, words, warmUpWords, measured }) {
   return timed(measured, teams, words, warmUpWords, async (number) => {

@@ -6,7 +6,8 @@ import { agentMemoryFiles } from "../src/store/run/memory-files.ts";
  * A memory of so many sections in files of a hundred, and questions of six words: as common as words are in a language
  * (the nth word is n times rarer than the first), so that most questions have a word that is nearly everywhere.
  *
- * Q1. A query is the whole search: the files' stamps, the index opened, the ranking, the text read from the files.
+ * BENCH-MEMORY-1. A query is the whole search: the files' stamps, the index opened, the ranking, the text read from the
+ *     files.
  */
 export async function searchCost(home, sections, queries) {
   const memory = remembered(home, sections);

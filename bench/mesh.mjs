@@ -7,11 +7,13 @@ import { format } from "../src/mesh/files/message-file.ts";
 /**
  * A mesh with agents that end each task at once: what a message costs that is a file.
  *
- * G1. A latency begins with the rename that brings the file into an agent's inbox and ends when that agent is told: the
- *     kernel's notice, reading, three moves and all checks are in it. One message at a time, from the same process.
- * G2. The throughput is that of bursts of a thousand over ten agents, from the first rename to the last end.
- * G3. Memory is what the process keeps more after the bursts than before, garbage collected. Its resident size grows by
- *     what V8 gives its young generation (up to about 100 MB), whatever the program keeps; it is shown beside it.
+ * BENCH-MESH-1. A latency begins with the rename that brings the file into an agent's inbox and ends when that agent is
+ *     told: the kernel's notice, reading, three moves and all checks are in it. One message at a time, from the same
+ *     process.
+ * BENCH-MESH-2. The throughput is that of bursts of a thousand over ten agents, from the first rename to the last end.
+ * BENCH-MESH-3. Memory is what the process keeps more after the bursts than before, garbage collected. Its resident
+ *     size grows by what V8 gives its young generation (up to about 100 MB), whatever the program keeps; it is shown
+ *     beside it.
  */
 export async function meshCost(project, { agents, latencies, messages }) {
   const names = Array.from({ length: agents }, (_, number) => `agent-${number}`);

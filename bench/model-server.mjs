@@ -7,15 +7,19 @@ import { createServer } from "node:http";
  *   /<run>/<turns>/<latency ms>/v1/chat/completions
  *   /<run>/<turns>x<workers>/<latency ms>/v1/chat/completions   for a team of one coordinator and its workers
  *
- * M1. Turn k of n is one call of `note`, turn n ends the conversation (`finish` where that tool is offered, else words).
- * M2. k is 1 + the assistant messages of the request, so a contestant that forgets or repeats a turn is seen.
- * M3. A streamed reply is 25 events in one write: how TCP would batch them on a busy machine is noise, not cost.
- * M4. `GET /<run>` tells when the run's first request came (monotonic ns), how many came, and the last turn asked for.
- * M5. A team's coordinator (it has `finish`) hires the workers and gives each a node in its first turn, waits for the news, and
- *     finishes when all are completed; its calls are counted apart. A worker (it has `publish`) does the same n turns as
- *     everyone, the last but one of which writes the file that the last one publishes.
- * M6. A worker of a team with 0 turns asks its human in every turn. `GET /<run>/arrivals` tells when the requests came
- *     that a human's word can have led to: the coordinator's, and those of workers who ask.
+ * BENCH-MODEL-1. Turn k of n is one call of `note`, turn n ends the conversation (`finish` where that tool is offered,
+ *     else words).
+ * BENCH-MODEL-2. k is 1 + the assistant messages of the request, so a contestant that forgets or repeats a turn is
+ *     seen.
+ * BENCH-MODEL-3. A streamed reply is 25 events in one write: how TCP would batch them on a busy machine is noise, not
+ *     cost.
+ * BENCH-MODEL-4. `GET /<run>` tells when the run's first request came (monotonic ns), how many came, and the last turn
+ *     asked for.
+ * BENCH-MODEL-5. A team's coordinator (it has `finish`) hires the workers and gives each a node in its first turn,
+ *     waits for the news, and finishes when all are completed; its calls are counted apart. A worker (it has `publish`)
+ *     does the same n turns as everyone, the last but one of which writes the file that the last one publishes.
+ * BENCH-MODEL-6. A worker of a team with 0 turns asks its human in every turn. `GET /<run>/arrivals` tells when the
+ *     requests came that a human's word can have led to: the coordinator's, and those of workers who ask.
  */
 const WORDS =
   "The next thing worth keeping is written down before anything else happens to it, so nothing is lost here.";

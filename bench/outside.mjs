@@ -7,9 +7,10 @@ import { openSandbox } from "../src/sandbox/sandbox.ts";
  * What outside workers cost us while they are silent: so many programs, each in a sandbox of its own with a door and a
  * way out, that listen to their input and do nothing.
  *
- * O1. Ours is all but the program itself: what our own process grew by, and every process that holds the sandbox.
- * O2. Memory is counted twice: resident, where what processes share counts for each, and by fair share. The target
- *     is for the larger one.
+ * BENCH-OUTSIDE-1. Ours is all but the program itself: what our own process grew by, and every process that holds the
+ *     sandbox.
+ * BENCH-OUTSIDE-2. Memory is counted twice: resident, where what processes share counts for each, and by fair share.
+ *     The target is for the larger one.
  */
 export async function silentPrograms(home, { programs, seconds }) {
   const sandbox = await openSandbox();

@@ -5,8 +5,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 /**
  * The peers live in `bench/peers/`, which git ignores; `peers.json` pins their versions.
  *
- * P1. Nothing of theirs is installed beside the product, and none of their install scripts runs.
- * P2. A peer is imported from inside that folder, so it finds its own dependencies and not ours.
+ * BENCH-PEERS-1. Nothing of theirs is installed beside the product, and none of their install scripts runs.
+ * BENCH-PEERS-2. A peer is imported from inside that folder, so it finds its own dependencies and not ours.
  */
 const folder = fileURLToPath(new URL("./peers/", import.meta.url));
 const pinned = JSON.parse(readFileSync(new URL("./peers.json", import.meta.url), "utf8"));

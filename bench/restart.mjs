@@ -5,10 +5,10 @@ import { promisify } from "node:util";
 /**
  * A home with a long past, opened by a new process.
  *
- * R1. Half of the agents ended in peace. The others were at work when their process was killed: what was kept of their
- *     situation is hundreds of facts old, and the last of it has to be read and folded.
- * R2. Ready is: the home is open, every agent is listed, and those that were at work are open again and could go on. The
- *     clock runs from the start of the process.
+ * BENCH-RESTART-1. Half of the agents ended in peace. The others were at work when their process was killed: what was
+ *     kept of their situation is hundreds of facts old, and the last of it has to be read and folded.
+ * BENCH-RESTART-2. Ready is: the home is open, every agent is listed, and those that were at work are open again and
+ *     could go on. The clock runs from the start of the process.
  */
 export async function restartCost(home, { agents, facts }) {
   await makeHome(home, agents, facts);

@@ -15,12 +15,12 @@ import { judge } from "./targets.mjs";
 /**
  * `npm run bench`: what a turn of the harness costs, beside two hand-written floors and the peers, in one run.
  *
- * B1. Every measurement is a fresh process; the model server is another process.
- * B2. Contestants take turns, repetition by repetition, so that a slow minute of the machine hits them all.
- * B3. A contestant that did not make exactly the model calls asked for has no figures, only an error.
- * B4. Homes are removed after the last measurement: whenever ext4 makes a file, it looks at every file that was deleted
- *     in the last minutes, so that removing one contestant's home would slow whoever comes next.
- * B5. Time never fails a run. Only `--check` turns missed targets into exit code 1.
+ * BENCH-1. Every measurement is a fresh process; the model server is another process.
+ * BENCH-2. Contestants take turns, repetition by repetition, so that a slow minute of the machine hits them all.
+ * BENCH-3. A contestant that did not make exactly the model calls asked for has no figures, only an error.
+ * BENCH-4. Homes are removed after the last measurement: whenever ext4 makes a file, it looks at every file that was
+ *     deleted in the last minutes, so that removing one contestant's home would slow whoever comes next.
+ * BENCH-5. Time never fails a run. Only `--check` turns missed targets into exit code 1.
  */
 const USAGE = `npm run bench -- [--only turn,team,growth,cold,board,memory,mesh,restart,server,human,answer,outside,bytes] [--contestants floor-streamed,agiraph,…]
                 [--quick] [--no-peers] [--check]`;

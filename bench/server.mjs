@@ -8,15 +8,15 @@ import { restHome } from "./restart.mjs";
 /**
  * The server under load: so many agents, a few of them at work, clients that look on, and somebody who asks.
  *
- * V1. Server and clients are two processes. The server is the real one: guard, routes, sockets, metrics. The model is in
- *     it, and does nothing but wait.
- * V2. From a fact to a client: from the fact's date to when the client has read it, on one clock. Dates are in whole
- *     milliseconds, so a figure may be half of one too low or too high.
- * V3. Everybody works from the beginning to the end, or there are no figures.
- * V4. Memory is the heap after a collection. While the same clients look on and nobody works it stays as it is. While
- *     somebody works it grows: by the conversation, which the next request needs, and up to 2,000 of its newest facts.
- *     What a turn adds is told beside the bytes that it adds to the conversation's file. When they are stopped the heap
- *     is as it was when they were stopped after their first turns.
+ * BENCH-SERVER-1. Server and clients are two processes. The server is the real one: guard, routes, sockets, metrics.
+ *     The model is in it, and does nothing but wait.
+ * BENCH-SERVER-2. From a fact to a client: from the fact's date to when the client has read it, on one clock. Dates are
+ *     in whole milliseconds, so a figure may be half of one too low or too high.
+ * BENCH-SERVER-3. Everybody works from the beginning to the end, or there are no figures.
+ * BENCH-SERVER-4. Memory is the heap after a collection. While the same clients look on and nobody works it stays as it
+ *     is. While somebody works it grows: by the conversation, which the next request needs, and up to 2,000 of its
+ *     newest facts. What a turn adds is told beside the bytes that it adds to the conversation's file. When they are
+ *     stopped the heap is as it was when they were stopped after their first turns.
  */
 export async function serverCost(home, job) {
   await restHome(home, job.idle, job.facts);

@@ -10,7 +10,7 @@ import { Mailbox } from "./mailbox.ts";
 
 const never = new AbortController().signal;
 
-test("M1. everything new is one entry that says up to which fact it tells; what was told is not told again", async () => {
+test("MAILBOX-1. everything new is one entry that says up to which fact it tells; what was told is not told again", async () => {
   const { log, now } = await newAgent();
   await log.append({ facts: [hello("alice", "before"), seen("before")] }).durable;
   const box = await Mailbox.open(log, "alice", log.seq, now);
@@ -30,7 +30,7 @@ test("M1. everything new is one entry that says up to which fact it tells; what 
   ]);
 });
 
-test("M1. taken up at its cursor, a mailbox holds what came since, however much that is, and nothing else", async () => {
+test("MAILBOX-1. taken up at its cursor, a mailbox holds what came since, however much that is, and nothing else", async () => {
   const { log, now } = await newAgent();
   await log.append({ facts: [hello("alice", "told"), seen("told")] }).durable;
   const cursor = log.seq;
@@ -48,7 +48,7 @@ test("M1. taken up at its cursor, a mailbox holds what came since, however much 
   ]);
 });
 
-test("M1a. who takes up a node again hears what ended below it, not below other nodes, and no letter twice", async () => {
+test("MAILBOX-1a. who takes up a node again hears what ended below it, not below other nodes, and no letter twice", async () => {
   const { log, now } = await newAgent();
   const facts = [
     ...["node-1", "node-2"].flatMap((id) => [node(id, null), assigned(id, "alice"), node(`${id}1`, id)]),
@@ -71,7 +71,7 @@ test("M1a. who takes up a node again hears what ended below it, not below other 
   ]);
 });
 
-test("M1. what arrives while the past is read is told once: not lost between the two, nor doubled by both", async () => {
+test("MAILBOX-1. what arrives while the past is read is told once: not lost between the two, nor doubled by both", async () => {
   const { log, now } = await newAgent();
   await log.append({ facts: [hello("alice", "before")] }).durable;
   const busy: AgentLog = Object.assign(Object.create(log), {
@@ -93,7 +93,7 @@ test("M1. what arrives while the past is read is told once: not lost between the
   ]);
 });
 
-test("M1. a message that nobody has seen is told first, however long ago it was sent; one that went to somebody else is not", async () => {
+test("MAILBOX-1. a message that nobody has seen is told first, however long ago it was sent; one that went to somebody else is not", async () => {
   const { log, now } = await newAgent();
   const gone: NewFact = { type: "message.forwarded", data: { message_id: "gone", to: "coordinator" } };
   await log.append({ facts: [hello("alice", "early"), hello("bob", "not yours"), hello("alice", "gone"), gone] })
@@ -111,7 +111,7 @@ test("M1. a message that nobody has seen is told first, however long ago it was 
   ]);
 });
 
-test("M2. waiting ends with the first news, at once when it is there already, and what is no news wakes nobody", async () => {
+test("MAILBOX-2. waiting ends with the first news, at once when it is there already, and what is no news wakes nobody", async () => {
   const { log, now } = await newAgent();
   const box = await Mailbox.open(log, "alice", log.seq, now);
   let woken = 0;
@@ -124,7 +124,7 @@ test("M2. waiting ends with the first news, at once when it is there already, an
   expect(box.take()[0]?.content).toBe("[Message from your human]: yours");
 });
 
-test("M2. a stop ends the waiting with its reason and leaves no listener behind, nor does the news", async () => {
+test("MAILBOX-2. a stop ends the waiting with its reason and leaves no listener behind, nor does the news", async () => {
   const { log, now } = await newAgent();
   const box = await Mailbox.open(log, "alice", log.seq, now);
   const stop = new AbortController();

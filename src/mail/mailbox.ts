@@ -12,11 +12,11 @@ export interface OnNode {
 /**
  * What one reader has not been told yet: the facts after its cursor.
  *
- * M1. The cursor is kept in the conversation itself (`upto`), written with the words it stands for: news is told once,
- *     whatever crashes.
- * M1a. Who takes up a node again after other work is told what happened below that node since they left it, and no
- *     letter that they read on the way.
- * M2. Nobody polls: `arrived` is a promise that the log resolves.
+ * MAILBOX-1. The cursor is kept in the conversation itself (`upto`), written with the words it stands for: news is told
+ *     once, whatever crashes.
+ * MAILBOX-1a. Who takes up a node again after other work is told what happened below that node since they left it, and
+ *     no letter that they read on the way.
+ * MAILBOX-2. Nobody polls: `arrived` is a promise that the log resolves.
  */
 export class Mailbox {
   readonly #reader: string;

@@ -71,7 +71,7 @@ test("what is no text is described, and of too much text both ends are shown", a
   }).toEqual({ ok: true, isShort: true, begins: true, ends: true });
 });
 
-test("C2. a server that dies in the middle of a call is begun again by the next, and the call is not repeated", async () => {
+test("MCP-CONNECTION-2. a server that dies in the middle of a call is begun again by the next, and the call is not repeated", async () => {
   const { run } = await opened({ odd: serverThat("well") });
   expect(await run("die")).toEqual([
     false,
@@ -80,7 +80,7 @@ test("C2. a server that dies in the middle of a call is begun again by the next,
   expect(await run("echo", { text: "back" })).toEqual([true, foreign("back")]);
 });
 
-test("C3. one that dies again and again is begun again after longer and longer pauses", async () => {
+test("MCP-CONNECTION-3. one that dies again and again is begun again after longer and longer pauses", async () => {
   const { run, clock } = await opened({ odd: serverThat("well") });
   await run("die");
   await run("die"); // begun again at once
@@ -223,7 +223,7 @@ test("a server gets the variables that are named, and what any program needs", a
   });
 });
 
-test("S1. when the house closes, a server ends with all it had started", async () => {
+test("MCP-STDIO-1. when the house closes, a server ends with all it had started", async () => {
   const { run, servers } = await opened({ odd: serverThat("well") });
   const [, said = ""] = await run("fork");
   const pid = Number(/^\d+$/m.exec(said)?.[0]);
@@ -233,7 +233,7 @@ test("S1. when the house closes, a server ends with all it had started", async (
   expect(await run("echo", { text: "gone" })).toEqual([false, expect.stringContaining("echo did not run.")]);
 });
 
-test("M1. a server that config.json describes anew, names or names no more changes whose tools there are; others are left alone", async () => {
+test("MCP-CLIENT-1. a server that config.json describes anew, names or names no more changes whose tools there are; others are left alone", async () => {
   let config: Record<string, McpServerConfig> = { odd: serverThat("well"), other: serverThat("well") };
   const servers = new McpServers(() => config, { env: { PATH: process.env.PATH }, now: () => 0, patienceMs: 20_000 });
   onTestFinished(() => servers.close());

@@ -30,10 +30,11 @@ type Servers = Readonly<Record<string, McpServerConfig>>;
  * The servers of `mcp_servers` in config.json, for everyone in the house. Each is opened for the first who gets it, and
  * ends with the house.
  *
- * M1. The config is asked for at every use. A server that it describes as before is left alone; one that it describes
- *     anew is ended and opened again, and whoever has its tools has the new ones from their next turn on; one that it
- *     names no more is ended, and its tools are nobody's.
- * M2. A tool whose server describes it otherwise than at first says so in its description, and is told by `changed`.
+ * MCP-CLIENT-1. The config is asked for at every use. A server that it describes as before is left alone; one that it
+ *     describes anew is ended and opened again, and whoever has its tools has the new ones from their next turn on; one
+ *     that it names no more is ended, and its tools are nobody's.
+ * MCP-CLIENT-2. A tool whose server describes it otherwise than at first says so in its description, and is told by
+ *     `changed`.
  */
 export class McpServers {
   readonly #config: () => Servers;
@@ -92,7 +93,7 @@ export class McpServers {
     return [...this.#now().values()].filter(({ config }) => isGiven(config));
   }
 
-  /** As the config has them now (M1). */
+  /** As the config has them now (MCP-CLIENT-1). */
   #now(): ReadonlyMap<string, Connection> {
     const config = this.#config();
     if (config === this.#read || this.#isClosed) return this.#connections;
@@ -144,7 +145,7 @@ export class McpServers {
     return made;
   }
 
-  /** M2. */
+  /** MCP-CLIENT-2. */
   #isChanged(server: string, tool: string, { spec }: Tool): boolean {
     const key = JSON.stringify([server, tool]);
     const now = createHash("sha256")

@@ -52,10 +52,11 @@ type Transport = StdioTransport | StreamableHTTPClientTransport;
 /**
  * One server of MCP, opened when it is first wanted and again when it has gone.
  *
- * C1. Nothing here rejects but by the caller's signal: a server that is broken is a result in words.
- * C2. A call runs at most once. One that was under way when the server went is answered "outcome unknown".
- * C3. It is begun again only because somebody wants it, and after each failure in a row after a longer pause, so a broken
- *     server costs next to nothing. A call that was answered ends the row.
+ * MCP-CONNECTION-1. Nothing here rejects but by the caller's signal: a server that is broken is a result in words.
+ * MCP-CONNECTION-2. A call runs at most once. One that was under way when the server went is answered "outcome
+ *     unknown".
+ * MCP-CONNECTION-3. It is begun again only because somebody wants it, and after each failure in a row after a longer
+ *     pause, so a broken server costs next to nothing. A call that was answered ends the row.
  */
 export class Connection {
   readonly name: string;

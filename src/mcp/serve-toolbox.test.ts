@@ -60,25 +60,28 @@ test.each([
   expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
 });
 
-test.each(["legacy", "auto"] as const)("M3. what a %s client cancels is stopped, and no other call", async (mode) => {
-  const door = await openDoor([waiting.tool]);
-  const [mine, other] = [await connect(door, mode), await connect(door, mode)];
-  const begun = waiting.expect(2);
-  const stop = new AbortController();
-  const cancelled = mine.callTool({ name: "wait" }, { signal: stop.signal });
-  const kept = other.callTool({ name: "wait" });
-  const [first, second] = await begun;
-  // Either may have come first.
-  stop.abort("enough");
-  await expect(cancelled).rejects.toThrow();
-  const stopped = await Promise.race([first, second].map((call) => call?.stopped.then(() => call)));
-  const going = stopped === first ? second : first;
-  expect(going?.signal.aborted).toBe(false);
-  going?.finish("done");
-  expect((await kept).content).toEqual([{ type: "text", text: "done" }]);
-});
+test.each(["legacy", "auto"] as const)(
+  "MCP-SERVER-3. what a %s client cancels is stopped, and no other call",
+  async (mode) => {
+    const door = await openDoor([waiting.tool]);
+    const [mine, other] = [await connect(door, mode), await connect(door, mode)];
+    const begun = waiting.expect(2);
+    const stop = new AbortController();
+    const cancelled = mine.callTool({ name: "wait" }, { signal: stop.signal });
+    const kept = other.callTool({ name: "wait" });
+    const [first, second] = await begun;
+    // Either may have come first.
+    stop.abort("enough");
+    await expect(cancelled).rejects.toThrow();
+    const stopped = await Promise.race([first, second].map((call) => call?.stopped.then(() => call)));
+    const going = stopped === first ? second : first;
+    expect(going?.signal.aborted).toBe(false);
+    going?.finish("done");
+    expect((await kept).content).toEqual([{ type: "text", text: "done" }]);
+  },
+);
 
-test("M3. who hangs up stops their call; a word without a name does not", async () => {
+test("MCP-SERVER-3. who hangs up stops their call; a word without a name does not", async () => {
   const door = await openDoor([waiting.tool]);
   const begun = waiting.expect(1);
   const stop = new AbortController();
@@ -95,7 +98,7 @@ test("M3. who hangs up stops their call; a word without a name does not", async 
   await call?.stopped;
 });
 
-test("M1. without the token, from another host or origin, or with too much to say, nobody gets in", async () => {
+test("MCP-SERVER-1. without the token, from another host or origin, or with too much to say, nobody gets in", async () => {
   const door = await openDoor([]);
   const list = post(door, { method: "tools/list" });
   const status = async (change: Record<string, string | undefined>, body = list.body) => {

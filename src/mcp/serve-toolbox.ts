@@ -18,10 +18,10 @@ const MAX_CALLS = 64;
 /**
  * A toolbox as an MCP server over streamable HTTP, for the program behind one door.
  *
- * M1. Nothing is looked at before the token, the host and the origin are right.
- * M2. A call runs once, under an id of its own, whatever the program calls it.
- * M3. Who hangs up, or says that a call is cancelled, stops that call and no other.
- * M4. So many calls run at once; the next is refused, and can be made again.
+ * MCP-SERVER-1. Nothing is looked at before the token, the host and the origin are right.
+ * MCP-SERVER-2. A call runs once, under an id of its own, whatever the program calls it.
+ * MCP-SERVER-3. Who hangs up, or says that a call is cancelled, stops that call and no other.
+ * MCP-SERVER-4. So many calls run at once; the next is refused, and can be made again.
  *
  * No session is kept: every request stands alone, so a program that was restarted goes on as if nothing had been. The
  * revision of 2026-07-28 is spoken, and those before it.

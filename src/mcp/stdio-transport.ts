@@ -25,12 +25,12 @@ const LAST_WORDS_MS = 500;
 /**
  * A server of MCP as a process of ours.
  *
- * S1. It runs in a group of its own, and with it ends whatever it started. When we are killed, the group is killed too,
- *     whether or not it notices the end of its input.
- * S2. It gets the environment it is given and nothing else of ours.
- * S3. What it writes to stderr is kept from both ends, a message that never ends ends it, and so does not reading what it
- *     is sent: it cannot fill our memory.
- * S4. However fast it writes, reading it takes no more than a fifth of our time: a flood waits in its pipe.
+ * MCP-STDIO-1. It runs in a group of its own, and with it ends whatever it started. When we are killed, the group is
+ *     killed too, whether or not it notices the end of its input.
+ * MCP-STDIO-2. It gets the environment it is given and nothing else of ours.
+ * MCP-STDIO-3. What it writes to stderr is kept from both ends, a message that never ends ends it, and so does not
+ *     reading what it is sent: it cannot fill our memory.
+ * MCP-STDIO-4. However fast it writes, reading it takes no more than a fifth of our time: a flood waits in its pipe.
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;
@@ -129,7 +129,7 @@ export class StdioTransport implements Transport {
     this.#deal();
   }
 
-  /** What is in the buffer, a slice at a time (S4). */
+  /** What is in the buffer, a slice at a time (MCP-STDIO-4). */
   #deal(): void {
     const stdout = this.#child?.stdout;
     const began = performance.now();

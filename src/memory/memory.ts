@@ -17,13 +17,14 @@ const PERSON = "person/";
 /**
  * What an agent, or a worker, keeps for later.
  *
- * K1. Adding the same entry twice in a row adds it once: a call that a crash interrupted may be repeated.
- * K2. A daily log only grows.
- * K3. `index.md` lists what is stored, beneath whatever its owner wrote there; it follows every write.
- * K4. One writer at a time per memory, and what somebody saved by hand meanwhile is not overwritten: the file is read
- *     again right before it is written.
- * K5. What is replaced or forgotten in an agent's memory is kept as a version, and can be brought back.
- * K6. `person/…` is the memory that all agents of the home share, where the human chose so: every promise holds there.
+ * MEMORY-1. Adding the same entry twice in a row adds it once: a call that a crash interrupted may be repeated.
+ * MEMORY-2. A daily log only grows.
+ * MEMORY-3. `index.md` lists what is stored, beneath whatever its owner wrote there; it follows every write.
+ * MEMORY-4. One writer at a time per memory, and what somebody saved by hand meanwhile is not overwritten: the file is
+ *     read again right before it is written.
+ * MEMORY-5. What is replaced or forgotten in an agent's memory is kept as a version, and can be brought back.
+ * MEMORY-6. `person/…` is the memory that all agents of the home share, where the human chose so: every promise holds
+ *     there.
  */
 export class Memory {
   readonly files: MemoryFiles;

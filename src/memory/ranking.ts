@@ -2,10 +2,10 @@
  * What comes first, of the sections that have at least one of the words. Measured on real long dialogues: see
  * docs/decisions/memory.md.
  *
- * R1. A rare word says more than a common one, but a word that is in most sections still says something.
- * R2. A word that a section lacks counts in part when a section beside it has it: in a dialogue the answer often stands
- *     beside the words of the question. A word that it has itself hardly gains by being said again beside it.
- * R3. Of two sections that fit about equally well, the newer comes first: what is true changes.
+ * RANKING-1. A rare word says more than a common one, but a word that is in most sections still says something.
+ * RANKING-2. A word that a section lacks counts in part when a section beside it has it: in a dialogue the answer often
+ *     stands beside the words of the question. A word that it has itself hardly gains by being said again beside it.
+ * RANKING-3. Of two sections that fit about equally well, the newer comes first: what is true changes.
  */
 export interface Hit {
   id: number;
@@ -97,7 +97,7 @@ const NEWER_OF_THE_SAME = 1;
 const MOST_WORDS = 0.75;
 
 /**
- * The same hits with newer ones ahead of older ones that fit as well (R3). Sections that have most of the words, and the
+ * The same hits with newer ones ahead of older ones that fit as well (RANKING-3). Sections that have most of the words, and the
  * same ones, say something about the same thing: among them age decides, and they keep the places that they had among
  * the others. `ageOf` is 0 for the newest section, 1 for the oldest.
  */

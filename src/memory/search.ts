@@ -10,9 +10,11 @@ import { termsToFind } from "./words.ts";
 /**
  * Looks through a memory by words.
  *
- * M1. The files are the truth: what somebody edited by hand a moment ago is found, what they removed is not.
- * M2. The index is disposable. Deleted, damaged, of another version or not writable, the answer is the same.
- * M3. Answers fill a budget of tokens; the best always has room, and so has as many as somebody asked for.
+ * MEMORY-SEARCH-1. The files are the truth: what somebody edited by hand a moment ago is found, what they removed is
+ *     not.
+ * MEMORY-SEARCH-2. The index is disposable. Deleted, damaged, of another version or not writable, the answer is the
+ *     same.
+ * MEMORY-SEARCH-3. Answers fill a budget of tokens; the best always has room, and so has as many as somebody asked for.
  */
 export interface Found {
   path: string;

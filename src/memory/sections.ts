@@ -1,11 +1,13 @@
 /**
  * A memory file in sections, each of which can stand alone in an answer.
  *
- * C1. Sections follow each other without gap or overlap, apart from headings that have nothing of their own to say.
- * C2. A section begins at a heading; what is longer than about 1 KB is cut at a paragraph, else a line, else a sentence.
- * C3. Entries of a log whose headings are only times stand together up to about 1 KB: a time tells nothing by itself,
- *     and a line of talk needs those beside it.
- * C4. Every section knows the headings it stands under, also when it begins below them.
+ * SECTION-1. Sections follow each other without gap or overlap, apart from headings that have nothing of their own to
+ *     say.
+ * SECTION-2. A section begins at a heading; what is longer than about 1 KB is cut at a paragraph, else a line, else a
+ *     sentence.
+ * SECTION-3. Entries of a log whose headings are only times stand together up to about 1 KB: a time tells nothing by
+ *     itself, and a line of talk needs those beside it.
+ * SECTION-4. Every section knows the headings it stands under, also when it begins below them.
  */
 export interface Section {
   /** The headings above its first word, from the outermost; the section's own is the last. */

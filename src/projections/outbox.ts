@@ -6,10 +6,10 @@ import type { Question, Questions } from "./questions.ts";
 /**
  * What has been said to the human and has yet to leave by a channel.
  *
- * O1. It holds what is still to be delivered and nothing else: its size does not grow with the log.
- * O2. Each thing said is taken off a channel's list once: delivered, failed, or withdrawn because nobody waits for the
- *     answer any more.
- * O3. A channel that is opened late carries what waits for the human then, and nothing older.
+ * OUTBOX-1. It holds what is still to be delivered and nothing else: its size does not grow with the log.
+ * OUTBOX-2. Each thing said is taken off a channel's list once: delivered, failed, or withdrawn because nobody waits
+ *     for the answer any more.
+ * OUTBOX-3. A channel that is opened late carries what waits for the human then, and nothing older.
  */
 export interface Outbox {
   open: Record<string, { to: readonly ChannelTopic[] }>;

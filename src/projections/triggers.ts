@@ -48,12 +48,14 @@ export interface Match {
 /**
  * All that is to happen later.
  *
- * G1. An occurrence that fired is `undone` until it is known to be done. Whoever opens the log does what is undone.
- * G2. An `on_event` trigger takes each fact at most once, and that it waits is part of the fold: a crash loses none.
- * G3. It takes at most STORM_FACTS facts in STORM_SECONDS. What comes beyond is taken together, for the newest of them,
- *     as soon as there is room: a storm costs little, and its last word is heard.
- * G4. Nothing wakes an agent for what that waking set off: neither for what happens in the run it began, nor for what
- *     the coordinator does in its own turns.
+ * TRIGGERS-1. An occurrence that fired is `undone` until it is known to be done. Whoever opens the log does what is
+ *     undone.
+ * TRIGGERS-2. An `on_event` trigger takes each fact at most once, and that it waits is part of the fold: a crash loses
+ *     none.
+ * TRIGGERS-3. It takes at most STORM_FACTS facts in STORM_SECONDS. What comes beyond is taken together, for the newest
+ *     of them, as soon as there is room: a storm costs little, and its last word is heard.
+ * TRIGGERS-4. Nothing wakes an agent for what that waking set off: neither for what happens in the run it began, nor
+ *     for what the coordinator does in its own turns.
  */
 export interface Triggers {
   /** The highest number given out. */

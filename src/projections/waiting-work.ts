@@ -5,9 +5,9 @@ import type { Board, NodeState } from "./board.ts";
  * Which nodes are open, which are ready and who completed which, kept beside a board so that asking costs what the
  * answer costs, however many nodes there are.
  *
- * I1. It says nothing that the board does not say: made anew from a board, it is the same. So it is neither part of a
- *     snapshot nor of anybody's state; it is forgotten with its board.
- * I2. Lists of ready nodes are in the order in which the nodes were made.
+ * WAITING-1. It says nothing that the board does not say: made anew from a board, it is the same. So it is neither part
+ *     of a snapshot nor of anybody's state; it is forgotten with its board.
+ * WAITING-2. Lists of ready nodes are in the order in which the nodes were made.
  */
 export interface WaitingWork {
   open: Set<NodeId>;

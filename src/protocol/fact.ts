@@ -8,9 +8,9 @@ import { usageSchema } from "./usage.ts";
 
 /**
  * Whatever happens to an agent is a fact. Rules:
- * F1. `seq` counts 1, 2, 3 … per agent, without gaps. Order is by `seq`, never by `ts`.
- * F2. A fact names ids and short strings. Content stays in its file and the fact points at it.
- * F3. A fact is never changed. New fields are optional, so that old homes open.
+ * FACT-1. `seq` counts 1, 2, 3 … per agent, without gaps. Order is by `seq`, never by `ts`.
+ * FACT-2. A fact names ids and short strings. Content stays in its file and the fact points at it.
+ * FACT-3. A fact is never changed. New fields are optional, so that old homes open.
  */
 const node = { node_id: nodeIdSchema };
 const worker = { worker_id: workerIdSchema };

@@ -34,11 +34,12 @@ import { situationOf } from "./views/situations.ts";
 /**
  * One agent at work: follows its own log and does what follows from each fact.
  *
- * A1. Decide from the fold, append the decision, act when it is on disk. A crash anywhere means: fold, and do again
- *     what is not marked done.
- * A1a. Decisions are made by what will be true once everything appended is on disk (`soon`), and appended at once: so no
- *     two contradict each other, however long the disk takes. What is done and told follows what is on disk (`now`).
- * A2. Acting is idempotent by id: a node is worked on by one task in this process.
+ * AGENT-1. Decide from the fold, append the decision, act when it is on disk. A crash anywhere means: fold, and do
+ *     again what is not marked done.
+ * AGENT-1a. Decisions are made by what will be true once everything appended is on disk (`soon`), and appended at once:
+ *     so no two contradict each other, however long the disk takes. What is done and told follows what is on disk
+ *     (`now`).
+ * AGENT-2. Acting is idempotent by id: a node is worked on by one task in this process.
  */
 export class Agent {
   readonly log: ForeseenLog;

@@ -17,9 +17,10 @@ const LONGEST_MS = 60_000;
 /**
  * Looks after agents that stopped because the disk was full.
  *
- * C1. They go on by themselves, and not before there is enough room: an answer that finds no place was paid for in vain.
- * C2. Where there seems to be room and yet there is none (a quota), they are tried ever more rarely.
- * C3. Nobody looks while nobody waits.
+ * DISK-FULL-1. They go on by themselves, and not before there is enough room: an answer that finds no place was paid
+ *     for in vain.
+ * DISK-FULL-2. Where there seems to be room and yet there is none (a quota), they are tried ever more rarely.
+ * DISK-FULL-3. Nobody looks while nobody waits.
  */
 export class Caretaker {
   readonly #ports: CaretakerPorts;

@@ -37,11 +37,12 @@ const RETRY_MS = 60_000;
 /**
  * The agents of a home that are open in this process. The others are a summary in memory and files on disk.
  *
- * O1. An agent is open once: whoever asks for one that is being put away gets it when it is open again.
- * O2. Only those that rest are put away, longest unused first, and only when more are open than need be.
- * O3. A summary is as new as the log: it is taken from the open agent, from what was kept at the log's end, or by folding.
- * O4. A list waits for no long log: `listed` marks what it does not know yet as loading and has it loaded.
- * O5. A log is folded once for all who ask for it at the same time.
+ * OPEN-AGENTS-1. An agent is open once: whoever asks for one that is being put away gets it when it is open again.
+ * OPEN-AGENTS-2. Only those that rest are put away, longest unused first, and only when more are open than need be.
+ * OPEN-AGENTS-3. A summary is as new as the log: it is taken from the open agent, from what was kept at the log's end,
+ *     or by folding.
+ * OPEN-AGENTS-4. A list waits for no long log: `listed` marks what it does not know yet as loading and has it loaded.
+ * OPEN-AGENTS-5. A log is folded once for all who ask for it at the same time.
  */
 export class OpenAgents {
   readonly #ports: OpenAgentsPorts;

@@ -16,8 +16,10 @@ export interface Mount {
 /**
  * Binds in the order they have to be mounted in: the deeper later, so that the deeper wins.
  *
- * M1. Below a folder that the command may write, a symlink is never followed: the command itself may have put it there.
- * M2. There, what should be protected must exist: what is not there cannot be mounted over, and could be put there.
+ * BINDS-1. Below a folder that the command may write, a symlink is never followed: the command itself may have put it
+ *     there.
+ * BINDS-2. There, what should be protected must exist: what is not there cannot be mounted over, and could be put
+ *     there.
  */
 export async function mountsOf(binds: Binds): Promise<Mount[]> {
   const wanted: Wanted[] = (["write", "read", "hide"] as const).flatMap((access) =>

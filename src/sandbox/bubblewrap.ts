@@ -155,7 +155,7 @@ const longestCommand = 100_000;
 
 export const safePath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** C3: what a command finds in its environment when nobody gave it more. */
+/** SANDBOX-3: what a command finds in its environment when nobody gave it more. */
 export const plainEnv = { PATH: safePath, HOME: "/tmp", LANG: "C.UTF-8", TERM: "dumb" };
 
 interface Way {
@@ -242,7 +242,7 @@ function mountArgs(mount: Mount, source: string): string[] {
   return folder ? ["--tmpfs", at] : ["--ro-bind", "/dev/null", at];
 }
 
-/** An empty folder in memory, and in it what is to be shown, unless it was laid out before bubblewrap started (R6). */
+/** An empty folder in memory, and in it what is to be shown, unless it was laid out before bubblewrap started (MOUNTS-6). */
 function layoutArgs({ at, source: real, parts = [] }: Mount, source: string): string[] {
   if (source !== real) return ["--ro-bind", source, at];
   const args = parts.map(({ path, kind, target }) => {

@@ -14,11 +14,11 @@ import type { Network } from "./sandbox.ts";
 /**
  * The only way out of a sandbox: our proxy.
  *
- * E1. Only listed hosts and ports are reached, by CONNECT or plain HTTP.
- * E2. We look names up and dial what we checked. A private address is reached only if it is itself listed.
- * E3. Nothing that either side sends throws outside of a handler: an answer that cannot be passed on becomes a 502, and
- *     a failed connection ends both sides of it and nothing else.
- * E4. Connections to the outside are bounded, also those that are still being made for a client that has gone.
+ * EGRESS-1. Only listed hosts and ports are reached, by CONNECT or plain HTTP.
+ * EGRESS-2. We look names up and dial what we checked. A private address is reached only if it is itself listed.
+ * EGRESS-3. Nothing that either side sends throws outside of a handler: an answer that cannot be passed on becomes a
+ *     502, and a failed connection ends both sides of it and nothing else.
+ * EGRESS-4. Connections to the outside are bounded, also those that are still being made for a client that has gone.
  */
 export function egressProxy(network: Network, lookup: Lookup = systemLookup): Egress {
   const open = new Set<Duplex>();

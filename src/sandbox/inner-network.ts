@@ -10,10 +10,11 @@ import { type Network, SandboxFailure } from "./sandbox.ts";
 /**
  * What whoever is inside finds on loopback: our proxy, our door, and each listed port of this machine.
  *
- * N1. In a network namespace nobody but who is inside reaches them, and no process of ours stays beside them: the
- *     sockets are opened inside by a helper that hands them to us and ends (`inner-ports.ts`).
- * N2. Before anything else inside runs, all of them are served.
- * N3. Whoever connects without end does not use up our descriptors: a port has so many connections and no more.
+ * INNER-NETWORK-1. In a network namespace nobody but who is inside reaches them, and no process of ours stays beside
+ *     them: the sockets are opened inside by a helper that hands them to us and ends (`inner-ports.ts`).
+ * INNER-NETWORK-2. Before anything else inside runs, all of them are served.
+ * INNER-NETWORK-3. Whoever connects without end does not use up our descriptors: a port has so many connections and no
+ *     more.
  */
 export function openInnerNetwork(wish: NetworkWish): InnerNetwork {
   const { ports, env, door, close } = portsFor(wish, localPorts(wish));

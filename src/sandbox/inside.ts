@@ -4,8 +4,8 @@ import { setTimeout as after } from "node:timers/promises";
 /**
  * Who is who in a pid namespace, seen from outside (Linux).
  *
- * I1. The first process inside is dead only when all others inside are, in namespaces within it too: the kernel kills
- *     and awaits them first.
+ * INSIDE-1. The first process inside is dead only when all others inside are, in namespaces within it too: the kernel
+ *     kills and awaits them first.
  */
 export interface First {
   readonly pid: number;

@@ -10,7 +10,7 @@ import { mountPlan, mountScript } from "./mount-script.ts";
 export const outerNamespace = ["unshare", "--user", "--map-current-user", "--pid", "--fork", "--kill-child", "--"];
 
 /**
- * The same with a mount namespace, in which the mounts are made before bubblewrap starts (R1, R6). The capabilities that
+ * The same with a mount namespace, in which the mounts are made before bubblewrap starts (MOUNTS-1, MOUNTS-6). The capabilities that
  * takes are those of the new user namespace, over nothing outside of it, and are given up before bubblewrap starts.
  */
 export const outerNamespaceWithMounts = [

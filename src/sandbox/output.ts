@@ -1,7 +1,7 @@
 /**
  * What a command says, kept from both ends: the beginning tells what it did, the end how it ended.
- * O1. Never holds more than `maxBytes` plus one chunk, however much comes.
- * O2. Cuts between characters, so the text stays valid UTF-8.
+ * OUTPUT-1. Never holds more than `maxBytes` plus one chunk, however much comes.
+ * OUTPUT-2. Cuts between characters, so the text stays valid UTF-8.
  */
 export class Output {
   readonly #half: number;

@@ -12,11 +12,11 @@ import { type Bound, type Command, type CommandResult, SandboxFailure, type Sand
 /**
  * Starts a confining program, collects what comes out, and ends it when it must be ended.
  *
- * P1. The promise settles only when the process is gone and its output is read. What we killed and the kernel does not
- *     end is a failure after a while: no call waits for ever.
- * P2. Whatever ends it (time, signal, a bound) ends it by SIGKILL: nothing inside can delay that.
- * P3. Descriptor 3 is the line of life: the far end finds it closed when we are dead, and writes to it once it is ready
- *     to run the command. If it never wrote, the confinement failed, and stderr says why.
+ * PROCESS-1. The promise settles only when the process is gone and its output is read. What we killed and the kernel
+ *     does not end is a failure after a while: no call waits for ever.
+ * PROCESS-2. Whatever ends it (time, signal, a bound) ends it by SIGKILL: nothing inside can delay that.
+ * PROCESS-3. Descriptor 3 is the line of life: the far end finds it closed when we are dead, and writes to it once it
+ *     is ready to run the command. If it never wrote, the confinement failed, and stderr says why.
  */
 export async function runProcess(launch: Launch, command: Command, ports: SandboxPorts): Promise<CommandResult> {
   command.signal.throwIfAborted();
@@ -127,7 +127,7 @@ export const filterFd = 5;
 
 export const defaultOutputBytes = 30_000;
 
-/** What bash does before the command: see P3, bounds, and last in line for processor and memory. */
+/** What bash does before the command: see PROCESS-3, bounds, and last in line for processor and memory. */
 export function prologue({ limits, timeoutMs, linux, held = false, before = "" }: Prologue): string {
   const bounds = [
     "ulimit -c 0",

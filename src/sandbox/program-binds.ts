@@ -9,8 +9,8 @@ import { SandboxFailure } from "./sandbox.ts";
  * What has to be shown to a sandbox so that a program of the user's runs in it: the program and its package, wherever
  * they lie, what interprets it, and our own Node, which is the one its scripts get.
  *
- * F1. Only files of programs are shown: never a folder that holds the user's home, and of a folder that people work in,
- *     no file that holds their secrets (`package-files.ts`).
+ * PROGRAM-BINDS-1. Only files of programs are shown: never a folder that holds the user's home, and of a folder that
+ *     people work in, no file that holds their secrets (`package-files.ts`).
  */
 export async function programBinds(
   [command, ...args]: readonly [string, ...string[]],

@@ -13,12 +13,13 @@ import { type Limits, SandboxFailure } from "./sandbox.ts";
 /**
  * Starts a program in a confining one, as `runProcess` does with a command, and hands out its streams.
  *
- * S1. What the confining program says where the program never begins is the reason of the failure. Otherwise every byte
- *     is the program's own: none is lost, and no more are read than are taken.
- * S2. Asked to end, it is the program that gets SIGTERM, not what confines it. After the grace everything gets SIGKILL,
- *     and output that nobody takes is let go: `stop` is over within the grace and a second, whatever runs inside.
- * S3. When it ended, nothing inside is alive, also what holds no stream of ours. What we killed and the kernel does not
- *     end is not waited for without end.
+ * RUNNING-1. What the confining program says where the program never begins is the reason of the failure. Otherwise
+ *     every byte is the program's own: none is lost, and no more are read than are taken.
+ * RUNNING-2. Asked to end, it is the program that gets SIGTERM, not what confines it. After the grace everything gets
+ *     SIGKILL, and output that nobody takes is let go: `stop` is over within the grace and a second, whatever runs
+ *     inside.
+ * RUNNING-3. When it ended, nothing inside is alive, also what holds no stream of ours. What we killed and the kernel
+ *     does not end is not waited for without end.
  */
 export async function startProgram(
   launch: Launch,

@@ -8,13 +8,15 @@ import { openUnsafe } from "./unsafe.ts";
 /**
  * How a command that a model wrote is confined, and a program that thinks for itself.
  *
- * C1. It reads and writes its binds and nothing else of the user's; system folders are there to read.
- * C2. It has no network, except the hosts that were allowed, by way of our own proxy.
- * C3. It gets the environment it was given and none of ours.
- * C4. When `run` or `ended` settles, none of its processes is alive; when we are killed, neither. Nothing inside can
- *     prevent that. Only where the kernel itself does not end a killed process, both settle without it after a while.
- * C5. Processes, memory, files, file size, disk, time and output are bounded.
- * C6. If this machine cannot hold C1 to C5, `kind` is "none" and both refuse, unless someone asked for "unsafe".
+ * SANDBOX-1. It reads and writes its binds and nothing else of the user's; system folders are there to read.
+ * SANDBOX-2. It has no network, except the hosts that were allowed, by way of our own proxy.
+ * SANDBOX-3. It gets the environment it was given and none of ours.
+ * SANDBOX-4. When `run` or `ended` settles, none of its processes is alive; when we are killed, neither. Nothing inside
+ *     can prevent that. Only where the kernel itself does not end a killed process, both settle without it after a
+ *     while.
+ * SANDBOX-5. Processes, memory, files, file size, disk, time and output are bounded.
+ * SANDBOX-6. If this machine cannot hold SANDBOX-1 to SANDBOX-5, `kind` is "none" and both refuse, unless someone asked
+ *     for "unsafe".
  */
 export interface Sandbox {
   readonly kind: SandboxKind;
@@ -22,7 +24,7 @@ export interface Sandbox {
   readonly about: string;
   /** Rejects with the signal's reason when stopped, and with SandboxFailure when the command could not be started. */
   run(command: Command): Promise<CommandResult>;
-  /** The same for a program that lives on; resolves when it has begun. C5 holds without time and output. */
+  /** The same for a program that lives on; resolves when it has begun. SANDBOX-5 holds without time and output. */
   start(program: Program): Promise<Running>;
   /** Does one thing that must be denied and one that must work. */
   selfTest(): Promise<SelfTest>;
@@ -145,7 +147,7 @@ export interface SandboxOptions {
 
 /**
  * The best confinement this machine has, already tried out. Landlock is not among them: Node cannot make its calls, and
- * alone it would hold neither C2 (it knows TCP only) nor C4 (it has no pid namespace).
+ * alone it would hold neither SANDBOX-2 (it knows TCP only) nor SANDBOX-4 (it has no pid namespace).
  */
 export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const platform = options.platform ?? process.platform;

@@ -8,7 +8,7 @@ import { startUnconfined, unconfined } from "./unsafe.ts";
 
 const sandboxExec = "/usr/bin/sandbox-exec";
 
-/** macOS. A profile denies all but what it lists; there are no pid namespaces, so C4 holds for the process group. */
+/** macOS. A profile denies all but what it lists; there are no pid namespaces, so SANDBOX-4 holds for the process group. */
 export async function openSeatbelt(ports: SandboxPorts): Promise<Sandbox> {
   const sandbox: Sandbox = {
     kind: "seatbelt",

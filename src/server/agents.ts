@@ -15,8 +15,9 @@ const MOST_KEPT = 8;
 /**
  * All agents of the home, those at work and those at rest.
  *
- * A1. Looking opens nothing: of an agent at rest its summary is known, and its situation is read when it is asked for.
- * A2. Only this process writes, so what was read stands for as long as the log has not grown.
+ * AGENT-LIST-1. Looking opens nothing: of an agent at rest its summary is known, and its situation is read when it is
+ *     asked for.
+ * AGENT-LIST-2. Only this process writes, so what was read stands for as long as the log has not grown.
  */
 export class Agents {
   readonly #runtime: Runtime;

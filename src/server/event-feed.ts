@@ -18,12 +18,14 @@ export interface FeedLimits {
 /**
  * One agent's facts and streamed words, to everybody who looks on.
  *
- * E1. A follower gets each fact after its cursor once, in order: from the file first, then as they come.
- * E2. An agent never waits for a follower, and nothing is kept for one that is slow: it is put back to its cursor and
- *     reads from the file again when it has taken what it was sent.
- * E3. Streamed words go only to those who are up to date, before the fact they lead to, and are never sent late.
- * E4. A fact is made into bytes once, for all who follow; so is a page of the file, for all who read it about then.
- * E5. Followers read the file a few at a time: however many begin at once, others are answered in between.
+ * EVENT-FEED-1. A follower gets each fact after its cursor once, in order: from the file first, then as they come.
+ * EVENT-FEED-2. An agent never waits for a follower, and nothing is kept for one that is slow: it is put back to its
+ *     cursor and reads from the file again when it has taken what it was sent.
+ * EVENT-FEED-3. Streamed words go only to those who are up to date, before the fact they lead to, and are never sent
+ *     late.
+ * EVENT-FEED-4. A fact is made into bytes once, for all who follow; so is a page of the file, for all who read it about
+ *     then.
+ * EVENT-FEED-5. Followers read the file a few at a time: however many begin at once, others are answered in between.
  */
 export class Feed {
   readonly #agent: Watched;

@@ -40,9 +40,10 @@ export interface EventSockets {
 /**
  * `WS /agents/{id}/events` and `WS /events`.
  *
- * W1. Who may connect was decided before (the guard); here a wrong question is answered with a close code and a reason.
- * W2. A client that neither answers nor takes anything for two rounds is let go.
- * W3. Nothing is taken from clients: the API is for that.
+ * EVENT-SOCKET-1. Who may connect was decided before (the guard); here a wrong question is answered with a close code
+ *     and a reason.
+ * EVENT-SOCKET-2. A client that neither answers nor takes anything for two rounds is let go.
+ * EVENT-SOCKET-3. Nothing is taken from clients: the API is for that.
  */
 export async function registerEvents(
   app: FastifyInstance,

@@ -7,9 +7,9 @@ import { Refused } from "./refusal.ts";
 /**
  * A file that somebody in a team wrote, as an answer.
  *
- * F1. It is streamed, never loaded whole; a client that leaves costs nothing more.
- * F2. No browser runs what is in it: it is plain text, one of four kinds of image, or bytes, and says so.
- * F3. The same content has the same ETag; parts can be asked for (one range).
+ * FILE-ANSWER-1. It is streamed, never loaded whole; a client that leaves costs nothing more.
+ * FILE-ANSWER-2. No browser runs what is in it: it is plain text, one of four kinds of image, or bytes, and says so.
+ * FILE-ANSWER-3. The same content has the same ETag; parts can be asked for (one range).
  */
 export function answerFile(
   file: OpenFile,

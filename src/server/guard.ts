@@ -24,15 +24,15 @@ export interface GuardPorts {
 /**
  * Stands before every route, for HTTP and WebSocket alike.
  *
- * G1. Exactly the names in `hosts` are answered, exactly the pages in `origins` may call; no CORS header is ever sent.
- *     A request that a browser calls cross-site is refused whatever it carries.
- * G1a. Without TLS, from other machines only the proxy is heard: a token must not travel openly.
- * G2. The token, or the page's cookie, whose origin must be the one that is asked; else 401.
- * G3. Who guesses tokens is told to wait after TRIES a minute. Whoever has the right one is never locked out.
- * G4. A body is JSON, or it is not taken.
- * G4a. A header that decides who may do what, or where a request ends, is given once: two programs on the way may each
- *      believe another one.
- * G5. A WebSocket that is refused leaves no open connection behind.
+ * GUARD-1. Exactly the names in `hosts` are answered, exactly the pages in `origins` may call; no CORS header is ever
+ *     sent. A request that a browser calls cross-site is refused whatever it carries.
+ * GUARD-1a. Without TLS, from other machines only the proxy is heard: a token must not travel openly.
+ * GUARD-2. The token, or the page's cookie, whose origin must be the one that is asked; else 401.
+ * GUARD-3. Who guesses tokens is told to wait after TRIES a minute. Whoever has the right one is never locked out.
+ * GUARD-4. A body is JSON, or it is not taken.
+ * GUARD-4a. A header that decides who may do what, or where a request ends, is given once: two programs on the way may
+ *     each believe another one.
+ * GUARD-5. A WebSocket that is refused leaves no open connection behind.
  */
 export function registerGuard(app: FastifyInstance, { keys, config, now }: GuardPorts): void {
   let reach: Reach | undefined;

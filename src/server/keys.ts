@@ -7,10 +7,10 @@ const MOST_LINKS = 100;
 /**
  * Who may come in.
  *
- * K1. Secrets are compared in constant time, whatever their length.
- * K2. A login link works once, and for ten minutes.
- * K3. A cookie is good for the origin it was given to and no other: it names it, signed with the token. So it outlives a
- *     restart, and ends with a new token.
+ * KEYS-1. Secrets are compared in constant time, whatever their length.
+ * KEYS-2. A login link works once, and for ten minutes.
+ * KEYS-3. A cookie is good for the origin it was given to and no other: it names it, signed with the token. So it
+ *     outlives a restart, and ends with a new token.
  */
 export class Keys {
   readonly #token: string;

@@ -21,7 +21,7 @@ export interface LogOptions {
 /**
  * What the server says about itself: one JSON object a line.
  *
- * G1. A secret is left out twice: by the name of its field, and by its value wherever it turns up in a line.
+ * LOGS-1. A secret is left out twice: by the name of its field, and by its value wherever it turns up in a line.
  */
 export function createLogger({
   settings,

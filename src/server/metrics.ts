@@ -14,7 +14,8 @@ export interface MetricsDeps {
 /**
  * `GET /metrics`, for Prometheus. What agents do is counted as the facts come, since this process began.
  *
- * M1. Labels come from small sets: models and tools are named by models too, so that beyond so many they are `other`.
+ * METRICS-1. Labels come from small sets: models and tools are named by models too, so that beyond so many they are
+ *     `other`.
  */
 export function registerMetrics(app: FastifyInstance, { runtime, now = Date.now }: MetricsDeps): void {
   const register = new Registry();

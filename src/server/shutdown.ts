@@ -22,11 +22,11 @@ type Signal = keyof typeof SIGNALS;
 /**
  * Ends the server on SIGTERM and SIGINT.
  *
- * X1. First nothing new is taken and what was asked is answered; then workers are stopped, what they did is recorded,
- *     and the home is closed. Agents at work go on at the next start. Exit code 0.
- * X2. It takes no longer than `withinMs`. What has not ended by then is left as a crash would leave it: nothing that was
- *     acknowledged is lost. Exit code 1.
- * X3. A second signal leaves at once.
+ * SHUTDOWN-1. First nothing new is taken and what was asked is answered; then workers are stopped, what they did is
+ *     recorded, and the home is closed. Agents at work go on at the next start. Exit code 0.
+ * SHUTDOWN-2. It takes no longer than `withinMs`. What has not ended by then is left as a crash would leave it: nothing
+ *     that was acknowledged is lost. Exit code 1.
+ * SHUTDOWN-3. A second signal leaves at once.
  *
  * Returns what stops listening for signals.
  */

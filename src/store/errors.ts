@@ -3,7 +3,7 @@
 /** The record could not be kept: whoever depends on it must stop. */
 export class StoreError extends Error {}
 
-/** S4: somebody else appended meanwhile. Nothing was changed. */
+/** STORE-4: somebody else appended meanwhile. Nothing was changed. */
 export class FenceError extends StoreError {
   override readonly name = "FenceError";
   constructor(agent: string, expected: number, seq: number) {
@@ -11,7 +11,7 @@ export class FenceError extends StoreError {
   }
 }
 
-/** S5: a write or a sync failed, so what is on disk is no longer certain; or the home was opened only to look. */
+/** STORE-5: a write or a sync failed, so what is on disk is no longer certain; or the home was opened only to look. */
 export class ReadOnlyError extends StoreError {
   override readonly name = "ReadOnlyError";
 }
@@ -37,7 +37,7 @@ export class TooManyFilesError extends StoreError {
   }
 }
 
-/** D9: one home, one writer. */
+/** One home, one writer (HOME-1). */
 export class HomeLockedError extends Error {
   override readonly name = "HomeLockedError";
   readonly pid: number | undefined;

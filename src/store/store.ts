@@ -4,11 +4,12 @@ import type { Address } from "./home/home.ts";
 /**
  * The store as the rest of the program sees it: one home, one writer, plain files.
  *
- * S1. `append` resolves only when everything in it is on disk; all of it or nothing, over all its streams.
- * S2. Appends to a stream take effect in the order they were called in.
- * S3. A follower sees only what is on disk, each record once, in order, without a gap between history and live.
- * S4. With `expect`, an append whose stream has moved on is refused (FenceError) and changes nothing.
- * S5. After a failed write or sync nothing is acknowledged any more until the home is opened again (ReadOnlyError).
+ * STORE-1. `append` resolves only when everything in it is on disk; all of it or nothing, over all its streams.
+ * STORE-2. Appends to a stream take effect in the order they were called in.
+ * STORE-3. A follower sees only what is on disk, each record once, in order, without a gap between history and live.
+ * STORE-4. With `expect`, an append whose stream has moved on is refused (FenceError) and changes nothing.
+ * STORE-5. After a failed write or sync nothing is acknowledged any more until the home is opened again
+ *     (ReadOnlyError).
  */
 export interface Store {
   readonly root: string;

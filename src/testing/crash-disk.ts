@@ -6,11 +6,13 @@ import { ProcessDisk } from "./crash-process.ts";
  * A disk in memory that remembers what a real one would not have kept. It records every change, so that for every
  * instant one can ask: had the power failed here, which disks could be found afterwards? (`crashPoints`)
  *
- * C1. An unsynced write survives whole, in part (torn at any byte, or in scattered sectors, the rest old or zero) or
- *     not at all, whatever happened to the writes around it.
- * C2. An unsynced name (made, renamed, removed) survives or not, each by itself.
- * C3. A sync makes safe what was done before it began, when it has ended. A write-through makes only itself safe.
- * C4. A failed sync leaves what it was to make safe visible and unsafe for ever (as Linux does: the pages are clean).
+ * CRASH-DISK-1. An unsynced write survives whole, in part (torn at any byte, or in scattered sectors, the rest old or
+ *     zero) or not at all, whatever happened to the writes around it.
+ * CRASH-DISK-2. An unsynced name (made, renamed, removed) survives or not, each by itself.
+ * CRASH-DISK-3. A sync makes safe what was done before it began, when it has ended. A write-through makes only itself
+ *     safe.
+ * CRASH-DISK-4. A failed sync leaves what it was to make safe visible and unsafe for ever (as Linux does: the pages are
+ *     clean).
  *
  * ```ts
  * const disk = new CrashDisk();

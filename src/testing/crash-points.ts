@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { applyChange, type Change, type CrashDisk, type Inode, type Tree } from "./crash-disk.ts";
 
-/** Every instant at which the power could have failed, with the disks that could be found afterwards (C1–C4). */
+/** Every instant at which the power could have failed, with the disks that could be found afterwards (crash-disk.ts). */
 export function* crashPoints(
   disk: CrashDisk,
   how: { random: () => number; budget: number; from?: number },

@@ -10,8 +10,8 @@ import type { Clock } from "../protocol/clock.ts";
  * await nap;
  * ```
  *
- * M1. Sleepers wake in the order of their due times, each seeing `now()` at its own due time.
- * M2. A sleep that begins while time advances, and is due within it, wakes within the same `advance`.
+ * MANUAL-CLOCK-1. Sleepers wake in the order of their due times, each seeing `now()` at its own due time.
+ * MANUAL-CLOCK-2. A sleep that begins while time advances, and is due within it, wakes within the same `advance`.
  */
 export interface ManualClock extends Clock {
   /** Moves time forward, wakes whoever is due, and resolves when what they do at once has been done. */

@@ -13,10 +13,11 @@ export type ProviderTurns = readonly ScriptedTurn[] | Readonly<Record<string, re
 /**
  * Chooses the turn for a request from what the request says.
  *
- * P1. The place in a script is the number of assistant turns that the conversation already holds. It lives in the
- *     conversation, not here, so that parallel conversations, retries, restarts and resumed runs all find theirs.
- * P2. A conversation that ends with an assistant's words goes on with that same turn (`pause_turn`).
- * P3. Attempts at one place are counted per conversation, that is per system prompt and first message.
+ * PROVIDER-SCRIPT-1. The place in a script is the number of assistant turns that the conversation already holds. It
+ *     lives in the conversation, not here, so that parallel conversations, retries, restarts and resumed runs all find
+ *     theirs.
+ * PROVIDER-SCRIPT-2. A conversation that ends with an assistant's words goes on with that same turn (`pause_turn`).
+ * PROVIDER-SCRIPT-3. Attempts at one place are counted per conversation, that is per system prompt and first message.
  */
 export class ProviderScript {
   readonly #turns: ReadonlyMap<string, readonly (readonly ProviderTurn[])[]>;

@@ -25,10 +25,10 @@ import type { Conversation, ProviderApi } from "./wire/wire.ts";
  * provider.assertDone();
  * ```
  *
- * R1. Strict: what no turn is written for is answered with 500, and `assertDone` fails for it; so it does for turns
- *     that nobody asked for.
- * R2. Which turn a request gets follows from the request alone (see ProviderScript).
- * R3. Nothing that a client sends, or that it leaves in the middle, brings the server down.
+ * PROVIDER-SERVER-1. Strict: what no turn is written for is answered with 500, and `assertDone` fails for it; so it
+ *     does for turns that nobody asked for.
+ * PROVIDER-SERVER-2. Which turn a request gets follows from the request alone (see ProviderScript).
+ * PROVIDER-SERVER-3. Nothing that a client sends, or that it leaves in the middle, brings the server down.
  */
 export async function startProviderServer(options: ProviderServerOptions): Promise<ProviderServer> {
   const office = new Office(options);

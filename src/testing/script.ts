@@ -14,16 +14,16 @@ import type { Move, Step } from "./step.ts";
  * coordinator.assertDone();
  * ```
  *
- * S1. One step is played per reply, in order, once.
- * S2. A step that is not yet due costs nothing: the model says `…`, calls nothing, and keeps the step. Whoever waits
- *     for news after a silence comes back with more to hear; whoever nudges gets another `…`.
- * S3. Heard means told: by a person, a worker, a tool or a summary. What the model says itself it has not heard. What
- *     was heard once stays heard, also when a summary hides it.
- * S4. A reply asked for beyond the last step fails at once, and `assertDone` fails for it again, should anyone have
- *     swallowed it; `assertDone` also fails while steps are left.
- * S5. A step that only waits for messages is passed over when the next one is due by what was heard: mail may come
- *     before anyone waits for it, and nobody waits for what they know.
- * S6. It is a whole model: it reports its own failures to `onFailure`, so it needs no retry around it.
+ * SCRIPT-1. One step is played per reply, in order, once.
+ * SCRIPT-2. A step that is not yet due costs nothing: the model says `…`, calls nothing, and keeps the step. Whoever
+ *     waits for news after a silence comes back with more to hear; whoever nudges gets another `…`.
+ * SCRIPT-3. Heard means told: by a person, a worker, a tool or a summary. What the model says itself it has not heard.
+ *     What was heard once stays heard, also when a summary hides it.
+ * SCRIPT-4. A reply asked for beyond the last step fails at once, and `assertDone` fails for it again, should anyone
+ *     have swallowed it; `assertDone` also fails while steps are left.
+ * SCRIPT-5. A step that only waits for messages is passed over when the next one is due by what was heard: mail may
+ *     come before anyone waits for it, and nobody waits for what they know.
+ * SCRIPT-6. It is a whole model: it reports its own failures to `onFailure`, so it needs no retry around it.
  */
 export function script(...steps: Step[]): ScriptedModel {
   return new ScriptedModel(steps, {});

@@ -35,7 +35,7 @@ interface Job {
  *
  * BACKGROUND-1. So many run at once, and of what each says a bounded part is kept between two looks.
  * BACKGROUND-2. All of them end with `close`, which is over when they are; with the signal under which they were started;
- *               and with us, as every command does (sandbox C4).
+ *               and with us, as every command does (sandbox SANDBOX-4).
  */
 export class BackgroundCommands {
   readonly #jobs = new Map<string, Job>();

@@ -10,7 +10,7 @@ import { checkpointTool, createWorkNodeTool, publishTool, suggestTool } from "./
 const shape = { description: "", repeatable: true, parameters: z.object({}) };
 const never = new AbortController().signal;
 
-test("T2. a tool that throws is a result; one that throws because of the stop is the stop", async () => {
+test("TOOLBOX-2. a tool that throws is a result; one that throws because of the stop is the stop", async () => {
   const toolbox = new Toolbox([
     defineTool({ ...shape, name: "break", run: () => Promise.reject(new Error("It broke.")) }),
     defineTool({ ...shape, name: "drop", run: () => Promise.reject("a word") }),
@@ -22,7 +22,7 @@ test("T2. a tool that throws is a result; one that throws because of the stop is
   await expect(toolbox.run(call("break"), AbortSignal.abort(new Error("stop")))).rejects.toThrow("stop");
 });
 
-test("T3. tools from elsewhere are those of the moment, and never take the place of ours", async () => {
+test("TOOLBOX-3. tools from elsewhere are those of the moment, and never take the place of ours", async () => {
   const tool = (name: string, words: string) => defineTool({ ...shape, name, run: async () => words });
   let elsewhere = [tool("theirs", "one"), tool("ours", "stolen")];
   const toolbox = new Toolbox([tool("ours", "ours")], () => elsewhere);
@@ -37,7 +37,7 @@ test("T3. tools from elsewhere are those of the moment, and never take the place
   ]);
 });
 
-test("T4. the list of tools is the same one from turn to turn, until there are others", () => {
+test("TOOLBOX-4. the list of tools is the same one from turn to turn, until there are others", () => {
   const tool = (name: string) => defineTool({ ...shape, name, run: async () => name });
   let elsewhere = [tool("theirs")];
   const toolbox = new Toolbox([tool("ours")], () => [...elsewhere]);
@@ -54,7 +54,7 @@ test("after a crash, what was asked of a server that is not there now is of unkn
   expect(content).toMatch(/^Outcome unknown/);
 });
 
-test("T1. a call to a tool that is not there any more has its one result after a crash too", async () => {
+test("TOOLBOX-1. a call to a tool that is not there any more has its one result after a crash too", async () => {
   const toolbox = new Toolbox([]);
   expect(await toolbox.settle(call("gone"), never)).toEqual({
     role: "tool",

@@ -9,9 +9,9 @@ import { type Address, type AddressGuard, resolvePublic } from "../sandbox/index
 /**
  * A GET that a model asked for.
  *
- * W1. Only http and https, without credentials in the URL.
- * W2. The address is checked, and that very address is dialled; at every redirect again, at most five.
- * W3. Bytes are counted as they come and again as they are unpacked; beyond the cap they are left.
+ * WEB-REQUEST-1. Only http and https, without credentials in the URL.
+ * WEB-REQUEST-2. The address is checked, and that very address is dialled; at every redirect again, at most five.
+ * WEB-REQUEST-3. Bytes are counted as they come and again as they are unpacked; beyond the cap they are left.
  */
 export async function requestPage(
   address: string,
@@ -80,7 +80,7 @@ function checkedUrl(address: string): URL {
 const portOf = ({ port, protocol }: URL) => Number(port) || (protocol === "https:" ? 443 : 80);
 
 function get(url: URL, addresses: Address[], signal: AbortSignal): Promise<IncomingMessage> {
-  // W2: asked for the name, answer with what was checked, never with a lookup of now.
+  // WEB-REQUEST-2: asked for the name, answer with what was checked, never with a lookup of now.
   const lookup: LookupFunction = (_name, options, done) => {
     const [first] = addresses;
     if (options.all) done(null, addresses);

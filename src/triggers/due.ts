@@ -22,12 +22,12 @@ export const LATE_SECONDS = 60;
  * What is due at `at`. Pure: the same situation and time always give the same answer, and once its facts are appended
  * it gives none of them again.
  *
- * D1. Each occurrence fires at most once, whatever the clock does: what has fired is in the fold.
- * D2. Of the times of one trigger that passed unseen, `once` fires for the first, and `skip` for none.
- * D3. A clock that is set back brings back the times to come, not those that fired.
- * D4. A heartbeat fires only if there is something the coordinator was not told, or somebody on a node has shown no
+ * DUE-1. Each occurrence fires at most once, whatever the clock does: what has fired is in the fold.
+ * DUE-2. Of the times of one trigger that passed unseen, `once` fires for the first, and `skip` for none.
+ * DUE-3. A clock that is set back brings back the times to come, not those that fired.
+ * DUE-4. A heartbeat fires only if there is something the coordinator was not told, or somebody on a node has shown no
  *     progress for too long, once for each time. If not, it leaves no trace.
- * D5. Whoever was paused or stopped is not woken; once they go on, what passed meanwhile was missed.
+ * DUE-5. Whoever was paused or stopped is not woken; once they go on, what passed meanwhile was missed.
  */
 export function whatIsDue(now: Situation, at: number): Due {
   const all: Due = { facts: [], next: null };

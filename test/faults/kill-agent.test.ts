@@ -20,7 +20,7 @@ import {
 } from "./killing.ts";
 
 /**
- * D1, D2, D3, D10 for real: the built program is killed with SIGKILL again and again while a coordinator hands out
+ * Nothing acknowledged is lost or done twice, for real: the built program is killed with SIGKILL again and again while a coordinator hands out
  * nodes and workers write, run commands and publish. What it printed it had acknowledged; in the end all of that is
  * there, once, no command ran twice, and the run has finished.
  */

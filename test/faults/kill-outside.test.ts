@@ -25,9 +25,10 @@ import { configure, expectNodesOnce, factsOf, mulberry32 } from "./killing.ts";
  *
  * Twenty kills in CI; the soak does its share of all. The instants that matter, one by one: kill-outside-points.test.ts.
  *
- * P1. No process of theirs is left behind, ever.
- * P2. Every node is assigned, published and completed once, with all its files: no result is lost, none is made twice.
- * P3. A session that has done something is taken up again, never begun anew.
+ * KILL-OUTSIDE-1. No process of theirs is left behind, ever.
+ * KILL-OUTSIDE-2. Every node is assigned, published and completed once, with all its files: no result is lost, none is
+ *     made twice.
+ * KILL-OUTSIDE-3. A session that has done something is taken up again, never begun anew.
  */
 const ROUNDS = killRounds("programs", 10, 20_261_115);
 const MAIN = join(import.meta.dirname, "../../dist/bundle/main.js");
@@ -62,7 +63,7 @@ describe.skipIf(skipped)(`programs at work ${skipped}`, () => {
         agent ??= await create(server.url, home.path);
         await someLife(random, () => processesNaming(marker).length > 0);
         await killed(server.child);
-        // P1, each time.
+        // KILL-OUTSIDE-1, each time.
         await vi.waitFor(() => expect(processesNaming(marker)).toEqual([]), { timeout: 5000, interval: 5 });
       }
       const server = await serve(home.path);

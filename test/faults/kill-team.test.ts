@@ -27,12 +27,12 @@ import {
 } from "./killing.ts";
 
 /**
- * D1, D2, D3, D10 for a whole team: the built program is killed with SIGKILL again and again while twenty workers
+ * Nothing acknowledged is lost or done twice by a whole team: the built program is killed with SIGKILL again and again while twenty workers
  * write, run commands, hand work down, write to each other and publish.
  *
- * K1. What it printed it had acknowledged: it is all there, unchanged.
- * K2. Every node is assigned once, published once and completed once, and nobody's command ran twice.
- * K3. Every message that was sent is told exactly once, by whoever it reached, and lies in `_messages/`.
+ * KILL-TEAM-1. What it printed it had acknowledged: it is all there, unchanged.
+ * KILL-TEAM-2. Every node is assigned once, published once and completed once, and nobody's command ran twice.
+ * KILL-TEAM-3. Every message that was sent is told exactly once, by whoever it reached, and lies in `_messages/`.
  */
 const ROUNDS = killRounds("team", 25, 20_261_115);
 const TEAM = 20;
@@ -127,7 +127,7 @@ function numbersIn(words: string, pattern: RegExp): Set<number> {
   return new Set([...words.matchAll(pattern)].map((match) => Number(match[1])));
 }
 
-/** K3. A run that is broken off lets what is left expire; this one ends well, so everything is told to somebody. */
+/** KILL-TEAM-3. A run that is broken off lets what is left expire; this one ends well, so everything is told to somebody. */
 async function expectMessagesOnce(
   log: AgentLog,
   facts: Fact[],

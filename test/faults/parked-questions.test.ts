@@ -21,9 +21,9 @@ import { configure, conversationsOf, expectConversationsWhole, factsOf } from ".
  * Fifty questions wait over ten agents while the process that asked them is killed with SIGKILL, twice: once when all
  * are parked, once in the middle of the answers, which come by different channels.
  *
- * Q1. Every question is asked elsewhere at least once, whichever process asked it, under one delivery id.
- * Q2. Whoever asked goes on exactly once, with the answer to its own question, by whatever channel it came first.
- * Q3. An answer to a question that was answered is refused, by every channel and after every restart.
+ * PARKED-1. Every question is asked elsewhere at least once, whichever process asked it, under one delivery id.
+ * PARKED-2. Whoever asked goes on exactly once, with the answer to its own question, by whatever channel it came first.
+ * PARKED-3. An answer to a question that was answered is refused, by every channel and after every restart.
  */
 const AGENTS = 10;
 const EACH = 5;
@@ -180,7 +180,7 @@ function answerTo(question: string): string {
   return `the answer to ${question}`;
 }
 
-/** Q1: by both channels, before anybody answers. */
+/** PARKED-1: by both channels, before anybody answers. */
 async function askedElsewhere(receiver: WebhookReceiver, questions: readonly string[]): Promise<void> {
   for (let count = questions.length * 2; deliveriesOf(receiver).size < questions.length * 2; count++)
     await receiver.got(count);
@@ -200,7 +200,7 @@ function expectOneDeliveryIdEach(receiver: WebhookReceiver, questions: readonly 
   expect(asked).toEqual(questions.flatMap((question) => [question, question]).sort());
 }
 
-/** Q2, Q3. Resolves with the channels the answers came by. */
+/** PARKED-2, PARKED-3. Resolves with the channels the answers came by. */
 async function expectEachAnsweredOnce(log: AgentLog): Promise<string[]> {
   const facts = await log.read({ after: 0, limit: 1_000_000 });
   const conversations = await conversationsOf(log, facts);

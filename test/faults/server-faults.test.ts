@@ -12,8 +12,9 @@ import { Crowd, completed, expectKept, mindOf, ServedHome } from "./server-load.
  * What the server promises under load: three teams at work, people who create, send, nudge and respond as fast as they
  * are answered, and people who look on.
  *
- * L1. What was answered with 200 or 201 is in the log exactly once; every fact that somebody saw is there, unchanged.
- * L2. The agents go on where they were: every node completes once.
+ * SERVER-FAULTS-1. What was answered with 200 or 201 is in the log exactly once; every fact that somebody saw is there,
+ *     unchanged.
+ * SERVER-FAULTS-2. The agents go on where they were: every node completes once.
  */
 const ROUNDS = killRounds("server", 20, 20_270_101);
 const TEAMS = 3;

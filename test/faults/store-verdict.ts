@@ -14,7 +14,7 @@ export class Violation extends Error {
   }
 }
 
-/** Opens what a crash left and checks every promise of the store against it (D1, D4, D6, D10, S1–S3). */
+/** Opens what a crash left and checks every promise of the store against it (STORE-1 to STORE-3, RECOVERY-1 to RECOVERY-4). */
 export async function judge(open: typeof openStore, history: History, at: number, tree: Tree): Promise<void> {
   const disk = new CrashDisk(tree, { recording: false });
   const opening = () =>

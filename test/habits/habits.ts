@@ -3,8 +3,9 @@ import type { ProviderCall, ProviderTurn } from "../../src/testing/index.ts";
 /**
  * What real models do that a well-behaved script does not, each with what has to come of it.
  *
- * H1. A run that ends as completed has done what was asked: no habit alone makes it a success.
- * H2. Whoever goes on with a habit is stopped within a few calls; whoever gives it up after being told comes to a good end.
+ * HABITS-1. A run that ends as completed has done what was asked: no habit alone makes it a success.
+ * HABITS-2. Whoever goes on with a habit is stopped within a few calls; whoever gives it up after being told comes to a
+ *     good end.
  */
 export interface Habit {
   /** What the model does, turn by turn; the last one for ever. By name where there are several conversations. */

@@ -29,7 +29,7 @@ async function pidIn(file: string): Promise<number> {
   return Number(readFileSync(file, "utf8"));
 }
 
-withTmux("U4: who is killed ends with all that it began, also what would rather not", LONG, async () => {
+withTmux("TMUX-SERVER-4: who is killed ends with all that it began, also what would rather not", LONG, async () => {
   await using terminals = new Terminals();
   await terminals.server.start("mesh-a", { argv: ["sh", "-c", STUBBORN], env, cwd: terminals.dir });
   const pids = await Promise.all(["leader", "grandchild"].map((file) => pidIn(join(terminals.dir, file))));
@@ -39,7 +39,7 @@ withTmux("U4: who is killed ends with all that it began, also what would rather 
   expect(await terminals.server.seats()).toEqual([]);
 });
 
-withTmux("U4: a session of the same name that was begun meanwhile stays", LONG, async () => {
+withTmux("TMUX-SERVER-4: a session of the same name that was begun meanwhile stays", LONG, async () => {
   await using terminals = new Terminals();
   const launch = { argv: ["sleep", "1000"], env, cwd: terminals.dir } as const;
   const first = await terminals.server.start("mesh-a", launch);
@@ -49,7 +49,7 @@ withTmux("U4: a session of the same name that was begun meanwhile stays", LONG, 
   expect(processOf(second.pid)).not.toBeNull();
 });
 
-test("U4: whatever a program that calls itself tmux says, nobody is signalled who is not of this server", async () => {
+test("TMUX-SERVER-4: whatever a program that calls itself tmux says, nobody is signalled who is not of this server", async () => {
   const dir = mkdtempSync(join(tmpdir(), "tx-"));
   const stranger = spawn("sleep", ["1000"]);
   const socket = join(dir, "tmux.sock");
@@ -81,17 +81,21 @@ test("U4: whatever a program that calls itself tmux says, nobody is signalled wh
   }
 });
 
-withTmux("U5: nothing is pasted into a terminal whose program has ended, and the others live on", LONG, async () => {
-  await using terminals = new Terminals();
-  const other = await terminals.server.start("mesh-b", { argv: ["sleep", "1000"], env, cwd: terminals.dir });
-  await terminals.server.start("mesh-a", { argv: ["true"], env, cwd: terminals.dir });
-  await until(async () => (await terminals.server.find("mesh-a"))?.isDead === true);
-  expect(await terminals.server.paste("mesh-a", "words", "whole")).toBe(false);
-  expect(await terminals.server.paste("mesh-a", "\r", "keys")).toBe(false);
-  expect(await terminals.server.find("mesh-b")).toEqual(other);
-});
+withTmux(
+  "TMUX-SERVER-5: nothing is pasted into a terminal whose program has ended, and the others live on",
+  LONG,
+  async () => {
+    await using terminals = new Terminals();
+    const other = await terminals.server.start("mesh-b", { argv: ["sleep", "1000"], env, cwd: terminals.dir });
+    await terminals.server.start("mesh-a", { argv: ["true"], env, cwd: terminals.dir });
+    await until(async () => (await terminals.server.find("mesh-a"))?.isDead === true);
+    expect(await terminals.server.paste("mesh-a", "words", "whole")).toBe(false);
+    expect(await terminals.server.paste("mesh-a", "\r", "keys")).toBe(false);
+    expect(await terminals.server.find("mesh-b")).toEqual(other);
+  },
+);
 
-withTmux("J2: stop ends the sessions with all that they began", LONG, async () => {
+withTmux("MESH-PROJECT-2: stop ends the sessions with all that they began", LONG, async () => {
   await using house = await (
     await new MeshHouse({
       meshes: [{ mesh: "line", type: "persistent", agents: ["x/one"] }],

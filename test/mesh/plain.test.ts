@@ -20,7 +20,7 @@ const ofMesh =
   (fact: { type: string; data: object }): boolean =>
     fact.type === type && "agent" in fact.data && fact.data.agent === null;
 
-test("P1, P2: it works in a folder of its own, what it makes goes to shared/output, and _result.md ends its task", async () => {
+test("PLAIN-MEMBER-1, PLAIN-MEMBER-2: it works in a folder of its own, what it makes goes to shared/output, and _result.md ends its task", async () => {
   await using house = await plainHouse(
     'cp _task.md seen.md; mkdir parts; echo "$TX_AGENT of $TX_MESH" > parts/who.md; echo "It is made." > _result.md; sleep 1000',
     { validation_gates: ["output-exists"] },
@@ -35,7 +35,7 @@ test("P1, P2: it works in a folder of its own, what it makes goes to shared/outp
   expect(readFileSync(join(output, "seen.md"), "utf8")).toMatch(/^# Make it\n\nof wood\n/);
 });
 
-test("P2: one that only prints has said by that what it did; the next task is another run", async () => {
+test("PLAIN-MEMBER-2: one that only prints has said by that what it did; the next task is another run", async () => {
   await using house = await plainHouse("echo It is 42.");
   await house.api.sendToMesh(house.id, "solo", { text: "# How much?\n" });
   expect((await house.completed("solo")).data).toMatchObject({ gist: "It is 42." });
@@ -45,7 +45,7 @@ test("P2: one that only prints has said by that what it did; the next task is an
   expect(readdirSync(house.project).toSorted()).toEqual([".ai", "meshes"]);
 });
 
-test("P2: one that fails says why with its last words, and the human who sent the task is told", async () => {
+test("PLAIN-MEMBER-2: one that fails says why with its last words, and the human who sent the task is told", async () => {
   await using house = await plainHouse("echo there is no ink >&2; exit 4");
   await house.api.sendToMesh(house.id, "solo", { text: "# Write it\n" });
   await house.until(ofMesh("mesh.failed"));
@@ -69,7 +69,7 @@ test("P2: one that fails says why with its last words, and the human who sent th
   expect((await house.api.inbox()).items).toEqual([]);
 });
 
-test("P2: what a person gave one agent alone and it could not do is in their inbox too", async () => {
+test("PLAIN-MEMBER-2: what a person gave one agent alone and it could not do is in their inbox too", async () => {
   await using house = await plainHouse("exit 4");
   await house.api.sendToMesh(house.id, "solo", { to: "one", text: "# Write it\n" });
   await house.until(({ type, data }) => type === "mesh.failed" && data.agent === "one");
@@ -98,7 +98,7 @@ test("two letters that come at once are two runs, one after the other", async ()
   expect((await house.facts("mesh.session")).filter(({ state }) => state === "dead")).toEqual([]);
 });
 
-test("P3: what it is told while it runs is in its inbox, and what it writes to its outbox is the answer", async () => {
+test("PLAIN-MEMBER-3: what it is told while it runs is in its inbox, and what it writes to its outbox is the answer", async () => {
   await using house = await plainHouse(
     'until grep -q "How far" _inbox.md; do sleep 0.1; done; printf "TO: human\\nHalf of it.\\n---\\n" >> _outbox.md; until [ -f ../go ]; do sleep 0.1; done; echo Done. > _result.md',
   );

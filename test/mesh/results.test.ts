@@ -40,7 +40,7 @@ const fetched = async (house: MeshHouse, path: string) => {
   return [response.status, response.ok ? await response.text() : ""];
 };
 
-test("V1, V2: the last words of a mesh and its files with who wrote them are to be had, over a restart too", async () => {
+test("MESH-RESULTS-1, MESH-RESULTS-2: the last words of a mesh and its files with who wrote them are to be had, over a restart too", async () => {
   await using house = await relay();
   const empty = { mesh: "relay", last: null, output: ".ai/tx/mesh/relay/shared/output", files: [], more: false };
   expect(await house.api.meshResults(house.id, "relay")).toEqual(empty);
@@ -83,7 +83,7 @@ test("of a task that failed the words of whoever gave up are told", async () => 
   ]);
 });
 
-test("V1: that a task did not pass its gates is told, over a restart too", async () => {
+test("MESH-RESULTS-1: that a task did not pass its gates is told, over a restart too", async () => {
   await using house = await relay({ never: "echo Too short.; exit 1\n" });
   const { name } = await house.api.sendToMesh(house.id, "relay", { text: "# Write it\n" });
   await house.until(({ type, data }) => type === "mesh.failed" && data.agent === null);

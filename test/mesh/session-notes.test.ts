@@ -74,7 +74,7 @@ async function opened(): Promise<Session> {
 }
 
 withTmux(
-  "N1: tx done ends the task that the session knew of; said late, it ends no other and says so",
+  "SESSION-NOTES-1: tx done ends the task that the session knew of; said late, it ends no other and says so",
   LONG,
   async () => {
     await using session = await opened();
@@ -94,7 +94,7 @@ withTmux(
   },
 );
 
-withTmux("N1: what tx next has shown is known as well as what was typed", LONG, async () => {
+withTmux("SESSION-NOTES-1: what tx next has shown is known as well as what was typed", LONG, async () => {
   await using session = await opened();
   await session.tell("# One\n");
   await session.tx(["done", "One is done."]).ended;
@@ -109,17 +109,21 @@ withTmux("N1: what tx next has shown is known as well as what was typed", LONG, 
   expect(await session.tx(["done", "Two is done."]).ended).toMatchObject({ code: 0 });
 });
 
-withTmux("N2: tx ask --wait prints the answer and nothing else, and it is not typed as well", LONG, async () => {
-  await using session = await opened();
-  await session.tell("# One\n");
-  const asking = session.tx(["ask", "human", "Which colour?", "--wait"]);
-  await session.told(await session.answered("Which colour?", "blue"));
-  expect(await asking.ended).toMatchObject({ code: 0, stdout: "blue\n" });
-  const killed = session.tx(["ask", "human", "Which size?", "--wait"]);
-  await session.house.until((fact) => fact.type === "human.question" && fact.data.text === "Which size?");
-  killed.child.kill("SIGKILL");
-  await killed.ended;
-  await session.told(await session.answered("Which size?", "large"));
-  await session.tell("And?\n", "ask");
-  await expect.poll(() => session.taken()).toEqual(["[tx] Task", "[tx] Answer", "[tx] Question"]);
-});
+withTmux(
+  "SESSION-NOTES-2: tx ask --wait prints the answer and nothing else, and it is not typed as well",
+  LONG,
+  async () => {
+    await using session = await opened();
+    await session.tell("# One\n");
+    const asking = session.tx(["ask", "human", "Which colour?", "--wait"]);
+    await session.told(await session.answered("Which colour?", "blue"));
+    expect(await asking.ended).toMatchObject({ code: 0, stdout: "blue\n" });
+    const killed = session.tx(["ask", "human", "Which size?", "--wait"]);
+    await session.house.until((fact) => fact.type === "human.question" && fact.data.text === "Which size?");
+    killed.child.kill("SIGKILL");
+    await killed.ended;
+    await session.told(await session.answered("Which size?", "large"));
+    await session.tell("And?\n", "ask");
+    await expect.poll(() => session.taken()).toEqual(["[tx] Task", "[tx] Answer", "[tx] Question"]);
+  },
+);

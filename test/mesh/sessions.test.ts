@@ -138,7 +138,7 @@ withTmux("who is begun after a kill, by spawn, is told what is not done", LONG, 
   expect(taken().map((words) => words.includes("Work"))).toEqual([true, true]);
 });
 
-withTmux("B1: whoever a question begins after a death is told the task too", LONG, async () => {
+withTmux("TMUX-MEMBER-1: whoever a question begins after a death is told the task too", LONG, async () => {
   const { house, taken, tmux, told } = await readerHouse();
   await using _ = house;
   await house.api.sendToMesh(house.id, "line", { text: "# Work\n" });

@@ -12,7 +12,7 @@ const isState =
     type === "mesh.session" && data.state === state;
 
 withTmux(
-  "B3: one that dies at once three times is broken: it rests, the human is told once, and a person begins it again",
+  "TMUX-MEMBER-3: one that dies at once three times is broken: it rests, the human is told once, and a person begins it again",
   LONG,
   async () => {
     await using house = await (
@@ -94,7 +94,7 @@ test(
 );
 
 withTmux(
-  "X2: a mesh for one task that ended while nobody was there lets its terminals go at the next start",
+  "MESHES-2: a mesh for one task that ended while nobody was there lets its terminals go at the next start",
   LONG,
   async () => {
     await using house = await (

@@ -78,20 +78,24 @@ class LineReader implements AsyncDisposable {
   }
 }
 
-withTmux("Y2, H1: what comes while a person has typed half a line waits until it is sent", LONG, async () => {
-  await using reader = await new LineReader().open();
-  await reader.sitDown();
-  await reader.type("half a line");
-  await vi.waitFor(() => expect(reader.screen()).toContain("> half a line"), SOON);
-  const said = reader.session.say("[tx] from us", "from us", never);
-  await reader.untilKeysAreOld();
-  expect(reader.taken()).toEqual([]);
-  await reader.type(" is whole", "Enter");
-  await said;
-  await vi.waitFor(() => expect(reader.taken()).toEqual(["half a line is whole", "[tx] from us"]), SOON);
-});
+withTmux(
+  "TYPIST-2, UNSENT-1: what comes while a person has typed half a line waits until it is sent",
+  LONG,
+  async () => {
+    await using reader = await new LineReader().open();
+    await reader.sitDown();
+    await reader.type("half a line");
+    await vi.waitFor(() => expect(reader.screen()).toContain("> half a line"), SOON);
+    const said = reader.session.say("[tx] from us", "from us", never);
+    await reader.untilKeysAreOld();
+    expect(reader.taken()).toEqual([]);
+    await reader.type(" is whole", "Enter");
+    await said;
+    await vi.waitFor(() => expect(reader.taken()).toEqual(["half a line is whole", "[tx] from us"]), SOON);
+  },
+);
 
-withTmux("H2: a line that was deleted keeps nobody waiting", LONG, async () => {
+withTmux("UNSENT-2: a line that was deleted keeps nobody waiting", LONG, async () => {
   await using reader = await new LineReader().open();
   await reader.sitDown();
   await reader.type("half a line");
@@ -102,7 +106,7 @@ withTmux("H2: a line that was deleted keeps nobody waiting", LONG, async () => {
   await vi.waitFor(() => expect(reader.taken()).toEqual(["[tx] from us"]), SOON);
 });
 
-withTmux("H2: a line that a person has left behind is cleared away", LONG, async () => {
+withTmux("UNSENT-2: a line that a person has left behind is cleared away", LONG, async () => {
   await using reader = await new LineReader().open();
   await reader.sitDown();
   await reader.type("half a line");
@@ -114,7 +118,7 @@ withTmux("H2: a line that a person has left behind is cleared away", LONG, async
   await vi.waitFor(() => expect(reader.taken()).toEqual(["[tx] from us"]), SOON);
 });
 
-withTmux("Y1: on a full screen too, what ends alike is typed to a line reader once", LONG, async () => {
+withTmux("TYPIST-1: on a full screen too, what ends alike is typed to a line reader once", LONG, async () => {
   // What is typed twice is seen: it does not know the key that empties a line.
   await using reader = await new LineReader().open("stty kill undef; ");
   const words = Array.from({ length: 16 }, (_, at) => `[tx] Task ${at} ${"a ".repeat(210)}(When it is done: tx done)`);
@@ -132,7 +136,7 @@ const HOSTILE_OUTPUT = [
 ].join("");
 
 withTmux(
-  "Y3: neither what a program prints nor what is said to it becomes a key, a command or a clipboard",
+  "TYPIST-3: neither what a program prints nor what is said to it becomes a key, a command or a clipboard",
   LONG,
   async () => {
     const flood = "head -c 300000 /dev/zero | tr '\\\\0' x; echo; ";

@@ -58,7 +58,7 @@ test("a node that is no longer needed ends with its sub-nodes; its worker is tol
     { node_id: "node-2", by: "coordinator", reason: "It is part of node-1: The client withdrew." },
     { node_id: "node-1", by: "coordinator", reason: "The client withdrew." },
   ]);
-  // C1. One append: what is recorded and what those who had them are told.
+  // CANCEL-1. One append: what is recorded and what those who had them are told.
   const told = (node: string, content: string) => ({
     file: `runs/run-1/workers/${node}/conversation.jsonl`,
     entries: [{ role: "user", from: "agiraph", content }],

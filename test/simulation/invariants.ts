@@ -46,25 +46,25 @@ export function factsOf<T extends Fact["type"]>(facts: readonly Fact[], type: T)
   return facts.filter((fact): fact is FactOf<T> => fact.type === type);
 }
 
-/** I1. */
+/** TEAM-1. */
 function logProblems({ facts, told, now }: History): string[] {
   const problems: string[] = [];
   for (const [at, fact] of facts.entries()) {
-    if (fact.seq !== at + 1) problems.push(`I1: fact ${at + 1} has the number ${fact.seq}`);
+    if (fact.seq !== at + 1) problems.push(`TEAM-1: fact ${at + 1} has the number ${fact.seq}`);
   }
   for (const [seq, text] of told) {
     const kept = facts[seq - 1];
     if (kept === undefined || JSON.stringify(kept) !== text)
-      problems.push(`I1: fact ${seq} was acknowledged as ${text}`);
+      problems.push(`TEAM-1: fact ${seq} was acknowledged as ${text}`);
   }
   const [first, ...rest] = facts;
   const fold: Situation | undefined = first && begin(first);
   for (const fact of rest) if (fold) apply(fold, fact);
-  if (JSON.stringify(fold) !== JSON.stringify(now)) problems.push("I1: snapshot and facts fold to something else");
+  if (JSON.stringify(fold) !== JSON.stringify(now)) problems.push("TEAM-1: snapshot and facts fold to something else");
   return problems;
 }
 
-/** I5. */
+/** TEAM-5. */
 function publishProblems({ facts, now, agentDir }: History): string[] {
   const problems: string[] = [];
   const intents = new Map(factsOf(facts, "node.published").map((fact) => [fact.data.node_id, fact.data]));
@@ -72,12 +72,12 @@ function publishProblems({ facts, now, agentDir }: History): string[] {
     const dir = join(nodeDir(agentDir, node.spec.run_id, node.id), "published");
     const intent = intents.get(node.id);
     if (node.status === "completed") {
-      if (!intent) problems.push(`I5: ${node.id} is completed and never published`);
+      if (!intent) problems.push(`TEAM-5: ${node.id} is completed and never published`);
       else if (intent.summary !== node.summary)
-        problems.push(`I5: ${node.id} published "${intent.summary}" and completed as "${node.summary}"`);
+        problems.push(`TEAM-5: ${node.id} published "${intent.summary}" and completed as "${node.summary}"`);
       const paths = node.files.map((file) => file.path);
       for (const wanted of node.spec.deliverables)
-        if (!paths.includes(wanted)) problems.push(`I5: ${node.id} is completed without ${wanted}`);
+        if (!paths.includes(wanted)) problems.push(`TEAM-5: ${node.id} is completed without ${wanted}`);
     }
     const ended = node.status === "completed" || node.status === "failed";
     if (ended) problems.push(...manifestProblems(node.id, dir, intent?.files ?? []));
@@ -89,13 +89,14 @@ function manifestProblems(id: NodeId, dir: string, files: readonly { path: strin
   const problems: string[] = [];
   const there = filesIn(dir).sort();
   const wanted = files.map((file) => file.path).sort();
-  if (there.join() !== wanted.join()) problems.push(`I5: ${id}/published holds [${there}], its manifest [${wanted}]`);
+  if (there.join() !== wanted.join())
+    problems.push(`TEAM-5: ${id}/published holds [${there}], its manifest [${wanted}]`);
   for (const { path, sha256 } of files.filter((file) => there.includes(file.path))) {
     const found = createHash("sha256")
       .update(readFileSync(join(dir, path)))
       .digest("hex");
-    if (found !== sha256) problems.push(`I5: ${id}/published/${path} is not what was published`);
-    if ((statSync(join(dir, path)).mode & 0o222) !== 0) problems.push(`I5: ${id}/published/${path} can be written`);
+    if (found !== sha256) problems.push(`TEAM-5: ${id}/published/${path} is not what was published`);
+    if ((statSync(join(dir, path)).mode & 0o222) !== 0) problems.push(`TEAM-5: ${id}/published/${path} can be written`);
   }
   return problems;
 }
@@ -110,14 +111,14 @@ function filesIn(dir: string, under = ""): string[] {
   }
 }
 
-/** I7. */
+/** TEAM-7. */
 function callProblems({ facts, conversations, now }: History): string[] {
   const cutShort = endedFromOutside(facts);
   // People had enough while it was paused or stopped, or had failed: whoever was interrupted may have a call open.
   const left = ["paused", "stopped", "failed"].includes(now.agent.status);
   return conversations.flatMap(({ worker, entries }) => {
     const problems = entries.flatMap((entry, at) =>
-      entry.seq === at + 1 ? [] : [`I7: entry ${at + 1} of ${worker} has the number ${entry.seq}`],
+      entry.seq === at + 1 ? [] : [`TEAM-7: entry ${at + 1} of ${worker} has the number ${entry.seq}`],
     );
     return [...problems, ...partsOf(entries).flatMap((part) => answerProblems(worker, part, cutShort, left))];
   });
@@ -151,7 +152,7 @@ function answerProblems(
     const isLast = !entries.slice(at + 1).some((later) => later.role === "assistant" && sameWork(entries, at, later));
     const answered = calls.join() === results.join();
     const cut = isLast && (left || cutShort.has(work)) && calls.join().startsWith(results.join());
-    if (!answered && !cut) problems.push(`I7: ${worker} called [${calls}] and was answered [${results}]`);
+    if (!answered && !cut) problems.push(`TEAM-7: ${worker} called [${calls}] and was answered [${results}]`);
   }
   return problems;
 }
@@ -177,7 +178,7 @@ function endedFromOutside(facts: readonly Fact[]): Set<string> {
   return new Set([...failed, ...factsOf(facts, "node.cancelled")].map((fact) => fact.data.node_id));
 }
 
-/** I8. Whatever a call is to bring about says by which call it was brought about; so nothing may be there twice. */
+/** TEAM-8. Whatever a call is to bring about says by which call it was brought about; so nothing may be there twice. */
 function effectProblems({ facts, conversations }: History): string[] {
   const made = {
     node: factsOf(facts, "node.created").map((fact) => fact.data.task),
@@ -187,7 +188,7 @@ function effectProblems({ facts, conversations }: History): string[] {
     message_id: factsOf(facts, "message.sent").map((fact) => fact.data.message_id),
   };
   const problems = Object.entries(made).flatMap(([what, list]) =>
-    list.filter((each, at) => list.indexOf(each) !== at).map((each) => `I8: the ${what} "${each}" was made twice`),
+    list.filter((each, at) => list.indexOf(each) !== at).map((each) => `TEAM-8: the ${what} "${each}" was made twice`),
   );
   // And what was answered "made" was made.
   const replies = conversations.flatMap(({ entries }) => entries.filter((entry) => entry.role === "tool"));
@@ -197,12 +198,12 @@ function effectProblems({ facts, conversations }: History): string[] {
   const ids = new Set(factsOf(facts, "node.created").map((fact) => fact.data.node_id as string));
   for (const words of created) {
     const id = /^Created (node-\d+)/.exec(words)?.[1] ?? words;
-    if (!ids.has(id)) problems.push(`I8: ${id} was created and is nowhere`);
+    if (!ids.has(id)) problems.push(`TEAM-8: ${id} was created and is nowhere`);
   }
   return problems;
 }
 
-/** I10. */
+/** TEAM-10. */
 function spendingProblems({ facts, now, plan }: History): string[] {
   const problems: string[] = [];
   const replies = factsOf(facts, "model.responded");
@@ -210,19 +211,19 @@ function spendingProblems({ facts, now, plan }: History): string[] {
   const same = (a: number, b: number) => Math.abs(a - b) < 1e-9;
   const total = sum(replies);
   if (!same(total, now.spending.total.cost_usd))
-    problems.push(`I10: spent ${total}, told ${now.spending.total.cost_usd}`);
+    problems.push(`TEAM-10: spent ${total}, told ${now.spending.total.cost_usd}`);
   const workers = Object.values(now.spending.by_worker).reduce((all, tally) => all + tally.cost_usd, 0);
-  if (!same(total, workers)) problems.push(`I10: spent ${total}, by all workers ${workers}`);
+  if (!same(total, workers)) problems.push(`TEAM-10: spent ${total}, by all workers ${workers}`);
   for (const node of Object.values(now.board.nodes)) {
     const below = familyOf(node.id, now);
     const own = sum(replies.filter((fact) => fact.data.node_id && below.has(fact.data.node_id)));
-    if (!same(own, node.spent_usd)) problems.push(`I10: ${node.id} spent ${own}, told ${node.spent_usd}`);
+    if (!same(own, node.spent_usd)) problems.push(`TEAM-10: ${node.id} spent ${own}, told ${node.spent_usd}`);
   }
   problems.push(...overdrafts(facts, plan.budget_usd));
   const dearest = Math.max(0, ...replies.map((fact) => fact.data.cost_usd ?? 0));
   for (const { id, spec, spent_usd } of Object.values(now.board.nodes))
     if (spec.budget_usd !== undefined && spent_usd > spec.budget_usd + dearest + 1e-9)
-      problems.push(`I10: ${id} spent ${spent_usd} of its share of ${spec.budget_usd}, a call at most ${dearest}`);
+      problems.push(`TEAM-10: ${id} spent ${spent_usd} of its share of ${spec.budget_usd}, a call at most ${dearest}`);
   let turns = 0;
   for (const fact of facts) {
     if (fact.type === "agent.started") turns = 0;
@@ -231,7 +232,7 @@ function spendingProblems({ facts, now, plan }: History): string[] {
       fact.data.worker_id === COORDINATOR &&
       ++turns > (plan.config.max_turns ?? 0)
     )
-      problems.push(`I10: fact ${fact.seq}: the coordinator takes its turn ${turns} since it was started`);
+      problems.push(`TEAM-10: fact ${fact.seq}: the coordinator takes its turn ${turns} since it was started`);
   }
   return problems;
 }
@@ -248,7 +249,7 @@ function overdrafts(facts: readonly Fact[], first: number | undefined): string[]
     spent += fact.data.cost_usd;
     dearest = Math.max(dearest, fact.data.cost_usd);
     if (spent > budget + dearest + 1e-9)
-      return [`I10: fact ${fact.seq}: spent ${spent} of ${budget}, a call at most ${dearest}`];
+      return [`TEAM-10: fact ${fact.seq}: spent ${spent} of ${budget}, a call at most ${dearest}`];
   }
   return [];
 }

@@ -10,7 +10,7 @@ interface Letter {
   expired: boolean;
 }
 
-/** I6: messages, and what else people have to be told. */
+/** TEAM-6: messages, and what else people have to be told. */
 export function mailProblems(history: History): string[] {
   const { letters, problems } = delivered(history.facts);
   return [
@@ -41,7 +41,7 @@ function delivered(facts: readonly Fact[]): { letters: Letter[]; problems: strin
     if (fact.type !== "message.received" && fact.type !== "message.forwarded" && fact.type !== "message.expired")
       continue;
     const letter = letters.get(fact.data.message_id);
-    const where = `I6: fact ${fact.seq}, ${fact.type} of ${fact.data.message_id}`;
+    const where = `TEAM-6: fact ${fact.seq}, ${fact.type} of ${fact.data.message_id}`;
     if (!letter) problems.push(`${where}: nobody sent it`);
     else if (letter.expired) problems.push(`${where}: it has expired`);
     else if (letter.reader !== "*" && letter.seenBy.length > 0) problems.push(`${where}: ${letter.seenBy} has seen it`);
@@ -68,7 +68,7 @@ function fateProblems({ sent, reader, seenBy, expired }: Letter, { now, facts }:
   const isPoor = budget_usd !== null && now.spending.total.cost_usd >= budget_usd;
   const isToRest = facts.slice(sent.seq).some(({ type }) => type === "agent.paused" || type === "agent.stopped");
   if (sent.data.from === HUMAN && (isPoor || isToRest)) return [];
-  return [`I6: ${sent.data.message_id} to ${sent.data.to} still waits for ${reader}`];
+  return [`TEAM-6: ${sent.data.message_id} to ${sent.data.to} still waits for ${reader}`];
 }
 
 /**
@@ -84,7 +84,7 @@ function wordProblems(letters: readonly Letter[], { conversations, facts }: Hist
       const begun = letters.filter(({ sent }) => sent.data.text.startsWith(text));
       const wanted = begun.filter(({ seenBy }) => seenBy.includes(worker)).length;
       const ids = same.map(({ sent }) => sent.data.message_id);
-      return times === wanted ? [] : [`I6: ${ids} was told ${times} times to ${worker}, not ${wanted}`];
+      return times === wanted ? [] : [`TEAM-6: ${ids} was told ${times} times to ${worker}, not ${wanted}`];
     }),
   );
 }
@@ -122,7 +122,7 @@ function promptnessProblems({ sent, seenBy }: Letter, facts: readonly Fact[]): s
       if (fact.type === "run.finished") return [];
       if (fact.type === "model.called" && fact.data.worker_id === worker && ++turns > 1)
         return [
-          `I6: ${worker} thought twice after ${message_id} and was not told (seen by ${seenBy.join() || "nobody"})`,
+          `TEAM-6: ${worker} thought twice after ${message_id} and was not told (seen by ${seenBy.join() || "nobody"})`,
         ];
     }
     return [];
@@ -164,13 +164,13 @@ function newsProblems({ facts, conversations, now }: History): string[] {
     const words = new RegExp(`^${node_id} (completed by|failed:|has ended)`, "gm");
     for (const worker of workersIn(conversations)) {
       const times = heard(worker).reduce((sum, entry) => sum + [...entry.content.matchAll(words)].length, 0);
-      if (times > ends.length) problems.push(`I6: the end of ${node_id} was told ${times} times to ${worker}`);
+      if (times > ends.length) problems.push(`TEAM-6: the end of ${node_id} was told ${times} times to ${worker}`);
       const on = worker === COORDINATOR ? null : parent?.id;
       const turns = untilRunEnds(facts.slice(fact.seq)).filter(
         (each) => each.type === "model.called" && each.data.worker_id === worker && each.data.node_id === on,
       );
       if (worker === who && times === 0 && turns.length > 1)
-        problems.push(`I6: ${worker} thought twice after ${node_id} had ended and was not told`);
+        problems.push(`TEAM-6: ${worker} thought twice after ${node_id} had ended and was not told`);
     }
   }
   for (const node of Object.values(now.board.nodes)) {
@@ -190,7 +190,7 @@ function newsProblems({ facts, conversations, now }: History): string[] {
       for (const entry of heard(worker))
         if (end.test(entry.content) && below.test(entry.content) === wasTold)
           problems.push(
-            `I6: ${node.id} ended below ${parent.id}, whose worker was ${wasTold ? "" : "not "}told; ${worker} was told of ${parent.id}, and ${wasTold ? "again" : "not"} of it`,
+            `TEAM-6: ${node.id} ended below ${parent.id}, whose worker was ${wasTold ? "" : "not "}told; ${worker} was told of ${parent.id}, and ${wasTold ? "again" : "not"} of it`,
           );
   }
   for (const { data } of factsOf(facts, "suggestion.made")) {
@@ -198,7 +198,7 @@ function newsProblems({ facts, conversations, now }: History): string[] {
       (sum, entry) => sum + entry.content.split(`suggests: ${data.suggestion}`).length - 1,
       0,
     );
-    if (times > 1) problems.push(`I6: "${data.suggestion}" was told ${times} times`);
+    if (times > 1) problems.push(`TEAM-6: "${data.suggestion}" was told ${times} times`);
   }
   return problems;
 }

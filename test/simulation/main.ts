@@ -74,9 +74,9 @@ async function play(seed: number): Promise<string[]> {
     if (twice === 0 || seed % twice !== 0) return problems;
     tally.playedTwice += 1;
     const { bytes } = await once(seed, () => {});
-    return bytes === history.bytes ? problems : [...problems, `I11: ${difference(history.bytes, bytes)}`];
+    return bytes === history.bytes ? problems : [...problems, `TEAM-11: ${difference(history.bytes, bytes)}`];
   } catch (error) {
-    return [...problems, `I0: ${error instanceof Error ? error.stack : String(error)}`];
+    return [...problems, `TEAM-0: ${error instanceof Error ? error.stack : String(error)}`];
   }
 }
 

@@ -8,9 +8,10 @@ import { promisify } from "node:util";
  * while somebody has taken charge here it is done in this thread, and answered when they say. Import it before anything
  * that imports `node:fs`.
  *
- * O1. Only the asynchronous calls change: they do what their synchronous twins do, to the same real files.
- * O2. What is asked for may be done at once or only when it is answered, as the one in charge decides; done once.
- * O3. A call without a twin is refused: nothing can slip past unnoticed.
+ * ORDERLY-FS-1. Only the asynchronous calls change: they do what their synchronous twins do, to the same real files.
+ * ORDERLY-FS-2. What is asked for may be done at once or only when it is answered, as the one in charge decides; done
+ *     once.
+ * ORDERLY-FS-3. A call without a twin is refused: nothing can slip past unnoticed.
  */
 export interface InCharge {
   /** Calls `answer` when it pleases, or never. */

@@ -3,7 +3,7 @@ import { factsOf, runsBegunByWords } from "./invariants.ts";
 import type { Word } from "./person.ts";
 import type { History } from "./simulate.ts";
 
-/** I12: what the human says, and what they are asked. */
+/** TEAM-12: what the human says, and what they are asked. */
 export function personProblems(history: History): string[] {
   return [
     ...history.said.flatMap((word) => wordProblems(word, history.facts)),
@@ -20,13 +20,13 @@ function wordProblems({ how, text, answer }: Word, facts: readonly Fact[]): stri
   const nudges = factsOf(facts, "human.nudge").filter(({ data }) => data.text === text);
   const goals = runsBegunByWords(facts).filter(({ data }) => data.goal.split("\n\n").includes(text));
   const problems: string[] = [];
-  if (goals.length > 1) problems.push(`I12: "${text}" was the goal of ${goals.length} runs`);
+  if (goals.length > 1) problems.push(`TEAM-12: "${text}" was the goal of ${goals.length} runs`);
   const [letter] = letters;
   // Said when the run was just ending and nobody heard it: a letter that becomes a goal.
   const asGoal = letter === undefined ? goals.length : 0;
   const times = letters.length + answers.length + nudges.length + asGoal;
   if (times > 1 || (answer === "accepted" && times === 0))
-    problems.push(`I12: "${text}" (${how}) was ${answer} and is there ${times} times`);
+    problems.push(`TEAM-12: "${text}" (${how}) was ${answer} and is there ${times} times`);
   return problems;
 }
 
@@ -37,13 +37,13 @@ function nudgeProblems({ seq, data: { text } }: FactOf<"human.nudge">, { facts, 
     ),
   );
   if (times.length > 1 || times.some((worker) => worker !== COORDINATOR))
-    return [`I12: the hint "${text}" was told to [${times}]`];
+    return [`TEAM-12: the hint "${text}" was told to [${times}]`];
   const end = facts.findIndex((fact) => fact.seq > seq && fact.type === "run.finished");
   const turns = facts
     .slice(seq, end < 0 ? facts.length : end)
     .filter((fact) => fact.type === "model.called" && fact.data.worker_id === COORDINATOR);
   return times.length === 0 && turns.length > 1
-    ? [`I12: the coordinator thought twice after the hint "${text}" and was not told`]
+    ? [`TEAM-12: the coordinator thought twice after the hint "${text}" and was not told`]
     : [];
 }
 
@@ -55,7 +55,7 @@ function questionProblems(asked: FactOf<"human.question">, history: History): st
   const { seq, data } = asked;
   const { facts, conversations } = history;
   const { question_id, worker_id, call_id, node_id } = data;
-  const where = `I12: ${question_id} of ${worker_id}`;
+  const where = `TEAM-12: ${question_id} of ${worker_id}`;
   const again = factsOf(facts, "human.question").find(
     (each) => each.seq > seq && each.data.worker_id === worker_id && each.data.call_id === call_id,
   );
@@ -102,7 +102,7 @@ function laterProblems(
   answer: FactOf<"human.response"> | undefined,
   { facts, conversations }: History,
 ): string[] {
-  const where = `I12: ${question_id} of ${worker_id}`;
+  const where = `TEAM-12: ${question_id} of ${worker_id}`;
   const news = `[You asked (${question_id}): `;
   const told = conversations.flatMap(({ worker, entries }) =>
     entries.flatMap((entry) =>
@@ -135,7 +135,7 @@ function strayAnswers(facts: readonly Fact[]): string[] {
   for (const fact of facts) {
     if (fact.type === "human.question") asked.add(fact.data.question_id);
     if (fact.type === "human.response" && !asked.has(fact.data.question_id))
-      problems.push(`I12: ${fact.data.question_id} was answered and nobody had asked it`);
+      problems.push(`TEAM-12: ${fact.data.question_id} was answered and nobody had asked it`);
   }
   return problems;
 }

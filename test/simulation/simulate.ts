@@ -233,7 +233,7 @@ class Simulation {
       if (life.asked === asked) life.asked = undefined;
     };
     act().then(settle, (error: unknown) => {
-      this.#problems.push(`I0: asked ${what}, it threw: ${error instanceof Error ? error.stack : error}`);
+      this.#problems.push(`TEAM-0: asked ${what}, it threw: ${error instanceof Error ? error.stack : error}`);
       settle();
     });
   }
@@ -241,7 +241,7 @@ class Simulation {
   /** Nothing happens by itself any more: is that as it should be, and what do people do about it? False: it is over. */
   #goOn(life: Life): boolean {
     if (life.asked) {
-      this.#problems.push(`I9: asked ${life.asked.what} and nobody ever answered`);
+      this.#problems.push(`TEAM-9: asked ${life.asked.what} and nobody ever answered`);
       return false;
     }
     const { agent } = life;
@@ -275,7 +275,7 @@ class Simulation {
     return true;
   }
 
-  /** I4, the other way round: with room for one more, nothing that is ready waits. */
+  /** TEAM-4, the other way round: with room for one more, nothing that is ready waits. */
   #expectNobodyKeptWaiting({ agent, asked, watch }: Life): void {
     if (!agent || asked || !isAtWork(agent.now.agent.status) || agent.now.agent.coordinator_decides) return;
     const { board, roster, agent: me } = agent.now;
@@ -288,7 +288,7 @@ class Simulation {
         (reserved_for === null || roster[reserved_for]?.status === "idle"),
     );
     if (ready && watch.working < this.#plan.config.max_concurrent)
-      this.#problems.push(`I4: ${ready.id} is ready, ${watch.working} work, and nobody begins it`);
+      this.#problems.push(`TEAM-4: ${ready.id} is ready, ${watch.working} work, and nobody begins it`);
   }
 
   async #history(life: Life): Promise<History> {
@@ -338,24 +338,25 @@ class Simulation {
 
   #expectNothingOpen(): void {
     const left = openDescriptors();
-    if (left.length > 0) this.#problems.push(`I0: ${left.length} files were left open`);
+    if (left.length > 0) this.#problems.push(`TEAM-0: ${left.length} files were left open`);
   }
 }
 
-/** I9. At rest with a run under way, only one thing is right: all work has ended and the coordinator waits for a word. */
+/** TEAM-9. At rest with a run under way, only one thing is right: all work has ended and the coordinator waits for a word. */
 function deadlockIn(now: Situation, watch: Watch): string[] {
   const run = now.agent.run?.id;
   const open = Object.values(now.board.nodes).filter(
     (node) => node.spec.run_id === run && !hasEnded(node) && !isHeldUp(node, now.board),
   );
-  const problems = open.map((node) => `I9: at rest, and ${node.id} is ${node.status} for ever`);
+  const problems = open.map((node) => `TEAM-9: at rest, and ${node.id} is ${node.status} for ever`);
   const coordinator = now.roster[COORDINATOR];
   if (coordinator?.status !== "waiting")
-    problems.push(`I9: at rest, and the coordinator is ${coordinator?.status ?? "nowhere"}`);
-  else if (!watch.waitsByWish) problems.push("I9: at rest, and the coordinator waits for news that nobody can bring");
+    problems.push(`TEAM-9: at rest, and the coordinator is ${coordinator?.status ?? "nowhere"}`);
+  else if (!watch.waitsByWish)
+    problems.push("TEAM-9: at rest, and the coordinator waits for news that nobody can bring");
   for (const letter of Object.values(now.letters.queued)) {
     if (letter.reader !== "human" && letter.reader !== "*")
-      problems.push(`I6: at rest, and ${letter.id} waits for ${letter.reader}`);
+      problems.push(`TEAM-6: at rest, and ${letter.id} waits for ${letter.reader}`);
   }
   return problems;
 }

@@ -2,7 +2,7 @@ import { type Fact, type FactOf, type Occurrence, occurrenceKey } from "../../sr
 import { factsOf } from "./invariants.ts";
 import type { History } from "./simulate.ts";
 
-/** I13: what is to happen later happens, once. */
+/** TEAM-13: what is to happen later happens, once. */
 export function triggerProblems(history: History): string[] {
   const { facts, now } = history;
   const fired = factsOf(facts, "trigger.fired");
@@ -25,7 +25,7 @@ export function triggerProblems(history: History): string[] {
 
 function twice(what: string, list: readonly Occurrence[]): string[] {
   const keys = list.map(occurrenceKey);
-  return keys.filter((key, at) => keys.indexOf(key) !== at).map((key) => `I13: ${key} was ${what} twice`);
+  return keys.filter((key, at) => keys.indexOf(key) !== at).map((key) => `TEAM-13: ${key} was ${what} twice`);
 }
 
 /** Done after it fired; what it asked for is there once, or it says why not. */
@@ -37,15 +37,15 @@ function effectProblems({ seq, data }: FactOf<"trigger.fired">, { facts }: Histo
       (fact.type === "message.sent" && fact.data.message_id === key) ||
       (fact.type === "run.started" && fact.data.trigger === key),
   );
-  if (!done) return mayAct ? [`I13: ${key} fired and nothing came of it`] : [];
-  if (done.seq < seq) return [`I13: ${key} was done before it fired`];
+  if (!done) return mayAct ? [`TEAM-13: ${key} fired and nothing came of it`] : [];
+  if (done.seq < seq) return [`TEAM-13: ${key} was done before it fired`];
   const says = data.action === "wake_agent" || data.action === "send_message";
   // Said, though nobody could go on (there was no money, say): it waits to be heard.
   if (done.data.problem !== undefined && effects.length <= 1) return [];
   const wanted = says ? 1 : 0;
   return effects.length === wanted
     ? []
-    : [`I13: ${key} (${data.action}) was done ${effects.length} times, not ${wanted}`];
+    : [`TEAM-13: ${key} (${data.action}) was done ${effects.length} times, not ${wanted}`];
 }
 
 const STORM = 10;
@@ -57,8 +57,8 @@ function missedBy({ seq, data }: FactOf<"trigger.created">, facts: readonly Fact
   const fired = mine.filter((fact) => fact.type === "trigger.fired");
   const over = mine.find((fact) => fact.type === "trigger.cancelled" || fact.type === "trigger.expired");
   if (when.type === "delayed") {
-    if (fired.length > 1) return [`I13: ${id} is due once and fired ${fired.length} times`];
-    return fired.length + (over ? 1 : 0) === 0 ? [`I13: ${id} was due and never fired`] : [];
+    if (fired.length > 1) return [`TEAM-13: ${id} is due once and fired ${fired.length} times`];
+    return fired.length + (over ? 1 : 0) === 0 ? [`TEAM-13: ${id} was due and never fired`] : [];
   }
   if (when.type !== "on_event") return [];
   const awaited = facts.filter(
@@ -70,7 +70,7 @@ function missedBy({ seq, data }: FactOf<"trigger.created">, facts: readonly Fact
   // In a storm many are taken together.
   const unheard = awaited.length > STORM || over ? [] : awaited.filter((fact) => !causes.includes(fact.seq));
   return [
-    ...stray.map((cause) => `I13: ${id} fired for fact ${cause}, which it did not wait for`),
-    ...unheard.map((fact) => `I13: ${id} never fired for fact ${fact.seq}`),
+    ...stray.map((cause) => `TEAM-13: ${id} fired for fact ${cause}, which it did not wait for`),
+    ...unheard.map((fact) => `TEAM-13: ${id} never fired for fact ${fact.seq}`),
   ];
 }

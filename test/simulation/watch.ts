@@ -59,12 +59,12 @@ export class Watch {
     return log;
   }
 
-  /** I4, at the moment of the decision. */
+  /** TEAM-4, at the moment of the decision. */
   #judge(facts: readonly NewFact[]): void {
     const begun = facts.filter((fact) => fact.type === "node.assigned").length;
     if (begun === 0) return;
     const all = this.working + begun;
-    if (all > this.#max) this.#problems.push(`I4: ${all} would work at the same time, ${this.#max} may`);
+    if (all > this.#max) this.#problems.push(`TEAM-4: ${all} would work at the same time, ${this.#max} may`);
   }
 
   #learn(fact: Fact): void {

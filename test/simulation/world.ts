@@ -8,8 +8,8 @@ import { closeAllDescriptors, takeCharge } from "./orderly-fs.ts";
  * Everything a program waits for, in one place: files, commits, models and the clock. Nothing of it happens before the
  * world says so, and the seed says what is next; so one seed is one history.
  *
- * L1. One thing happens at a time, and all that follows from it at once has followed before the next.
- * L2. What was under way when the process died is never answered. It was done, or it was not, as the dice say.
+ * WORLD-1. One thing happens at a time, and all that follows from it at once has followed before the next.
+ * WORLD-2. What was under way when the process died is never answered. It was done, or it was not, as the dice say.
  */
 export class World {
   clock: ManualClock = manualClock();

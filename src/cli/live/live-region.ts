@@ -17,10 +17,11 @@ export interface Ticker {
 /**
  * A few lines that change at the bottom of a terminal, under a scrollback that stays.
  *
- * L1. What is printed stays, whole and in order; the region is below it and leaves nothing behind when it closes.
- * L2. At most ten frames a second, sixty while somebody types; each is one write inside synchronized output (DEC 2026), so nothing flickers.
- * L3. A region line never wraps: lines are cut to the width and automatic wrapping is off while they are written. So
- *     the number of rows to take back is known, also after the window became narrower and wrapped them itself.
+ * REGION-1. What is printed stays, whole and in order; the region is below it and leaves nothing behind when it closes.
+ * REGION-2. At most ten frames a second, sixty while somebody types; each is one write inside synchronized output (DEC
+ *     2026), so nothing flickers.
+ * REGION-3. A region line never wraps: lines are cut to the width and automatic wrapping is off while they are written.
+ *     So the number of rows to take back is known, also after the window became narrower and wrapped them itself.
  */
 export class LiveRegion {
   readonly #screen: Screen;

@@ -15,10 +15,10 @@ const LONGEST_LINE = 200;
 /**
  * Where the program was started: its streams, its surroundings and its signals.
  *
- * O1. Results go to stdout, people's words to stderr.
- * O2. Whoever reads stdout may leave at any time (`| head`): that is no failure, and `readerLeft` tells.
- * O3. Nothing is cut off: `drained` resolves when all that was written is out.
- * O4. Lines and words that go to a terminal hold no control but colours, whatever was put into them.
+ * TERMINAL-1. Results go to stdout, people's words to stderr.
+ * TERMINAL-2. Whoever reads stdout may leave at any time (`| head`): that is no failure, and `readerLeft` tells.
+ * TERMINAL-3. Nothing is cut off: `drained` resolves when all that was written is out.
+ * TERMINAL-4. Lines and words that go to a terminal hold no control but colours, whatever was put into them.
  */
 export class Terminal {
   readonly stdin: Input;

@@ -8,9 +8,10 @@ import { dirname, join } from "node:path";
  * What an older Node can do: hand over to the newer one that `npm ci` put beside the program, or say what is missing.
  * Only what Node 20 can read may stand here.
  *
- * N1. The words, streams, folder and exit code are those of the one that was called.
- * N2. A signal reaches the one that works, and what it makes of it is the end.
- * N3. The one that works does not outlive this process, even if that is killed: it would go on unseen and spend money.
+ * NODE-VERSION-1. The words, streams, folder and exit code are those of the one that was called.
+ * NODE-VERSION-2. A signal reaches the one that works, and what it makes of it is the end.
+ * NODE-VERSION-3. The one that works does not outlive this process, even if that is killed: it would go on unseen and
+ *     spend money.
  */
 export function handOver(program: string, entry: string, graceSeconds = 15): void {
   const node = ownNode(dirname(entry));

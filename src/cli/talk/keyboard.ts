@@ -18,8 +18,9 @@ export interface Typist {
 /**
  * Listens to a person's keys. Returns the end of it, after which the terminal is as it was.
  *
- * K1. Ctrl-C, Ctrl-\ and Ctrl-Z mean what they always mean; as in a shell, Ctrl-C takes back a line that is typed first.
- * K2. A process in the background never reads the keyboard: it would be stopped for it.
+ * KEYBOARD-1. Ctrl-C, Ctrl-\ and Ctrl-Z mean what they always mean; as in a shell, Ctrl-C takes back a line that is
+ *     typed first.
+ * KEYBOARD-2. A process in the background never reads the keyboard: it would be stopped for it.
  */
 export function listenToKeys({ stdin, stderr }: Pick<Terminal, "stdin" | "stderr">, typist: Typist): () => void {
   let isOpen = false;

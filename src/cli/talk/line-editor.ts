@@ -10,9 +10,9 @@ export interface Key {
 /**
  * One line that a person types, without a terminal: keys in, words out.
  *
- * E1. Whole letters: an accent or an emoji is never cut in two.
- * E2. What is pasted is text, also its line breaks; only Enter ends the line.
- * E3. Nothing unprintable gets in.
+ * EDITOR-1. Whole letters: an accent or an emoji is never cut in two.
+ * EDITOR-2. What is pasted is text, also its line breaks; only Enter ends the line.
+ * EDITOR-3. Nothing unprintable gets in.
  */
 export class LineEditor {
   #before = "";

@@ -28,9 +28,9 @@ export interface TalkPorts {
 /**
  * Where a person types to a team.
  *
- * T1. Words go to whom the line named when the person began to type them: a question that opens or closes meanwhile
- *     changes nothing about what is being said.
- * T2. Nothing that was typed is lost in silence: what is refused is said, with the reason.
+ * TALK-LINE-1. Words go to whom the line named when the person began to type them: a question that opens or closes
+ *     meanwhile changes nothing about what is being said.
+ * TALK-LINE-2. Nothing that was typed is lost in silence: what is refused is said, with the reason.
  */
 export class TalkLine {
   readonly #ports: TalkPorts;

@@ -17,8 +17,8 @@ interface Here {
 /**
  * An agent that a person talks to over a long time, wherever it works.
  *
- * C1. Whoever works on it is told; when nobody does, it is opened here, and works here.
- * C2. The home is held only while the agent works here: somebody who only reads is in nobody's way.
+ * TALK-PARTNER-1. Whoever works on it is told; when nobody does, it is opened here, and works here.
+ * TALK-PARTNER-2. The home is held only while the agent works here: somebody who only reads is in nobody's way.
  */
 export class TalkPartner {
   readonly #settings: Settings;

@@ -1,8 +1,8 @@
 /**
  * Words of models and names of files go to a terminal, so nothing in them may steer it.
  *
- * T1. `plain` leaves no control character, escape sequence or direction mark: one line, printable.
- * T2. `cut` never returns more columns than asked for; colours are put on afterwards, never cut through.
+ * WIDTH-1. `plain` leaves no control character, escape sequence or direction mark: one line, printable.
+ * WIDTH-2. `cut` never returns more columns than asked for; colours are put on afterwards, never cut through.
  */
 
 /** One printable line. Line breaks and tabs become spaces. */

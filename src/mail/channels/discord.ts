@@ -4,11 +4,12 @@ import { factsOf, headlineOf, type Utterance } from "./utterance.ts";
 /**
  * As Discord's webhooks take it.
  *
- * I1. Nobody is ever notified by what a model says: `allowed_mentions` allows none, and `@everyone`, `@here` and `<@1>`
- *     are broken up besides.
- * I2. Markdown is escaped, so that no word is a link under another name. An address that stands alone stays whole.
- * I3. Every text is within Discord's limits: 2000 for the content, 256 for a title, 4096 for a description, 1024 for
- *     a field, 6000 for all embeds together.
+ * DISCORD-1. Nobody is ever notified by what a model says: `allowed_mentions` allows none, and `@everyone`, `@here` and
+ *     `<@1>` are broken up besides.
+ * DISCORD-2. Markdown is escaped, so that no word is a link under another name. An address that stands alone stays
+ *     whole.
+ * DISCORD-3. Every text is within Discord's limits: 2000 for the content, 256 for a title, 4096 for a description, 1024
+ *     for a field, 6000 for all embeds together.
  */
 export function discordBody(said: Utterance): unknown {
   const facts = factsOf(said, isCut(said.text, DESCRIPTION, piecesOf));

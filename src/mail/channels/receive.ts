@@ -5,10 +5,10 @@ import { DELIVERY_HEADER, isSignedWith, SIGNATURE_HEADER, TIMESTAMP_HEADER } fro
 /**
  * What comes in by a webhook: an answer, or a message. Pure but for the memory it is handed.
  *
- * R1. Nothing is read of a body before its signature is found right, in constant time.
- * R2. What was signed more than five minutes ago, or ahead, is refused; so is what was signed before the memory began:
- *     it might be a replay of what an earlier process took.
- * R3. The same signature is taken once. So is a delivery id of one channel: two senders may count alike.
+ * RECEIVE-1. Nothing is read of a body before its signature is found right, in constant time.
+ * RECEIVE-2. What was signed more than five minutes ago, or ahead, is refused; so is what was signed before the memory
+ *     began: it might be a replay of what an earlier process took.
+ * RECEIVE-3. The same signature is taken once. So is a delivery id of one channel: two senders may count alike.
  */
 export function receive(
   body: Buffer,

@@ -4,9 +4,9 @@ import { factsOf, headlineOf, type Utterance } from "./utterance.ts";
 /**
  * As Slack's incoming webhooks take it.
  *
- * L1. Words stand in `plain_text`, where no markup is read, and `&`, `<` and `>` are escaped as Slack asks, so that
- *     nothing in them is a mention (`<!channel>`, `<@U1>`) or a link under another name.
- * L2. Every text is within Slack's limits: 150 for a header, 3000 for a section.
+ * SLACK-1. Words stand in `plain_text`, where no markup is read, and `&`, `<` and `>` are escaped as Slack asks, so
+ *     that nothing in them is a mention (`<!channel>`, `<@U1>`) or a link under another name.
+ * SLACK-2. Every text is within Slack's limits: 150 for a header, 3000 for a section.
  */
 export function slackBody(said: Utterance): unknown {
   const section = (text: string) => ({ type: "section", text: plainText(text, SECTION) });

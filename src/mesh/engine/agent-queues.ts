@@ -12,11 +12,11 @@ import { lieOf, type Route, routeOf } from "./route.ts";
 /**
  * One agent's desk: what it is told, what it says, and how its tasks end.
  *
- * K1. A letter is told until the agent has it (delivery.ts).
- * K2. Who sends is told by the folder. A header that says otherwise is not believed.
- * K3. An end is for the task it names; where it names none, for the one that is active.
- * K4. Words that came after a task came where it stands are its end, also when we were cut off in between; a task that
- *     came there after its words was put back by somebody, and is done again.
+ * AGENT-QUEUE-1. A letter is told until the agent has it (delivery.ts).
+ * AGENT-QUEUE-2. Who sends is told by the folder. A header that says otherwise is not believed.
+ * AGENT-QUEUE-3. An end is for the task it names; where it names none, for the one that is active.
+ * AGENT-QUEUE-4. Words that came after a task came where it stands are its end, also when we were cut off in between; a
+ *     task that came there after its words was put back by somebody, and is done again.
  */
 export class Desk {
   readonly queues: Queues;
@@ -40,7 +40,7 @@ export class Desk {
     });
   }
 
-  /** K4, after a start: what was cut off, and what somebody put back while nobody was there. */
+  /** AGENT-QUEUE-4, after a start: what was cut off, and what somebody put back while nobody was there. */
   begin(): void {
     if (!this.queues.names("complete").some(isEnd)) return;
     // What lies in the inbox is looked at when it moves up: not all of it may have been taken for whole yet.
@@ -52,7 +52,7 @@ export class Desk {
     for (const name of this.queues.list("inbox")) this.#wasCutOff("inbox", name);
   }
 
-  /** K4: its words are there, and came after it. */
+  /** AGENT-QUEUE-4: its words are there, and came after it. */
   #wasCutOff(queue: QueueName, name: string): boolean {
     const words = ENDS.map((end) => derivedName(name, end)).find((one) => this.queues.has("complete", one));
     if (words === undefined || !this.queues.cameBefore([queue, name], ["complete", words])) return false;
@@ -224,7 +224,7 @@ export class Desk {
     }
   }
 
-  /** How far it is, is written into it before it leaves: O4. */
+  /** How far it is, is written into it before it leaves: LOOP-GUARD-4. */
   #goesTooFar(letter: Letter, to: string): string | undefined {
     const { circles } = this.#office;
     const here = { mesh: this.queues.place.mesh, agent: this.#agent };
@@ -247,7 +247,7 @@ export class Desk {
     return this.queues.move(name, "outbox", "complete") !== undefined;
   }
 
-  /** K3. */
+  /** AGENT-QUEUE-3. */
   #takeEnd(letter: Letter, end: End): boolean {
     const active = this.queues.first("active");
     const named = letter.header["in-reply-to"];
@@ -267,7 +267,7 @@ export class Desk {
     return this.#end(meant);
   }
 
-  /** E1: the answer first, then the task leaves the queue it is in: the one a hand has just moved it to, perhaps. */
+  /** MESH-1: the answer first, then the task leaves the queue it is in: the one a hand has just moved it to, perhaps. */
   #end(name: string): boolean {
     const from = this.queues.find(name);
     const task = isWaiting(from) ? readLetter(this.queues, from, name) : undefined;

@@ -6,8 +6,8 @@ import { gist, type Office, wordsOfError } from "./mesh-context.ts";
 /**
  * What one agent is told, and what of it it has.
  *
- * K1. A letter is told until the agent has it: again after a failure, after a restart, and when its member is another.
- *     News stays in the inbox until then: told twice after a crash rather than never.
+ * DELIVERY-1. A letter is told until the agent has it: again after a failure, after a restart, and when its member is
+ *     another. News stays in the inbox until then: told twice after a crash rather than never.
  */
 export class Hearing {
   readonly #queues: Queues;

@@ -40,7 +40,7 @@ const delegation: ScriptedOptions = {
   },
 };
 
-test("Q4: a hand that moves a delegated task from active to complete ends it, and who asked hears so", async () => {
+test("QUEUE-4: a hand that moves a delegated task from active to complete ends it, and who asked hears so", async () => {
   const project = await open(delegation);
   project.send("m", "t.md", "# T\n");
   await project.until(isTold("coder", "part.md"));
@@ -51,7 +51,7 @@ test("Q4: a hand that moves a delegated task from active to complete ends it, an
   ).toContain("Heard: # Done: Part\n\n(It was moved to complete/ by hand; there are no words.)");
 });
 
-test("Q4: also while nobody was there", async () => {
+test("QUEUE-4: also while nobody was there", async () => {
   const project = await open(delegation);
   project.send("m", "t.md", "# T\n");
   await project.until(isTold("coder", "part.md"));
@@ -62,7 +62,7 @@ test("Q4: also while nobody was there", async () => {
   expect(project.queues("m", "lead").complete).toEqual(["part.m.coder.done.md", "t.0.md", "t.0.result.md"]);
 });
 
-test("Q4: put back, past the line, done again: whoever moves a file is right", async () => {
+test("QUEUE-4: put back, past the line, done again: whoever moves a file is right", async () => {
   const project = await open({ configs: [{ ...pair, agents: ["x/a"] }], agents: { a: silent } });
   const own = { mesh: "m", agent: "a" };
   project.send("m", "t.md", "# T\n");
@@ -87,7 +87,7 @@ test("Q4: put back, past the line, done again: whoever moves a file is right", a
   expect(project.queues("m")).toEqual({ active: ["t~2.md"] });
 });
 
-test("Q4: a step that somebody has done again ends with its new words, not with the old ones", async () => {
+test("QUEUE-4: a step that somebody has done again ends with its new words, not with the old ones", async () => {
   let words = "first";
   const project = await open({
     configs: [{ mesh: "m", type: "persistent", agents: ["x/a", "x/b"], workflow: ["a", "b"] }],
@@ -115,7 +115,7 @@ test("Q4: a step that somebody has done again ends with its new words, not with 
   expect(result()).toContain("third");
 });
 
-test("Q4: a finished task put back into active is done again under another name, and answered once more", async () => {
+test("QUEUE-4: a finished task put back into active is done again under another name, and answered once more", async () => {
   const project = await open({
     ...delegation,
     agents: { ...delegation.agents, coder: (_, say) => say("mesh", "task-complete", "Coded.\n") },
@@ -138,7 +138,7 @@ test("Q4: a finished task put back into active is done again under another name,
   await again;
 });
 
-test("K4: cut off after the words of a task that waits, and begun again before it is taken for whole: it ends, once", async () => {
+test("AGENT-QUEUE-4: cut off after the words of a task that waits, and begun again before it is taken for whole: it ends, once", async () => {
   const project = new ScriptedProject({ configs: [pair], agents: { coder: silent } });
   opened.push(project);
   const own = { mesh: "m", agent: "coder" };
@@ -189,7 +189,7 @@ test("names as long as a file system takes: done, done again and put aside, each
   ]);
 });
 
-test("E4: a file that is called like another's reason is not written over by it", async () => {
+test("MESH-4: a file that is called like another's reason is not written over by it", async () => {
   const project = await open({ configs: [{ ...pair, agents: ["x/a"] }] });
   for (const name of ["x.reason.md", "x.md"]) {
     const aside = project.next(({ type }) => type === "mesh.quarantined");
@@ -218,7 +218,7 @@ test("deleted folders are made again, and what comes later goes through", async 
   expect(project.facts.filter(({ type }) => type === "mesh.stalled")).toEqual([]);
 });
 
-test("E4: a link, a fifo, a folder and a file that is no UTF-8 are no messages: each goes to quarantine with its reason", async () => {
+test("MESH-4: a link, a fifo, a folder and a file that is no UTF-8 are no messages: each goes to quarantine with its reason", async () => {
   const project = await open({ configs: [{ ...pair, agents: ["x/a"] }] });
   const inbox = project.layout.queue({ mesh: "m", agent: null }, "inbox");
   symlinkSync("/etc/hostname", join(inbox, "link.md"));
@@ -237,7 +237,7 @@ test("E4: a link, a fifo, a folder and a file that is no UTF-8 are no messages: 
   ]);
 });
 
-test("E5: what cannot be written now is said once, tried again, and done when it can", async () => {
+test("MESH-5: what cannot be written now is said once, tried again, and done when it can", async () => {
   const project = await open({ configs: [{ mesh: "m", type: "persistent", agents: ["x/a"] }] });
   // A file where a folder should be: every message that is to be written aside fails.
   project.write(".ai/tx/tmp", "in the way");
@@ -251,7 +251,7 @@ test("E5: what cannot be written now is said once, tried again, and done when it
   ]);
 });
 
-test("L1: the second of two on one project is refused and told by whom; when the first is gone it may", async () => {
+test("MESH-LOCK-1: the second of two on one project is refused and told by whom; when the first is gone it may", async () => {
   const project = await open({ configs: [pair] });
   const second = new Meshes(project.layout, {
     now: () => 0,
@@ -269,7 +269,7 @@ test("L1: the second of two on one project is refused and told by whom; when the
   await second.close();
 });
 
-test("X1: a broken config is said and changes nothing; mended it holds; removed, the mesh is closed and keeps its files; declared again it goes on", async () => {
+test("MESHES-1: a broken config is said and changes nothing; mended it holds; removed, the mesh is closed and keeps its files; declared again it goes on", async () => {
   const project = await open({ configs: [{ ...pair, agents: ["x/a"] }], agents: { a: silent, b: silent } });
   const reloaded = () => project.next(({ type }) => type === "mesh.reloaded");
   project.send("m", "t.md", "# T\n");
@@ -326,7 +326,7 @@ test("two agents whose sessions would have one name are refused, at the start an
   expect(project.meshes.directory()).toEqual(new Map([["m-b", ["a"]]]));
 });
 
-test("X1: a changed prompt or capability is seen, holds from the next prompt on, and the next task is for a new member", async () => {
+test("MESHES-1: a changed prompt or capability is seen, holds from the next prompt on, and the next task is for a new member", async () => {
   const project = await open({ configs: [{ ...pair, agents: ["x/a"], capabilities: ["search"] }] });
   project.send("m", "1.md", "# T\n");
   await project.until(isEnd("m", null, "1.md"));
@@ -368,7 +368,7 @@ test("X1: a changed prompt or capability is seen, holds from the next prompt on,
   expect(readFileSync(paths[0] ?? "", "utf8")).toContain("You are a of m.");
 });
 
-test("X4: at a start nothing moves before all are there: what waits for a mesh that opens later arrives, and so do answers", async () => {
+test("MESHES-4: at a start nothing moves before all are there: what waits for a mesh that opens later arrives, and so do answers", async () => {
   const project = new ScriptedProject({
     configs: [
       { mesh: "a-first", type: "persistent", agents: ["x/asker"] },

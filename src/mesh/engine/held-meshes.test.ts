@@ -40,7 +40,7 @@ function elsewhere(): string {
   return folder;
 }
 
-test("X5: what comes for a mesh that is not trusted waits in its inbox, and is worked on once it is", async () => {
+test("MESHES-5: what comes for a mesh that is not trusted waits in its inbox, and is worked on once it is", async () => {
   const trusted = new Set<string>();
   const project = made(trusted);
   mkdirSync(project.layout.queue({ mesh: "m", agent: null }, "inbox"), { recursive: true });
@@ -56,7 +56,7 @@ test("X5: what comes for a mesh that is not trusted waits in its inbox, and is w
   expect(project.meshes.held.size).toBe(0);
 });
 
-test("X5: a mesh that changes at work goes on with the content that was trusted; not trusted at all, it ends", async () => {
+test("MESHES-5: a mesh that changes at work goes on with the content that was trusted; not trusted at all, it ends", async () => {
   const trusted = new Set<string>();
   const project = made(trusted);
   project.write(PROMPT, "Be good.\n");

@@ -33,7 +33,7 @@ const handsOn =
     say("mesh", "task-complete", "Handed on.\n", { "in-reply-to": name.slice(0, -3) });
   };
 
-test("O1, O3: who hands a task round in a circle is stopped after max_hops, with a reason, and the human is asked", async () => {
+test("LOOP-GUARD-1, LOOP-GUARD-3: who hands a task round in a circle is stopped after max_hops, with a reason, and the human is asked", async () => {
   const project = await open({ max_hops: 4 }, { a: handsOn("b"), b: handsOn("a") });
   project.send("m", "t.md", "# T\n");
   const refused = await project.until(isRefused);
@@ -57,7 +57,7 @@ const asksBack =
     if (header.type === "ask" || header.from === "human") say(other, "ask", "And you?\n");
   };
 
-test("O2, O3, O4: two who ask each other for ever are stopped after max_rounds, also over restarts; a word of the human's lets them go on", async () => {
+test("LOOP-GUARD-2, LOOP-GUARD-3, LOOP-GUARD-4: two who ask each other for ever are stopped after max_rounds, also over restarts; a word of the human's lets them go on", async () => {
   const project = await open({ max_hops: 1_000, max_rounds: 3 }, { a: asksBack("b"), b: asksBack("a") });
   const count = () => project.told.filter((line) => line.includes(": ask ")).length;
   const begin = format({ from: "human", to: "m/a", type: "ask", status: "pending" }, "Talk.\n");

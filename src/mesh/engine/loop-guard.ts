@@ -6,13 +6,14 @@ import { stemOf } from "../files/letter-names.ts";
 /**
  * Whether those who write to each other will ever end.
  *
- * O1. What an agent sends is one hop further than what it follows from: what it answers, else the task it works on, else
- *     what it heard last. What the mesh itself makes of a message (a step, an answer) is as far as that message.
- * O2. Turns are counted for two within one thread, that is, within what began with one message of the human's or of
- *     nobody: one more whenever the word passes from one to the other.
- * O3. Beyond `max_hops`, or twice `max_rounds` turns, a message is refused and the human is asked. A word of the human's
- *     to an agent begins a new thread for it.
- * O4. How far a message is stands in its own header (`thread`, `hops`, `turn`), so a restart knows it too.
+ * LOOP-GUARD-1. What an agent sends is one hop further than what it follows from: what it answers, else the task it
+ *     works on, else what it heard last. What the mesh itself makes of a message (a step, an answer) is as far as that
+ *     message.
+ * LOOP-GUARD-2. Turns are counted for two within one thread, that is, within what began with one message of the human's
+ *     or of nobody: one more whenever the word passes from one to the other.
+ * LOOP-GUARD-3. Beyond `max_hops`, or twice `max_rounds` turns, a message is refused and the human is asked. A word of
+ *     the human's to an agent begins a new thread for it.
+ * LOOP-GUARD-4. How far a message is stands in its own header (`thread`, `hops`, `turn`), so a restart knows it too.
  */
 export class Circles {
   /** By agent. */

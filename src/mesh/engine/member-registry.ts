@@ -5,7 +5,8 @@ import type { Member } from "./meshes.ts";
 /**
  * Who has begun, of all agents of a project's meshes.
  *
- * F1. Somebody who was begun by what was declared before ends what they have, and the next task is for a new one.
+ * MEMBERS-1. Somebody who was begun by what was declared before ends what they have, and the next task is for a new
+ *     one.
  */
 export class Staff {
   readonly #make: (mesh: DeclaredMesh, agent: DeclaredAgent) => Member;

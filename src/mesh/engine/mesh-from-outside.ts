@@ -14,8 +14,8 @@ import { leaves } from "./topology.ts";
  * A mesh as the house sees it that gives it work, from outside: by files alone, so it does not matter which process moves
  * them.
  *
- * B1. A task is given by its name, once: one that is anywhere is not given again.
- * B2. What the mesh says to the house waits in its outbox until it is taken.
+ * MESH-OUTSIDE-1. A task is given by its name, once: one that is anywhere is not given again.
+ * MESH-OUTSIDE-2. What the mesh says to the house waits in its outbox until it is taken.
  */
 export class MeshFromOutside {
   readonly #layout: Layout;
@@ -38,7 +38,7 @@ export class MeshFromOutside {
     return WAY.find((queue) => existsSync(this.#queues.path(queue, name)));
   }
 
-  /** B1. */
+  /** MESH-OUTSIDE-1. */
   give(name: string, body: string, now: Date): void {
     if (this.find(name) === undefined) this.#post(name, "task", body, now);
   }

@@ -15,8 +15,9 @@ import { due, isDone, lastLeaves, leaves, type Progress, type StepPath } from ".
 /**
  * The tasks of the mesh as a whole: one after the other, each step by step through the agents, then through the gates.
  *
- * A1. How far a task is, the agents' queues say: a step is given when its message is there, and done when it is over.
- * A2. What does not pass the gates goes back to whoever comes last, a few times, and then fails.
+ * MESH-TASK-1. How far a task is, the agents' queues say: a step is given when its message is there, and done when it
+ *     is over.
+ * MESH-TASK-2. What does not pass the gates goes back to whoever comes last, a few times, and then fails.
  */
 export class Tasks {
   /** How many have come to their end. */
@@ -208,7 +209,7 @@ export class Tasks {
     return this.#desks.get(agent)?.resultOf(derivedName(task.name, at)) ?? `(${agent} is not there any more.)`;
   }
 
-  /** A2. True when something moved at once; gates take their time. */
+  /** MESH-TASK-2. True when something moved at once; gates take their time. */
   #judge(task: Letter): boolean {
     const fixes = this.#fixes(task.name);
     if (fixes.some((fix) => !isOver(fix))) return false;
@@ -277,7 +278,7 @@ export class Tasks {
     return steps.map(({ agent, at }) => ({ agent, name: name(at), failed: failed !== undefined }));
   }
 
-  /** E1: the answer first, then the task leaves `active`. */
+  /** MESH-1: the answer first, then the task leaves `active`. */
   #end(task: Letter, failure?: string): boolean {
     const [end, words] = this.#answer(task, failure);
     if (this.queues.move(task.name, "active", "complete") === undefined) return true;

@@ -38,13 +38,13 @@ export interface MeshPorts {
 /**
  * One mesh at work: it moves messages through its queues and tells its agents.
  *
- * E1. What follows from a message is made before that message leaves `active`, under a name derived from it. So after a
- *     crash whatever is in `active` is taken up again, and what is there already is not made twice.
- * E2. One task is active in the mesh, and one for each agent; the others wait in the order they came.
- * E3. Only tasks wait. A question or an answer is told at once, also to somebody who is busy: else two who ask each other
- *     would wait for ever.
- * E4. A file that is no message goes to `quarantine/` with the reason beside it; the queue goes on.
- * E5. What cannot be written or moved now (a full disk) is said once and tried again; nothing is lost by it.
+ * MESH-1. What follows from a message is made before that message leaves `active`, under a name derived from it. So
+ *     after a crash whatever is in `active` is taken up again, and what is there already is not made twice.
+ * MESH-2. One task is active in the mesh, and one for each agent; the others wait in the order they came.
+ * MESH-3. Only tasks wait. A question or an answer is told at once, also to somebody who is busy: else two who ask each
+ *     other would wait for ever.
+ * MESH-4. A file that is no message goes to `quarantine/` with the reason beside it; the queue goes on.
+ * MESH-5. What cannot be written or moved now (a full disk) is said once and tried again; nothing is lost by it.
  */
 export class Mesh {
   readonly queues: Queues;
@@ -231,7 +231,7 @@ export class Mesh {
     this.settle();
   }
 
-  /** E5. False when it did not work. */
+  /** MESH-5. False when it did not work. */
   #guard(work: () => void): boolean {
     try {
       work();

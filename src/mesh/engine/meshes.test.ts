@@ -354,7 +354,7 @@ test("two who are given messages of one name at one time both answer", async () 
   ]);
 });
 
-test("K1: what could not be told is told when the agent hears again, or is somebody else; a late word of the first try changes nothing", async () => {
+test("DELIVERY-1: what could not be told is told when the agent hears again, or is somebody else; a late word of the first try changes nothing", async () => {
   let failing = true;
   const project = await open({
     configs: [{ mesh: "m", type: "persistent", agents: ["x/a"] }],

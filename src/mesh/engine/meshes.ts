@@ -48,14 +48,15 @@ export interface MeshesPorts {
 /**
  * All meshes of one project, at work.
  *
- * X1. What is declared is read again whenever it changes. What is wrong with it is said, and the mesh goes on as it was.
- *     A mesh that is declared no more is closed; its files stay, and it goes on where it was when it is declared again.
- * X2. An ephemeral mesh and one for a single task end with their work: their agents are let go. What an ephemeral one
- *     has left is put away, never erased; it begins anew with the next message.
- * X3. One process at a time: the second is refused (lock.ts).
- * X4. Nothing moves before all meshes are there: else what one says to another would be said to nobody.
- * X5. Nothing of a mesh is begun that is not trusted. One that changes while it works goes on with the content that was
- *     trusted, in memory; the new content is held until it is trusted.
+ * MESHES-1. What is declared is read again whenever it changes. What is wrong with it is said, and the mesh goes on as
+ *     it was. A mesh that is declared no more is closed; its files stay, and it goes on where it was when it is
+ *     declared again.
+ * MESHES-2. An ephemeral mesh and one for a single task end with their work: their agents are let go. What an ephemeral
+ *     one has left is put away, never erased; it begins anew with the next message.
+ * MESHES-3. One process at a time: the second is refused (lock.ts).
+ * MESHES-4. Nothing moves before all meshes are there: else what one says to another would be said to nobody.
+ * MESHES-5. Nothing of a mesh is begun that is not trusted. One that changes while it works goes on with the content
+ *     that was trusted, in memory; the new content is held until it is trusted.
  */
 export class Meshes {
   readonly layout: Layout;
@@ -67,7 +68,7 @@ export class Meshes {
   readonly #problems = new Map<string, string>();
   /** Ephemeral meshes between two tasks. */
   readonly #asleep = new Map<string, DeclaredMesh>();
-  /** X5. */
+  /** MESHES-5. */
   readonly #held: HeldMeshes;
   #folder: FSWatcher | undefined;
   #reloading: Promise<void> = Promise.resolve();
@@ -102,7 +103,7 @@ export class Meshes {
       const { meshes, problems } = await readDeclared(this.layout);
       for (const problem of problems) this.#problems.set(problem.file, problem.message);
       const added = [...meshes.values()].flatMap((declared) => (this.#isHeld(declared) ? [] : this.#tryAdd(declared)));
-      // Whoever was left running ends with the work of its mesh, as if it had been begun here: X2.
+      // Whoever was left running ends with the work of its mesh, as if it had been begun here: MESHES-2.
       for (const { name, declared } of added) {
         for (const agent of declared.agents.values())
           if (this.#ports.isLeft?.(declared, agent)) this.#staff.member(declared, name, agent.name);
@@ -210,7 +211,7 @@ export class Meshes {
     await this.#declarations.refresh();
   }
 
-  /** X5. */
+  /** MESHES-5. */
   #isHeld(declared: DeclaredMesh): boolean {
     const { mesh } = declared.config;
     return this.#held.holds(declared, this.meshes.has(mesh) || this.#asleep.has(mesh));
@@ -228,7 +229,7 @@ export class Meshes {
     for (const agent of this.meshes.get(name)?.declared.agents.keys() ?? []) this.#staff.outdate(name, agent);
   }
 
-  /** X1. */
+  /** MESHES-1. */
   #declare(declared: DeclaredMesh): void {
     const { mesh: name } = declared.config;
     if (this.#isHeld(declared)) return;
@@ -336,7 +337,7 @@ export class Meshes {
     return queues;
   }
 
-  /** X2. Later: whoever moves its messages now is not interrupted. */
+  /** MESHES-2. Later: whoever moves its messages now is not interrupted. */
   #endSoon(mesh: Mesh): void {
     if (mesh.declared.lifetime === "persistent") return;
     setImmediate(() => void this.#endIfOver(mesh).catch(() => {}));

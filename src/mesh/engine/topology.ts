@@ -3,9 +3,10 @@ import type { MeshConfig, WorkflowStep } from "../../protocol/index.ts";
 /**
  * What is next in a mesh: a pure function of what is declared and what is done.
  *
- * T1. A step is given once what stands before it is done, and never again.
- * T2. All of a parallel step must be done before what follows it begins: the first reducer gets all that was mapped.
- * T3. Done is done: more done steps never take a step back (the order of arrival does not matter).
+ * TOPOLOGY-1. A step is given once what stands before it is done, and never again.
+ * TOPOLOGY-2. All of a parallel step must be done before what follows it begins: the first reducer gets all that was
+ *     mapped.
+ * TOPOLOGY-3. Done is done: more done steps never take a step back (the order of arrival does not matter).
  */
 export type Plan =
   | { kind: "agent"; agent: string; at: StepPath }

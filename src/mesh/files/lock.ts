@@ -10,8 +10,8 @@ export type Holder = z.infer<typeof holderSchema>;
 /**
  * One process at a time moves a project's messages.
  *
- * L1. `.ai/tx/lock` dies with its holder, so a crash never leaves a project locked. `lock.json` beside it says who holds
- *     it, for people and for whoever comes second.
+ * MESH-LOCK-1. `.ai/tx/lock` dies with its holder, so a crash never leaves a project locked. `lock.json` beside it says
+ *     who holds it, for people and for whoever comes second.
  */
 export function lockProject(layout: Layout, home?: string): () => void {
   mkdirSync(layout.running, { recursive: true });

@@ -44,7 +44,7 @@ const short = (header: MessageHeader) =>
     (value) => value.length <= 200 && !value.includes("\0"),
   );
 
-test("M3: what is written is read back unchanged, whatever the words are", () => {
+test("MESSAGE-FILE-3: what is written is read back unchanged, whatever the words are", () => {
   fc.assert(
     fc.property(headers.filter(short), fc.string({ unit: "binary" }), (header, body) => {
       fc.pre(!body.includes("\0") && !Object.values(header).some((value) => value?.includes("\0")));
@@ -96,7 +96,7 @@ test.each([
     'Its header is wrong: "type": there is no rumour. There are: task, ask, ask-response, task-complete, error.',
   ],
   [`${START}---\n\0`, "It holds a NUL character, so it is no text."],
-])("M2: no message, and why: %#", (text, reason) => {
+])("MESSAGE-FILE-2: no message, and why: %#", (text, reason) => {
   expect(parse(text)).toEqual({ ok: false, reason });
 });
 
@@ -110,7 +110,7 @@ test("names: the seed's pattern with a counter, plain words, never empty", () =>
   ]).toEqual(["2611151307-0001-fix-the-u-ni-code-bug-now.md", "2611151307-0012-message.md", true, "A title"]);
 });
 
-test("M2: headers that other YAML readers make something of are refused, with the reason; nothing in them is inherited", () => {
+test("MESSAGE-FILE-2: headers that other YAML readers make something of are refused, with the reason; nothing in them is inherited", () => {
   const head = (line: string) => parse(`---\nfrom: human\nto: m\ntype: task\n${line}\n---\n\n# T\n`);
   for (const line of [
     ...["task: &a x", "task: *a", "<<: *a", "<<: {to: other}", "? task\n: x", "task: !!str x", "task: !!binary eA=="],

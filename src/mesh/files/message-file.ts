@@ -5,10 +5,11 @@ import { issueWords } from "./issue-text.ts";
 /**
  * A message is a markdown file with a header.
  *
- * M1. Whatever the bytes are, parsing ends: with a message, or with the reason why it is none. Nothing in it is run.
- * M2. A header is lines of `name: value`, and every value is a string; anchors, aliases, tags, blocks, lists, maps,
- *     duplicate keys and unknown fields are refused.
- * M3. What `format` writes, `parse` reads back unchanged.
+ * MESSAGE-FILE-1. Whatever the bytes are, parsing ends: with a message, or with the reason why it is none. Nothing in
+ *     it is run.
+ * MESSAGE-FILE-2. A header is lines of `name: value`, and every value is a string; anchors, aliases, tags, blocks,
+ *     lists, maps, duplicate keys and unknown fields are refused.
+ * MESSAGE-FILE-3. What `format` writes, `parse` reads back unchanged.
  */
 export function parse(text: string): ParsedMessage {
   if (text.includes("\0")) return bad("It holds a NUL character, so it is no text.");

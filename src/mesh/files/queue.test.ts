@@ -27,7 +27,7 @@ function declared(): DeclaredMesh {
 
 type Step = "send" | "to-agent" | "ask" | "end" | "restart" | "look" | "late notice";
 
-test("Q3, E2: whatever is sent, asked, ended and restarted in between, tasks are begun in the order they came, one at a time", () => {
+test("QUEUE-3, MESH-2: whatever is sent, asked, ended and restarted in between, tasks are begun in the order they came, one at a time", () => {
   // Whatever it finds after a restart was written long ago: nobody waits here until a file is taken for whole.
   const clock = vi.spyOn(Date, "now").mockImplementation(() => performance.timeOrigin + performance.now() + 3_600_000);
   onTestFinished(() => clock.mockRestore());
@@ -166,7 +166,7 @@ function writeOld(path: string, text: string): void {
   utimesSync(path, 1, 1);
 }
 
-test("Q5: a look leaves what may still be written, and says so; later it takes it", () => {
+test("QUEUE-5: a look leaves what may still be written, and says so; later it takes it", () => {
   const layout = new Layout(mkdtempSync(join(tmpdir(), "look-")));
   const queues = new Queues(layout, { mesh: "m", agent: null });
   queues.open();
@@ -181,7 +181,7 @@ test("Q5: a look leaves what may still be written, and says so; later it takes i
   rmSync(layout.project, { recursive: true });
 });
 
-test("Q4: what hands moved without our being told is found by a look", () => {
+test("QUEUE-4: what hands moved without our being told is found by a look", () => {
   const layout = new Layout(mkdtempSync(join(tmpdir(), "look-")));
   const queues = new Queues(layout, { mesh: "m", agent: null });
   queues.open();
@@ -198,7 +198,7 @@ test("Q4: what hands moved without our being told is found by a look", () => {
   rmSync(layout.project, { recursive: true });
 });
 
-test("Q2, Q4: nothing is written over; a move that comes too late does nothing; one by hand is known from one of ours", () => {
+test("QUEUE-2, QUEUE-4: nothing is written over; a move that comes too late does nothing; one by hand is known from one of ours", () => {
   const layout = new Layout(mkdtempSync(join(tmpdir(), "move-")));
   const queues = new Queues(layout, { mesh: "m", agent: null });
   queues.open();
@@ -217,7 +217,7 @@ test("Q2, Q4: nothing is written over; a move that comes too late does nothing; 
   rmSync(layout.project, { recursive: true });
 });
 
-test("K4: a task that a hand has just taken away from where it waited was not there before its words", () => {
+test("AGENT-QUEUE-4: a task that a hand has just taken away from where it waited was not there before its words", () => {
   const dir = mkdtempSync(join(tmpdir(), "queue-"));
   try {
     const layout = new Layout(dir);
@@ -235,7 +235,7 @@ test("K4: a task that a hand has just taken away from where it waited was not th
   }
 });
 
-test("Q4: a step that a hand puts back, and takes away again before it moves up, keeps the words it ended with", () => {
+test("QUEUE-4: a step that a hand puts back, and takes away again before it moves up, keeps the words it ended with", () => {
   const layout = new Layout(mkdtempSync(join(tmpdir(), "step-")));
   const world = new World(layout);
   const step = "0001.0.md";

@@ -17,11 +17,13 @@ import {
 /**
  * The queues of one agent, or of a mesh itself: folders of message files, and what is in them in the order it came.
  *
- * Q1. Every move is one rename: a message is in exactly one queue at any instant, whoever is killed.
- * Q2. Nothing is written over: a name that is taken gets a number.
- * Q3. First in, first out: by the order in which files appeared; after a restart by the time of that (ctime), then by name.
- * Q4. The files are the truth. Whoever moves one by hand is right, and a move of ours that comes too late does nothing.
- * Q5. A look takes no file that somebody may still be writing.
+ * QUEUE-1. Every move is one rename: a message is in exactly one queue at any instant, whoever is killed.
+ * QUEUE-2. Nothing is written over: a name that is taken gets a number.
+ * QUEUE-3. First in, first out: by the order in which files appeared; after a restart by the time of that (ctime), then
+ *     by name.
+ * QUEUE-4. The files are the truth. Whoever moves one by hand is right, and a move of ours that comes too late does
+ *     nothing.
+ * QUEUE-5. A look takes no file that somebody may still be writing.
  */
 export class Queues {
   readonly place: Place;

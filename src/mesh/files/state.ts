@@ -17,8 +17,8 @@ export interface Standing {
 /**
  * What the queues say, as seed 004's `state.json`.
  *
- * F1. Whole or not at all, and only when it has changed; at once, and then no oftener than people look.
- * F2. It is derived: that it cannot be written (a full disk, a deleted folder) stops nothing.
+ * MESH-STATE-1. Whole or not at all, and only when it has changed; at once, and then no oftener than people look.
+ * MESH-STATE-2. It is derived: that it cannot be written (a full disk, a deleted folder) stops nothing.
  */
 export class StateFile {
   readonly #path: string;
@@ -64,7 +64,7 @@ export class StateFile {
       renameSync(`${this.#path}.tmp`, this.#path);
       this.#written = key;
     } catch {
-      // F2: the next change writes it.
+      // MESH-STATE-2: the next change writes it.
     }
   }
 }

@@ -50,7 +50,7 @@ function put(queue: string, name: string, text = "whole"): void {
   renameSync(join(dir, "aside"), join(msgs, queue, name));
 }
 
-test("V1, V2: what is renamed in is told before what was written in place a moment earlier; moved on and deleted, once each", async () => {
+test("WATCHER-1, WATCHER-2: what is renamed in is told before what was written in place a moment earlier; moved on and deleted, once each", async () => {
   writeFileSync(join(msgs, "inbox/written.md"), "text");
   put("inbox", "a.md");
   await until(() => notices.length === 2);
@@ -62,7 +62,7 @@ test("V1, V2: what is renamed in is told before what was written in place a mome
   expect(notices.slice(2).toSorted()).toEqual(["inbox/a.md", "next/a.md", "next/a.md"]);
 });
 
-test("V1: what is written in place, in parts, is told once, when it is whole", async () => {
+test("WATCHER-1: what is written in place, in parts, is told once, when it is whole", async () => {
   const file = join(msgs, "inbox/slow.md");
   writeFileSync(file, "");
   for (let part = 0; part < 200; part++) {
@@ -75,7 +75,7 @@ test("V1: what is written in place, in parts, is told once, when it is whole", a
   expect(notices).toEqual(["inbox/slow.md"]);
 });
 
-test("V1: one write that opens, writes and closes is told once, when it has been quiet", async () => {
+test("WATCHER-1: one write that opens, writes and closes is told once, when it has been quiet", async () => {
   writeFileSync(join(msgs, "inbox/a.md"), "text");
   await until(() => notices.length > 0);
   await everythingTold();
@@ -103,7 +103,7 @@ test("editors' temporary files, locks and backups are no messages; a link is one
   expect(notices).toEqual(["inbox/link.md"]);
 });
 
-test("V2, V3: of a burst of 5,000 each is told once, and everything is looked at once more", async () => {
+test("WATCHER-2, WATCHER-3: of a burst of 5,000 each is told once, and everything is looked at once more", async () => {
   for (let number = 0; number < 5_000; number++) put("inbox", `${number}.md`);
   await until(() => notices.length >= 5_000 && looks > 0);
   expect([notices.length, new Set(notices).size, notices[0], notices.at(-1)]).toEqual([
@@ -114,9 +114,12 @@ test("V2, V3: of a burst of 5,000 each is told once, and everything is looked at
   ]);
 });
 
-test.each(["inbox", ""])("V3: when %j below msgs is deleted it is made again and watched again", async (folder) => {
-  rmSync(join(msgs, folder), { recursive: true });
-  await until(() => looks > 0);
-  for (const queue of QUEUES) put(queue, `${queue}.md`);
-  await until(() => QUEUES.every((queue) => notices.includes(`${queue}/${queue}.md`)));
-});
+test.each(["inbox", ""])(
+  "WATCHER-3: when %j below msgs is deleted it is made again and watched again",
+  async (folder) => {
+    rmSync(join(msgs, folder), { recursive: true });
+    await until(() => looks > 0);
+    for (const queue of QUEUES) put(queue, `${queue}.md`);
+    await until(() => QUEUES.every((queue) => notices.includes(`${queue}/${queue}.md`)));
+  },
+);

@@ -6,13 +6,13 @@ import { isMessageName, QUIET_MS } from "./queue-files.ts";
 /**
  * Says which message files came to or went from a place's queues.
  *
- * V1. A file that was renamed in is told at once. One that is written in place is told when nobody has written to it for
- *     a while: the kernel tells of the writing in the same breath as of the file, so one round of the loop is enough to
- *     know which it is.
- * V2. One notice for each arrival, however many events the kernel makes of it.
- * V3. A folder that is deleted is made again and watched again, when whoever deletes is done. After a burst everything is
- *     looked at once more, since the kernel drops events when too many wait.
- * V4. Where the kernel refuses to watch (its limit is reached), the folders are looked at every second instead.
+ * WATCHER-1. A file that was renamed in is told at once. One that is written in place is told when nobody has written
+ *     to it for a while: the kernel tells of the writing in the same breath as of the file, so one round of the loop is
+ *     enough to know which it is.
+ * WATCHER-2. One notice for each arrival, however many events the kernel makes of it.
+ * WATCHER-3. A folder that is deleted is made again and watched again, when whoever deletes is done. After a burst
+ *     everything is looked at once more, since the kernel drops events when too many wait.
+ * WATCHER-4. Where the kernel refuses to watch (its limit is reached), the folders are looked at every second instead.
  */
 export class QueueWatcher {
   readonly #dir: string;

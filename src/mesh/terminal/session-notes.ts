@@ -7,9 +7,10 @@ const toldSchema = z.object({ task: z.string(), at: z.number() });
 /**
  * What is kept beside a session in a terminal (`TX_SESSION`), for `tx` in there and for whoever types to it.
  *
- * N1. `tx done` ends the task that the session knew of when it was called: one that is said late, or twice, never ends a
- *     task that was told after it began.
- * N2. An answer that `tx ask --wait` waits for, or has taken, is not typed as well; where nobody waits any more it is.
+ * SESSION-NOTES-1. `tx done` ends the task that the session knew of when it was called: one that is said late, or
+ *     twice, never ends a task that was told after it began.
+ * SESSION-NOTES-2. An answer that `tx ask --wait` waits for, or has taken, is not typed as well; where nobody waits any
+ *     more it is.
  */
 export class SessionNotes {
   readonly #dir: string;
@@ -36,7 +37,7 @@ export class SessionNotes {
     return told.findLast((one) => one.at <= at)?.task;
   }
 
-  /** N2. */
+  /** SESSION-NOTES-2. */
   awaits(question: string): void {
     this.#mark(question, String(process.pid));
   }

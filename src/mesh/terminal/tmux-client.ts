@@ -5,8 +5,9 @@ import { quotedLine } from "./tmux-server.ts";
 /**
  * A tmux client in control mode: it types commands, and hears what happens as it happens, so nobody polls.
  *
- * Z1. Answers come in the order of the commands. A client that ends rejects what is open.
- * Z2. Whatever happens to the terminal is told: output, its title within a second, the end of its program at once.
+ * TMUX-CLIENT-1. Answers come in the order of the commands. A client that ends rejects what is open.
+ * TMUX-CLIENT-2. Whatever happens to the terminal is told: output, its title within a second, the end of its program at
+ *     once.
  */
 export class ControlClient {
   /** The terminal's screen may be another, or its title, or its program has ended. */

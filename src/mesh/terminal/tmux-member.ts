@@ -33,12 +33,12 @@ export interface TmuxMemberPorts {
 /**
  * A mesh agent that is a program in a terminal.
  *
- * B1. What it has been told is noted with its session, and gone with it: whoever comes after a crash of ours tells it
- *     nothing twice, and one that was begun anew is told what the old one had.
- * B2. One that has ended is begun anew by the next letter.
- * B3. One that dies at once, before it has heard anything, is begun again at most twice; then it is broken, which is said
- *     with the reason, and it rests until somebody begins it (`revive`).
- * B4. It ends the session that it had, and never one that somebody else has begun under the same name.
+ * TMUX-MEMBER-1. What it has been told is noted with its session, and gone with it: whoever comes after a crash of ours
+ *     tells it nothing twice, and one that was begun anew is told what the old one had.
+ * TMUX-MEMBER-2. One that has ended is begun anew by the next letter.
+ * TMUX-MEMBER-3. One that dies at once, before it has heard anything, is begun again at most twice; then it is broken,
+ *     which is said with the reason, and it rests until somebody begins it (`revive`).
+ * TMUX-MEMBER-4. It ends the session that it had, and never one that somebody else has begun under the same name.
  */
 export class TmuxMember implements Member {
   readonly #ports: TmuxMemberPorts;
@@ -100,7 +100,7 @@ export class TmuxMember implements Member {
         this.#stillborn = 0;
         return;
       } catch (error) {
-        // Whoever died at once, before it heard anything, is begun again: B3.
+        // Whoever died at once, before it heard anything, is begun again: TMUX-MEMBER-3.
         const mayBegin = this.#begun !== undefined && !this.#stop.signal.aborted && (await session.hasEnded());
         if (!mayBegin || this.#stillborn === 0) throw error;
       }
@@ -131,7 +131,7 @@ export class TmuxMember implements Member {
     const session = await this.#opening?.catch(() => undefined);
     session?.close();
     if (this.#ports.isLeaving()) return;
-    // B4. Who never sat down before it ends what an earlier process of ours has left.
+    // TMUX-MEMBER-4. Who never sat down before it ends what an earlier process of ours has left.
     await this.#ports.server.kill(this.#ports.session, this.#seat);
     this.#say("gone", "it was closed");
   }
@@ -160,7 +160,7 @@ export class TmuxMember implements Member {
 
   #broken = "";
 
-  /** B3. */
+  /** TMUX-MEMBER-3. */
   #ended(how: string): void {
     if (this.#begun === undefined || this.#stop.signal.aborted) return;
     const isAtOnce = performance.now() - this.#begun < AT_ONCE_MS;

@@ -23,13 +23,14 @@ export class NoTmux extends Error {
 /**
  * The terminals of one project, on a tmux server of their own that outlives us.
  *
- * U1. A private socket: nobody's own tmux is touched, and no other project's.
- * U2. A program gets the environment it was given and nothing of ours. It goes by stdin, never by arguments.
- * U3. A program that ends leaves its last screen behind, until it is started anew or killed.
- * U4. Who is killed is ended with all that it began, also what does not care that its terminal is gone. Nobody else is
- *     ever signalled: its leader is a living child of this very server, known again by when it began, whatever tmux says.
- *     A session of the same name that was begun meanwhile stays.
- * U5. Nothing is pasted into a terminal whose program has ended: tmux 3.3a would crash, and all terminals with it.
+ * TMUX-SERVER-1. A private socket: nobody's own tmux is touched, and no other project's.
+ * TMUX-SERVER-2. A program gets the environment it was given and nothing of ours. It goes by stdin, never by arguments.
+ * TMUX-SERVER-3. A program that ends leaves its last screen behind, until it is started anew or killed.
+ * TMUX-SERVER-4. Who is killed is ended with all that it began, also what does not care that its terminal is gone.
+ *     Nobody else is ever signalled: its leader is a living child of this very server, known again by when it began,
+ *     whatever tmux says. A session of the same name that was begun meanwhile stays.
+ * TMUX-SERVER-5. Nothing is pasted into a terminal whose program has ended: tmux 3.3a would crash, and all terminals
+ *     with it.
  */
 export class TmuxServer {
   readonly socket: string;
@@ -101,7 +102,7 @@ export class TmuxServer {
     throw new Error(`tmux did not start ${session}.${why}`);
   }
 
-  /** Ends a session with all that runs in it: the one of this name, or only the one that is meant. U4. */
+  /** Ends a session with all that runs in it: the one of this name, or only the one that is meant. TMUX-SERVER-4. */
   async kill(session: string, meant?: Seat): Promise<void> {
     const seat = await this.find(session);
     if (!seat || (meant && (seat.id !== meant.id || seat.pid !== meant.pid))) return;
@@ -123,7 +124,7 @@ export class TmuxServer {
     await this.#run(["kill-server"]).catch(() => {});
   }
 
-  /** U4. Null where what tmux says does not hold. */
+  /** TMUX-SERVER-4. Null where what tmux says does not hold. */
   async #leaderOf({ pid, isDead }: Seat): Promise<Process | null> {
     if (isDead || pid <= 1) return null;
     const said = await this.#run(["display-message", "-p", "#{pid}"]).catch(() => "");

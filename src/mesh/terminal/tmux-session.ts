@@ -35,8 +35,9 @@ export interface Look {
 /**
  * One program in its terminal, as we sit before it.
  *
- * W1. Its death is told within 5 s: by tmux as a rule, and whoever looks every two seconds does not depend on it.
- * W2. What was told of it is what is seen: hooks first, then the title, then the screen.
+ * TMUX-SESSION-1. Its death is told within 5 s: by tmux as a rule, and whoever looks every two seconds does not depend
+ *     on it.
+ * TMUX-SESSION-2. What was told of it is what is seen: hooks first, then the title, then the screen.
  */
 export class TmuxSession {
   readonly plan: SessionPlan;

@@ -33,12 +33,14 @@ export interface Keyboard {
 /**
  * Types what is said into a terminal, and sees that it was taken.
  *
- * Y1. What is said arrives exactly once, or `Undelivered` is thrown: pasted whole, seen on the screen, sent, seen taken.
- *     What was swallowed is pasted again, and since the input is emptied before, a slow program does not get it twice.
- * Y2. Nothing is typed while a dialog is open: it would be answered by what we paste. Nor into what a person is typing,
- *     whatever the program: it waits, and after some minutes a person is told that it does. Nor where a program's line to
- *     type in is not seen, whatever else its screen and its title say.
- * Y3. Nothing of the text is a key: control characters are taken out, so it cannot end the paste and go on as keys.
+ * TYPIST-1. What is said arrives exactly once, or `Undelivered` is thrown: pasted whole, seen on the screen, sent, seen
+ *     taken. What was swallowed is pasted again, and since the input is emptied before, a slow program does not get it
+ *     twice.
+ * TYPIST-2. Nothing is typed while a dialog is open: it would be answered by what we paste. Nor into what a person is
+ *     typing, whatever the program: it waits, and after some minutes a person is told that it does. Nor where a
+ *     program's line to type in is not seen, whatever else its screen and its title say.
+ * TYPIST-3. Nothing of the text is a key: control characters are taken out, so it cannot end the paste and go on as
+ *     keys.
  */
 export class Typist {
   readonly #at: Keyboard;
@@ -82,7 +84,7 @@ export class Typist {
       // Where only the cursor tells that it was taken, it has to stand still before.
       if (kind.input === null) await this.#untilQuiet();
       const before = await this.#at.look();
-      // What has opened just now would take the Enter for its answer: Y2. Whether the text outlived it is not known.
+      // What has opened just now would take the Enter for its answer: TYPIST-2. Whether the text outlived it is not known.
       if (!canBeTypedTo(kind, before)) {
         await this.#untilItHears(signal, { typed: true });
         return false;
@@ -179,7 +181,7 @@ const TALKATIVE_MS = 10_000;
 const PATIENCE_MS = 5 * 60_000;
 const KEYS_S = 2;
 
-/** Y3. What a terminal would take for a key is no part of a text. */
+/** TYPIST-3. What a terminal would take for a key is no part of a text. */
 export function plainText(text: string): string {
   return (
     text

@@ -29,7 +29,7 @@ function seen(...looks: Look[]): boolean {
 
 const prompt = look(10, 5, [">"]);
 
-test("H1: what changes with keys is a person's, what changes without is the program's", () => {
+test("UNSENT-1: what changes with keys is a person's, what changes without is the program's", () => {
   expect(seen(prompt, look(12, 11, [">h"]))).toBe(true);
   expect(seen(prompt, look(12, 10, [">h"]))).toBe(true);
   expect(seen(prompt, look(12, 5, [">..."]))).toBe(false);
@@ -37,7 +37,7 @@ test("H1: what changes with keys is a person's, what changes without is the prog
   expect(seen(prompt, look(12, 11, [">h"], { isWatched: false }))).toBe(false);
 });
 
-test("H2: it is over when it was sent or deleted, not when the program speaks, the line wraps or the person goes", () => {
+test("UNSENT-2: it is over when it was sent or deleted, not when the program speaks, the line wraps or the person goes", () => {
   const begun = [prompt, look(12, 11, [">half"])];
   expect(seen(...begun, look(14, 13, [">half", ">"]))).toBe(false);
   expect(seen(...begun, look(14, 13, [">"]))).toBe(false);
@@ -51,7 +51,7 @@ test("H2: it is over when it was sent or deleted, not when the program speaks, t
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
 
-test("Y2: after some minutes a person is told, once, that a line keeps something waiting; then it waits on", async () => {
+test("TYPIST-2: after some minutes a person is told, once, that a line keeps something waiting; then it waits on", async () => {
   const half = new HalfLine();
   for (const each of [prompt, look(12, 11, [">half"])]) half.see(each);
   const kept: string[] = [];

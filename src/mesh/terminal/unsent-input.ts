@@ -11,9 +11,9 @@ interface Line {
 /**
  * Whether a person has begun a line in a terminal and not sent it, for a program whose input cannot be told by its looks.
  *
- * H1. What changes the line of the cursor while keys are pressed is a person's; without keys it is the program's.
- * H2. A begun line is over when the cursor comes to another line together with a key (Enter, Ctrl-C), or when the line is
- *     again as it was before. What the program says in between does not end it, nor does whoever goes away.
+ * UNSENT-1. What changes the line of the cursor while keys are pressed is a person's; without keys it is the program's.
+ * UNSENT-2. A begun line is over when the cursor comes to another line together with a key (Enter, Ctrl-C), or when the
+ *     line is again as it was before. What the program says in between does not end it, nor does whoever goes away.
  */
 export class HalfLine {
   /** As the program left it, and when that was seen: in seconds, by the clock of tmux. */
@@ -37,12 +37,12 @@ export class HalfLine {
     this.#begun = undefined;
   }
 
-  /** H1. A key of this very second may have come after it was seen. */
+  /** UNSENT-1. A key of this very second may have come after it was seen. */
   #isOfProgram(here: Line, { keys }: Look): boolean {
     return !this.#prompt || keys < this.#prompt.at || here.row !== this.#prompt.row;
   }
 
-  /** H2. */
+  /** UNSENT-2. */
   #goOn(begun: Line & { at: number }, here: Line & { at: number }, { keys }: Look): void {
     const isBack = this.#prompt !== undefined && isSame(this.#prompt, here);
     const isElsewhere = here.row !== begun.row;

@@ -14,10 +14,11 @@ import { workerMove } from "./worker.ts";
  * A stand-in for a model, made of rules: it surveys files through the same loop, tools and board as any model, so that
  * the program can be tried without a key.
  *
- * D1. No state: what to do next is decided from the request alone, so it can be killed and resumed anywhere.
- * D2. The same request has the same reply, call ids included.
- * D3. It never pretends: every reply says that it is the demo, and everything it reports is counted or quoted.
- * D4. A goal that is not a survey is refused, with what it can do and how to get a model that can do more.
+ * DEMO-SURVEY-1. No state: what to do next is decided from the request alone, so it can be killed and resumed anywhere.
+ * DEMO-SURVEY-2. The same request has the same reply, call ids included.
+ * DEMO-SURVEY-3. It never pretends: every reply says that it is the demo, and everything it reports is counted or
+ *     quoted.
+ * DEMO-SURVEY-4. A goal that is not a survey is refused, with what it can do and how to get a model that can do more.
  */
 export function createSurveyor(): Model {
   return {

@@ -4,14 +4,14 @@ import { isWebPage, WebPageAnswer } from "../failure.ts";
 /**
  * One try at one request: it can be stopped from outside, and it stops itself when the wire goes silent or floods us.
  *
- * A1. `signal` fires once, for one of the reasons of `Broken`. `broken` says which.
- * A2. Silence is about bytes, not about words: a ping or a comment keeps an attempt alive. The SDKs swallow those, so
- *     `listening` counts them below the SDK, at the response's reader.
- * A3. There is one timer for an attempt; hearing something pushes it back.
- * A4. Pings alone keep it alive for `quietMs` after the last words, and nothing for longer than `longestMs`: both are
- *     looked at whenever something is heard, so they need no timer.
- * A5. What a parser has to keep is bounded: an event, or a body that is not a stream, by `maxEventBytes`; the body of
- *     an error is read up to `MOST_OF_AN_ERROR` and no further.
+ * ATTEMPT-1. `signal` fires once, for one of the reasons of `Broken`. `broken` says which.
+ * ATTEMPT-2. Silence is about bytes, not about words: a ping or a comment keeps an attempt alive. The SDKs swallow
+ *     those, so `listening` counts them below the SDK, at the response's reader.
+ * ATTEMPT-3. There is one timer for an attempt; hearing something pushes it back.
+ * ATTEMPT-4. Pings alone keep it alive for `quietMs` after the last words, and nothing for longer than `longestMs`:
+ *     both are looked at whenever something is heard, so they need no timer.
+ * ATTEMPT-5. What a parser has to keep is bounded: an event, or a body that is not a stream, by `maxEventBytes`; the
+ *     body of an error is read up to `MOST_OF_AN_ERROR` and no further.
  */
 export interface Attempt {
   readonly signal: AbortSignal;

@@ -15,8 +15,9 @@ import type { Take, Wire } from "./wire.ts";
  * The chat-completions format, which every local server and most others speak, written out by hand: no SDK's pipeline
  * of streams and schemas comes near the cost of reading it directly.
  *
- * C1. A message is serialised once. A turn adds the bytes of what is new to those that are there (see growing-body.ts).
- * C2. Nothing of a server's answer is trusted to have the shape it should have; what has another is left out.
+ * CHAT-WIRE-1. A message is serialised once. A turn adds the bytes of what is new to those that are there (see
+ *     growing-body.ts).
+ * CHAT-WIRE-2. Nothing of a server's answer is trusted to have the shape it should have; what has another is left out.
  */
 export interface ChatServer {
   baseURL: string;

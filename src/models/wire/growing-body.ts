@@ -3,7 +3,8 @@
  * turn adds what is new behind what is there; where it does not (a summary, another conversation), the part that still
  * holds is kept.
  *
- * G1. What was handed out never changes, although it is not copied: nothing is written over bytes that somebody has.
+ * GROWING-BODY-1. What was handed out never changes, although it is not copied: nothing is written over bytes that
+ *     somebody has.
  */
 export class GrowingBody<M extends object> {
   readonly #encode: (message: M) => string;

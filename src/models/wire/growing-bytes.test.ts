@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { GrowingBody } from "./growing-body.ts";
 
-test("G1. bytes that were handed out stay as they are, also when the next have the same length", () => {
+test("GROWING-BODY-1. bytes that were handed out stay as they are, also when the next have the same length", () => {
   const body = new GrowingBody<{ text: string }>("[", (each) => JSON.stringify(each));
   const first = body.bytesOf([{ text: "one" }]);
   const second = body.bytesOf([{ text: "two" }]);

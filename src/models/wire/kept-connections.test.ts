@@ -5,7 +5,7 @@ import { httpPost } from "./post.ts";
 
 const never = new AbortController().signal;
 
-test("H2. when every kept connection was closed meanwhile, the request goes out on a new one", async () => {
+test("POST-2. when every kept connection was closed meanwhile, the request goes out on a new one", async () => {
   const sockets = new Set<Socket>();
   const both = Promise.withResolvers<void>();
   await using server = await serving(async (request, response) => {
@@ -38,7 +38,7 @@ test("an answer that nobody wants any more ends with its connection", async () =
 test.each([
   ["was stopped", "stop"],
   ["was cut off", "aborted"],
-])("H3. an answer that %s before it was read does not keep its reader waiting", async (how, words) => {
+])("POST-3. an answer that %s before it was read does not keep its reader waiting", async (how, words) => {
   const begun = Promise.withResolvers<Socket>();
   const closed = Promise.withResolvers<void>();
   await using server = await serving((request, response) => {

@@ -7,10 +7,10 @@ import { redirectIn } from "../../boundary/without-redirects.ts";
  * One POST and its answer, as bytes come. Node's own client: a turn through `fetch` costs 0.24 ms of CPU more, for
  * streams and objects that nobody looks at here.
  *
- * H1. Resolves when the answer's head is there, whatever its status; rejects when there will be none.
- * H2. Connections are kept. One that the server closed while it was idle is no failure: the request goes out again,
+ * POST-1. Resolves when the answer's head is there, whatever its status; rejects when there will be none.
+ * POST-2. Connections are kept. One that the server closed while it was idle is no failure: the request goes out again,
  *     once, on a new one.
- * H3. The signal ends it at every point, and the socket with it.
+ * POST-3. The signal ends it at every point, and the socket with it.
  */
 export type Post = (
   url: string,

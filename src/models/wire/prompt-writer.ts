@@ -26,13 +26,14 @@ type AssistantPart = AssistantMessage["content"][number];
 /**
  * Our conversation, as the SDKs want it.
  *
- * P1. An entry is converted once; the message is kept for as long as the entry lives. Histories only grow, so a turn
- *     converts what is new and nothing else. Messages are shared between requests and never changed.
- * P2. Neighbours that providers want as one message become one: user words after user words, and all results of a reply.
- * P3. Every call has exactly one result, right behind its reply. A history that breaks this is a bug of ours and is not
- *     sent: providers refuse it, or worse, take it.
- * P4. What a provider gave us to hand back (signatures, encrypted results) goes back whole to that provider, and to no
- *     other: another provider gets the words and the calls.
+ * PROMPT-1. An entry is converted once; the message is kept for as long as the entry lives. Histories only grow, so a
+ *     turn converts what is new and nothing else. Messages are shared between requests and never changed.
+ * PROMPT-2. Neighbours that providers want as one message become one: user words after user words, and all results of a
+ *     reply.
+ * PROMPT-3. Every call has exactly one result, right behind its reply. A history that breaks this is a bug of ours and
+ *     is not sent: providers refuse it, or worse, take it.
+ * PROMPT-4. What a provider gave us to hand back (signatures, encrypted results) goes back whole to that provider, and
+ *     to no other: another provider gets the words and the calls.
  */
 export interface PromptWriter {
   write(system: string, history: readonly Entry[]): LanguageModelV4Prompt;

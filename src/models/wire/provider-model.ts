@@ -11,11 +11,14 @@ import type { Wire } from "./wire.ts";
 /**
  * One Model over any wire (an AI SDK package, or chat completions by hand).
  *
- * M1. A reply is whole or it is a failure. Of a reply that broke off, stalled or flooded us, no call is ever returned.
- * M2. One request, one attempt. Trying again is the business of retry.ts.
- * M3. The caller's signal is looked at before any error: a stopped request rejects with the signal's reason, at once.
- * M4. A provider that pauses its own long turn gets it back and goes on; for us it is one reply.
- * M5. A reply that was cut at the output limit before it said anything is a reply too: its author has to be told.
+ * PROVIDER-MODEL-1. A reply is whole or it is a failure. Of a reply that broke off, stalled or flooded us, no call is
+ *     ever returned.
+ * PROVIDER-MODEL-2. One request, one attempt. Trying again is the business of retry.ts.
+ * PROVIDER-MODEL-3. The caller's signal is looked at before any error: a stopped request rejects with the signal's
+ *     reason, at once.
+ * PROVIDER-MODEL-4. A provider that pauses its own long turn gets it back and goes on; for us it is one reply.
+ * PROVIDER-MODEL-5. A reply that was cut at the output limit before it said anything is a reply too: its author has to
+ *     be told.
  */
 export interface ProviderModelPorts {
   /** Called after the request is on its way, so that loading prices costs no time. */

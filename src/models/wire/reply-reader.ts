@@ -13,10 +13,11 @@ type Metadata = { [provider: string]: unknown };
 /**
  * Stream parts in, whole parts out.
  *
- * R1. Parts stand in the order in which they began.
- * R2. Metadata may come with the start, an (empty) delta or the end of a part; a part carries all of it.
- * R3. What the provider did by itself is kept in the form in which it is handed back.
- * R4. An error the provider streamed ends the reply. Only what is merely undocumented is passed over, with a warning.
+ * REPLY-1. Parts stand in the order in which they began.
+ * REPLY-2. Metadata may come with the start, an (empty) delta or the end of a part; a part carries all of it.
+ * REPLY-3. What the provider did by itself is kept in the form in which it is handed back.
+ * REPLY-4. An error the provider streamed ends the reply. Only what is merely undocumented is passed over, with a
+ *     warning.
  */
 export interface ReplyReader {
   readonly content: Part[];

@@ -62,7 +62,7 @@ test("the model sees its calls and their results as text, and no tools", async (
   });
 });
 
-test("X4. who called nothing sees the right form, with the nonce, in what we answer; nobody else does", async () => {
+test("TEXT-TOOLS-4. who called nothing sees the right form, with the nonce, in what we answer; nobody else does", async () => {
   const silent = said([{ type: "text", text: '<tool_call>{"name":"look"}</tool_call>' }]);
   const reminder: Entry = { role: "user", from: "agiraph", content: "Make the call itself." };
   const news: Entry = { role: "user", from: "agiraph", content: "node-1 completed.", upto: 7 };

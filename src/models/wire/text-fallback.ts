@@ -14,13 +14,14 @@ import { createTagReader, type TagPiece } from "./tag-reader.ts";
 /**
  * Tools for models that cannot call tools by themselves: schemas in the prompt, calls and results as tagged text.
  *
- * X1. The tags carry a nonce that only this conversation's model is told, so text that a tool fetched cannot forge a
- *     call or a result.
- * X2. In the record a call is a call and a result is a result. Only this middleware sees them as text, so a
+ * TEXT-TOOLS-1. The tags carry a nonce that only this conversation's model is told, so text that a tool fetched cannot
+ *     forge a call or a result.
+ * TEXT-TOOLS-2. In the record a call is a call and a result is a result. Only this middleware sees them as text, so a
  *     conversation can go on with another model, or with another nonce.
- * X3. What stands in a call's tags is answered, also when it is not a call: the toolbox tells the model what is wrong.
- * X4. A reply that called nothing and is answered by us sees the right form with that answer: who wrote a call in
- *     another form cannot know what was wrong with it.
+ * TEXT-TOOLS-3. What stands in a call's tags is answered, also when it is not a call: the toolbox tells the model what
+ *     is wrong.
+ * TEXT-TOOLS-4. A reply that called nothing and is answered by us sees the right form with that answer: who wrote a
+ *     call in another form cannot know what was wrong with it.
  */
 export function withTextTools(model: Model, nonce: string): Model {
   const tag = `tool_call-${nonce}`;

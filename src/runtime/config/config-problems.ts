@@ -5,8 +5,9 @@ import type { Config } from "../../protocol/config.ts";
 /**
  * What is wrong with a config, in words for whoever wrote it.
  *
- * W1. Each names the field, what is expected there and an example.
- * W2. No value of the file is ever repeated, and no name that might be one: a key may stand anywhere by mistake.
+ * CONFIG-PROBLEMS-1. Each names the field, what is expected there and an example.
+ * CONFIG-PROBLEMS-2. No value of the file is ever repeated, and no name that might be one: a key may stand anywhere by
+ *     mistake.
  */
 export function problemWords(issue: z.core.$ZodIssue, value: unknown): string {
   const field = fieldWords(issue.path);
@@ -106,7 +107,7 @@ export const EXAMPLE: Config = {
 
 type Path = readonly PropertyKey[];
 
-/** As it is written in the file; what does not look like a name is not repeated (W2). */
+/** As it is written in the file; what does not look like a name is not repeated (CONFIG-PROBLEMS-2). */
 export function fieldWords(path: Path): string {
   return path.map((key) => (typeof key === "number" ? String(key) : named(String(key)))).join(".") || "the file";
 }

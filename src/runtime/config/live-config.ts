@@ -27,9 +27,11 @@ const FIXED = ["server", "channels", "sandbox"] as const satisfies readonly (key
 /**
  * Settings whose `config` is what config.json says now.
  *
- * L1. The file is looked at whenever somebody needs something of it: nothing polls, and nothing lags behind.
- * L2. All of it or nothing: a file that cannot be taken changes nothing, and `standing` says why until it is mended.
- * L3. What cannot change while the process runs (FIXED) stays as it was given; `standing` names what waits for a restart.
+ * LIVE-CONFIG-1. The file is looked at whenever somebody needs something of it: nothing polls, and nothing lags behind.
+ * LIVE-CONFIG-2. All of it or nothing: a file that cannot be taken changes nothing, and `standing` says why until it is
+ *     mended.
+ * LIVE-CONFIG-3. What cannot change while the process runs (FIXED) stays as it was given; `standing` names what waits
+ *     for a restart.
  */
 export function liveSettings(given: Settings, check: (config: Config) => void = () => {}): LiveSettings {
   const path = join(given.home, "config.json");

@@ -36,8 +36,8 @@ interface HumanWorkPorts {
 /**
  * What the human does with the work itself: gives it to a worker, and publishes what is theirs.
  *
- * HW1. A node that was given to the human is in their inbox and can be published, whether the agent is at work or not:
- *      while nobody works on it, it is put before them here, as the question that the next start finds.
+ * HUMAN-WORK-1. A node that was given to the human is in their inbox and can be published, whether the agent is at work
+ *     or not: while nobody works on it, it is put before them here, as the question that the next start finds.
  */
 export class HumanWork {
   readonly #ports: HumanWorkPorts;

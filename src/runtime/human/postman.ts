@@ -46,13 +46,13 @@ const PATIENCE_MS = 24 * 60 * 60_000;
 /**
  * Carries what one agent says to its human to the channels of the house.
  *
- * P1. What is to be carried follows from the log (`outbox`), and so does what was: a delivery that is not on record is
- *     made again after a restart, under the same id. At least once, never silently not.
- * P2. Each channel carries one thing at a time, in the order it was said; channels do not wait for each other.
- * P3. What failed is tried again, ever more rarely and never before the other side asked for it; after a day, or when
- *     the other side says it will never take it, it is given up with a fact, and the next one has its turn. Each try
- *     that failed is a fact too.
- * P4. Nobody waits for the postman but `close`, and that not for long.
+ * POSTMAN-1. What is to be carried follows from the log (`outbox`), and so does what was: a delivery that is not on
+ *     record is made again after a restart, under the same id. At least once, never silently not.
+ * POSTMAN-2. Each channel carries one thing at a time, in the order it was said; channels do not wait for each other.
+ * POSTMAN-3. What failed is tried again, ever more rarely and never before the other side asked for it; after a day, or
+ *     when the other side says it will never take it, it is given up with a fact, and the next one has its turn. Each
+ *     try that failed is a fact too.
+ * POSTMAN-4. Nobody waits for the postman but `close`, and that not for long.
  */
 export class Postman {
   readonly #channels: readonly OpenChannel[];

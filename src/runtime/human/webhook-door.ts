@@ -9,9 +9,9 @@ import type { OpenChannel } from "./postman.ts";
 /**
  * Where answers come in by webhook: `POST /webhooks/NAME`, signed.
  *
- * W1. POST and JSON of at most 64 KB, else a refusal; nothing is believed before the signature is checked.
- * W2. What is answered with 200 is on disk.
- * W3. Every refusal is `{error: {code, message}}`; of what went wrong inside, nothing is told.
+ * WEBHOOK-1. POST and JSON of at most 64 KB, else a refusal; nothing is believed before the signature is checked.
+ * WEBHOOK-2. What is answered with 200 is on disk.
+ * WEBHOOK-3. Every refusal is `{error: {code, message}}`; of what went wrong inside, nothing is told.
  */
 export function webhookHandler(
   channels: readonly OpenChannel[],

@@ -31,9 +31,10 @@ export interface HarnessedPorts {
  * A mesh agent that is a model in our own loop. Each task is a conversation of its own: what lasts is in the messages and
  * in the shared files (seed 004, "Stateless agents").
  *
- * I1. A letter is told when it is in the conversation, on disk. What comes while it works enters between two turns.
- * I2. A task ends: by `tx_done`, or given up on with the reason.
- * I3. A task that was under way when the process ended goes on where it was.
+ * HARNESSED-MEMBER-1. A letter is told when it is in the conversation, on disk. What comes while it works enters
+ *     between two turns.
+ * HARNESSED-MEMBER-2. A task ends: by `tx_done`, or given up on with the reason.
+ * HARNESSED-MEMBER-3. A task that was under way when the process ended goes on where it was.
  */
 export class HarnessedMember implements Member {
   readonly #ports: HarnessedPorts;
@@ -118,7 +119,7 @@ export class HarnessedMember implements Member {
     }
   }
 
-  /** I3: the task that it had begun in an earlier life of the process, as far as it was. */
+  /** HARNESSED-MEMBER-3: the task that it had begun in an earlier life of the process, as far as it was. */
   async #takenUp(): Promise<Past | undefined> {
     const [first] = this.#letters;
     if (first?.letter.header.type !== "task") return undefined;

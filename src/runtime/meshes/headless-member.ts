@@ -31,9 +31,10 @@ export interface HeadlessPorts {
 /**
  * A mesh agent that is a program without a terminal, in the sandbox, with `tx` as tools at its door.
  *
- * N1. What is said while it works is in its context by its next model call, where the program can.
- * N2. A turn that is over while its task has not ended is asked about a few times, and then the task is given up on.
- * N3. One that has ended is begun anew by the next letter.
+ * HEADLESS-MEMBER-1. What is said while it works is in its context by its next model call, where the program can.
+ * HEADLESS-MEMBER-2. A turn that is over while its task has not ended is asked about a few times, and then the task is
+ *     given up on.
+ * HEADLESS-MEMBER-3. One that has ended is begun anew by the next letter.
  */
 export class HeadlessMember implements Member {
   readonly #ports: HeadlessPorts;

@@ -35,11 +35,12 @@ export interface PlainPorts {
  * A mesh agent that is any program, without a terminal: it knows no turns and no tools, so each task, and each question,
  * is one run of it, by the files of `autonomous.ts`.
  *
- * P1. It works in a folder of its own and writes nothing to the user's project. What it leaves there goes to shared/output.
- * P2. Its task ends by `_result.md`; without one by its exit: well, with what it printed as its words, or else as failed,
- *     with the last that it said.
- * P3. What it is told while it runs is in `_inbox.md`; what it writes to `_outbox.md` is said, and to whom had asked it
- *     something, as the answer.
+ * PLAIN-MEMBER-1. It works in a folder of its own and writes nothing to the user's project. What it leaves there goes
+ *     to shared/output.
+ * PLAIN-MEMBER-2. Its task ends by `_result.md`; without one by its exit: well, with what it printed as its words, or
+ *     else as failed, with the last that it said.
+ * PLAIN-MEMBER-3. What it is told while it runs is in `_inbox.md`; what it writes to `_outbox.md` is said, and to whom
+ *     had asked it something, as the answer.
  */
 export class PlainMember implements Member {
   readonly #ports: PlainPorts;
@@ -161,7 +162,7 @@ export class PlainMember implements Member {
       await this.#ports.say({ to: "human", type: "ask-response", body: `A suggestion: ${words}` });
   }
 
-  /** P3. */
+  /** PLAIN-MEMBER-3. */
   async #send(run: Run, name: string, body: string): Promise<void> {
     const to = name === COORDINATOR ? "mesh" : name;
     const asker = [...run.asked.keys()].find((from) => from === to || from.endsWith(`/${to}`));
@@ -187,7 +188,7 @@ export class PlainMember implements Member {
     if (!this.#stop.signal.aborted) this.#ports.record("idle");
   }
 
-  /** P1, P2. */
+  /** PLAIN-MEMBER-1, PLAIN-MEMBER-2. */
   async #end(run: Run, words: string): Promise<void> {
     if (run.isOver) return;
     const notes: string[] = [];

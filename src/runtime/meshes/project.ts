@@ -61,9 +61,10 @@ export interface HostedMeshes {
 /**
  * Opens the meshes that a project declares, and keeps their record.
  *
- * J1. What the house closes goes on where it was when it is opened again: messages are files, and terminals outlive us.
- * J2. What a person stops runs on nowhere: sessions end with all that they began. What they had not ended they are told
- *     when they are started again.
+ * MESH-PROJECT-1. What the house closes goes on where it was when it is opened again: messages are files, and terminals
+ *     outlive us.
+ * MESH-PROJECT-2. What a person stops runs on nowhere: sessions end with all that they began. What they had not ended
+ *     they are told when they are started again.
  */
 export async function openMeshes(record: MeshRecordPorts, ports: MembersPorts): Promise<HostedMeshes> {
   const { project } = record.now().agent.created;

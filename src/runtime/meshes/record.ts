@@ -18,8 +18,9 @@ const MOST_REQUESTS = 20;
 /**
  * What happens in the meshes of a project, in the log of the agent that is their record.
  *
- * K1. Facts keep their order; those that come while the disk is busy go together in the next append.
- * K2. A question to the human is asked once, by the name of its message, and its answer comes to the asker once.
+ * MESH-RECORD-1. Facts keep their order; those that come while the disk is busy go together in the next append.
+ * MESH-RECORD-2. A question to the human is asked once, by the name of its message, and its answer comes to the asker
+ *     once.
  */
 export class MeshRecord {
   readonly #ports: MeshRecordPorts;

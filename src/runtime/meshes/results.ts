@@ -11,8 +11,8 @@ import type { HostedMeshes } from "./project.ts";
 /**
  * What came of a mesh's work: the words with which its last task ended, and the files in shared/output.
  *
- * V1. From the files, and from the record what no file says: it is there after a restart too.
- * V2. Who wrote a file is said only where one agent alone had a task when it was last changed.
+ * MESH-RESULTS-1. From the files, and from the record what no file says: it is there after a restart too.
+ * MESH-RESULTS-2. Who wrote a file is said only where one agent alone had a task when it was last changed.
  */
 export async function resultsView(hosted: HostedMeshes, mesh: string) {
   if (!hosted.meshes.declared().has(mesh)) return undefined;
@@ -86,7 +86,7 @@ function shiftsOf({ meshes, layout }: HostedMeshes, mesh: string): Shift[] {
   });
 }
 
-/** V2. The clock of the files ticks slowly: what is as old as the task that was given next belongs to the one before. */
+/** MESH-RESULTS-2. The clock of the files ticks slowly: what is as old as the task that was given next belongs to the one before. */
 function writerOf({ at }: ForeignFile, shifts: readonly Shift[]): string | null {
   const there = shifts.filter(({ from, to }) => from <= at && at <= to);
   return onlyOne(there) ?? onlyOne(there.filter(({ from }) => from < at));

@@ -18,12 +18,14 @@ import { copyFiles, filesBelow, MOST_BYTES } from "./output-files.ts";
 /**
  * A mesh is a worker on a board: its entry gets the node's spec and refs as a task, and what it completes is published.
  *
- * W1. A task is named after the agent and its node: taken up by that name after a restart, never given twice. Its end
- *     waits in the mesh's outbox until the end of the node is on record (`takeEnds`).
- * W2. What the mesh left in shared/output since it began is copied into the node's folder before its end is told.
- * W3. What it says to `agiraph` goes to the team, once; what the team says goes to its entry as a question.
- * W4. A node whose result is refused goes back to the mesh as another task, a few times.
- * W5. The mesh lives by itself: whoever closes this only stops listening. Its task goes on, and is taken up later.
+ * MESH-WORKER-1. A task is named after the agent and its node: taken up by that name after a restart, never given
+ *     twice. Its end waits in the mesh's outbox until the end of the node is on record (`takeEnds`).
+ * MESH-WORKER-2. What the mesh left in shared/output since it began is copied into the node's folder before its end is
+ *     told.
+ * MESH-WORKER-3. What it says to `agiraph` goes to the team, once; what the team says goes to its entry as a question.
+ * MESH-WORKER-4. A node whose result is refused goes back to the mesh as another task, a few times.
+ * MESH-WORKER-5. The mesh lives by itself: whoever closes this only stops listening. Its task goes on, and is taken up
+ *     later.
  */
 export function meshAdapter({ agent, layout, host, problemOf, clock }: MeshHouse): Adapter {
   return async (job) => {
@@ -158,7 +160,7 @@ class MeshSession implements OutsideSession {
     this.#noteDown(`Given to the mesh ${this.#mesh.name} as ${stemOf(this.#task)}.`);
   }
 
-  /** W4. */
+  /** MESH-WORKER-4. */
   async #giveBack(why: string): Promise<void> {
     if (this.#round >= MOST_ROUNDS) return this.#failed(`It was refused ${MOST_ROUNDS} times. ${why}`);
     const before = this.#task;
@@ -200,7 +202,7 @@ class MeshSession implements OutsideSession {
     return ["active", "complete"].includes(this.#mesh.find(this.#task) ?? "");
   }
 
-  /** W3. To whom, its first line may say. */
+  /** MESH-WORKER-3. To whom, its first line may say. */
   #passOn(letter: Letter): void {
     this.#seen.add(letter.name);
     const body = letter.body.trim();
@@ -235,7 +237,7 @@ class MeshSession implements OutsideSession {
     this.#after.delete(event);
   }
 
-  /** W2. No link is followed; what was there before the task is of another one. */
+  /** MESH-WORKER-2. No link is followed; what was there before the task is of another one. */
   async #copyOutput(words: string): Promise<void> {
     await copyFiles(this.#layout.output(this.#mesh.name), this.#job.cwd, {
       since: this.#mesh.began(this.#task) - GRAIN_MS,

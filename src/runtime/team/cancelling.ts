@@ -26,9 +26,9 @@ export interface Cancelled {
 /**
  * Ends nodes that are no longer needed, each with everything below it.
  *
- * C1. Whoever works on one is stopped first, then all of it is one append: a crash in between changes nothing.
- * C2. What is completed meanwhile stays completed, and so does what is below it.
- * C3. Files stay as they are. What depends on a cancelled node waits and is never begun.
+ * CANCEL-1. Whoever works on one is stopped first, then all of it is one append: a crash in between changes nothing.
+ * CANCEL-2. What is completed meanwhile stays completed, and so does what is below it.
+ * CANCEL-3. Files stay as they are. What depends on a cancelled node waits and is never begun.
  */
 export async function cancelNodes(
   ids: readonly NodeId[],

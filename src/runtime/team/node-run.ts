@@ -47,9 +47,11 @@ export function isTaken(node: NodeState): node is TakenNode {
 /**
  * One worker on one node, to its end.
  *
- * N1. A try that failed is repeated once, and who tries again is told what went wrong; a node that fails leaves notes.
- * N2. Whoever runs out of turns, time or money publishes what there is, and hands the rest over.
- * N3. The end is one append: node and worker change together, and mail that nobody read goes to the coordinator.
+ * NODE-RUN-1. A try that failed is repeated once, and who tries again is told what went wrong; a node that fails leaves
+ *     notes.
+ * NODE-RUN-2. Whoever runs out of turns, time or money publishes what there is, and hands the rest over.
+ * NODE-RUN-3. The end is one append: node and worker change together, and mail that nobody read goes to the
+ *     coordinator.
  */
 export async function runNode(
   node: TakenNode,

@@ -38,7 +38,7 @@ export class Tasks {
     this.#work = new AbortController();
   }
 
-  /** A2: whoever is at work already goes on, and nobody begins beside them. */
+  /** AGENT-2: whoever is at work already goes on, and nobody begins beside them. */
   begin(id: string, work: (signal: AbortSignal) => Promise<void>): void {
     if (this.#running.has(id)) return;
     const own = new AbortController();

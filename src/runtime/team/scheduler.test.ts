@@ -117,7 +117,7 @@ test("nobody begins while the coordinator decides after a stop", () => {
   expect(assignments(now, { maxConcurrent: 4 })).toEqual([]);
 });
 
-describe("Q4. not_by", () => {
+describe("SCHEDULER-4. not_by", () => {
   const review = (number: number, ...not_by: string[]): NewFact => {
     const { data } = made(number) as Extract<NewFact, { type: "node.created" }>;
     return { type: "node.created", data: { ...data, not_by } };

@@ -17,13 +17,14 @@ import { freeName } from "./worker-names.ts";
 /**
  * Who takes what now. Pure: the same situation always gives the same answer.
  *
- * Q0. Nobody begins after a stop before the coordinator has decided.
- * Q1. Oldest ready node first. A node that is reserved waits for its worker; the others do not wait behind it.
- * Q2. Whoever is idle is asked before anybody is hired, in the order they were hired; those somebody has reserved last.
- * Q3. At most `maxConcurrent` work at the same time. Who waits for sub-nodes, for people or for the team does not count:
- *     otherwise parents could keep their own children from beginning.
- * Q4. Who is barred from a node (`not_by`) never gets it, unless a person gave it to them: somebody else does, and is
- *     hired where nobody else is there.
+ * SCHEDULER-0. Nobody begins after a stop before the coordinator has decided.
+ * SCHEDULER-1. Oldest ready node first. A node that is reserved waits for its worker; the others do not wait behind it.
+ * SCHEDULER-2. Whoever is idle is asked before anybody is hired, in the order they were hired; those somebody has
+ *     reserved last.
+ * SCHEDULER-3. At most `maxConcurrent` work at the same time. Who waits for sub-nodes, for people or for the team does
+ *     not count: otherwise parents could keep their own children from beginning.
+ * SCHEDULER-4. Who is barred from a node (`not_by`) never gets it, unless a person gave it to them: somebody else does,
+ *     and is hired where nobody else is there.
  */
 export function assignments(now: Situation, { maxConcurrent }: { maxConcurrent: number }): NewFact[] {
   const run = now.agent.run;

@@ -13,9 +13,10 @@ import { type AgentId, COORDINATOR, type Fact, type FactOf, type NodeId, type Ru
 /**
  * The log, read as spans: run → node → turn → model call and tool calls, named by the GenAI semantic conventions.
  *
- * T1. Spans follow from facts alone: who works knows nothing of them. They begin and end when the facts say.
- * T2. No words of people, models or tools are in them: ids, names, figures and kinds of failure only.
- * T3. Whatever is open when a run ends or its agent rests ends with it, so that nothing is kept of an agent that rests.
+ * SPANS-1. Spans follow from facts alone: who works knows nothing of them. They begin and end when the facts say.
+ * SPANS-2. No words of people, models or tools are in them: ids, names, figures and kinds of failure only.
+ * SPANS-3. Whatever is open when a run ends or its agent rests ends with it, so that nothing is kept of an agent that
+ *     rests.
  */
 export class Spans {
   readonly #tracer: Tracer;

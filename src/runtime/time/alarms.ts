@@ -39,10 +39,10 @@ type Undone = Occurrence & { action: TriggerAction; news?: string };
 /**
  * The alarms of one agent: looks when the next trigger is due, sleeps until then, and has done what it asks for.
  *
- * L1. `trigger.fired` is on disk before anything is done about it, `trigger.done` after. A crash in between means that
- *     it is done again under the same key.
- * L2. Nobody polls: where nothing can become due by itself, there is no timer, and a fact makes us look again.
- * L3. What one trigger asks for may take long or fail; the others are on time.
+ * ALARMS-1. `trigger.fired` is on disk before anything is done about it, `trigger.done` after. A crash in between means
+ *     that it is done again under the same key.
+ * ALARMS-2. Nobody polls: where nothing can become due by itself, there is no timer, and a fact makes us look again.
+ * ALARMS-3. What one trigger asks for may take long or fail; the others are on time.
  */
 export class Alarms {
   readonly #ports: AlarmPorts;

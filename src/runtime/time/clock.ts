@@ -1,8 +1,8 @@
 import type { Clock } from "../../protocol/clock.ts";
 
 /**
- * C1. A sleep never ends early: a Node timer beyond 2³¹ ms would fire at once, so long sleeps are slept in pieces.
- * C2. A sleep that ended, either way, leaves neither timer nor listener behind.
+ * CLOCK-1. A sleep never ends early: a Node timer beyond 2³¹ ms would fire at once, so long sleeps are slept in pieces.
+ * CLOCK-2. A sleep that ended, either way, leaves neither timer nor listener behind.
  */
 export const systemClock: Clock = {
   now: () => Date.now(),

@@ -4,7 +4,7 @@ import { TriggerWorld } from "../../testing/trigger-world.ts";
 import { sightOf } from "../../triggers/change.ts";
 import { Watches } from "./watches.ts";
 
-test("H5. a change that the disk had no room for is told, whole, once there is room", async () => {
+test("WATCHES-5. a change that the disk had no room for is told, whole, once there is room", async () => {
   const world = new TriggerWorld();
   let text = "a";
   let isFull = false;

@@ -24,13 +24,13 @@ const FAILURES_TOLD = 3;
 /**
  * Looks at what the `on_change` triggers of one agent wait for.
  *
- * H1. What was seen last is a fact, by its hash: after a restart a change meanwhile is noticed once, and none twice. The
- *     first look records what is there and fires nothing.
- * H2. That it fires and what was seen are one append. A look that finds nothing new leaves no trace.
- * H3. One look at a time for each trigger, and none while its agent is paused, stopped or archived.
- * H4. What cannot be looked at is told once, after some tries, and tried on.
- * H5. Who could not record what was seen ends; whoever starts them again, when there is room on the disk say, has them
- *     look again.
+ * WATCHES-1. What was seen last is a fact, by its hash: after a restart a change meanwhile is noticed once, and none
+ *     twice. The first look records what is there and fires nothing.
+ * WATCHES-2. That it fires and what was seen are one append. A look that finds nothing new leaves no trace.
+ * WATCHES-3. One look at a time for each trigger, and none while its agent is paused, stopped or archived.
+ * WATCHES-4. What cannot be looked at is told once, after some tries, and tried on.
+ * WATCHES-5. Who could not record what was seen ends; whoever starts them again, when there is room on the disk say,
+ *     has them look again.
  */
 export class Watches {
   readonly #ports: WatchPorts;

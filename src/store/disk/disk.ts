@@ -3,11 +3,11 @@ import { constants } from "node:os";
 /**
  * The one door to the disk: everything the store does to files goes through here, so that a crash can be simulated.
  *
- * K1. What was written with `write` is visible at once and durable only after a `sync` of that file.
- * K2. What was written with `writeThrough` to a "journal" file is durable when `done` is called without an error.
- * K3. A new, renamed or removed name is durable only after a `syncDir` of its folder.
- * K4. Errors carry the system's `code` (ENOENT, ENOSPC, EIO …).
- * K5. New folders are 0700, new files 0600.
+ * KERNEL-1. What was written with `write` is visible at once and durable only after a `sync` of that file.
+ * KERNEL-2. What was written with `writeThrough` to a "journal" file is durable when `done` is called without an error.
+ * KERNEL-3. A new, renamed or removed name is durable only after a `syncDir` of its folder.
+ * KERNEL-4. Errors carry the system's `code` (ENOENT, ENOSPC, EIO …).
+ * KERNEL-5. New folders are 0700, new files 0600.
  */
 export interface Disk {
   /** "write" and "journal" make the file when it is missing; "read" throws ENOENT. */
@@ -44,7 +44,7 @@ export interface DiskFile {
   size(): number;
   read(into: Uint8Array, at: number): Promise<number>;
   readNow(into: Uint8Array, at: number): number;
-  /** Whole, or it throws. Into the page cache only (K1). */
+  /** Whole, or it throws. Into the page cache only (KERNEL-1). */
   write(bytes: Uint8Array, at: number): void;
   /** A short write is an error with the code ENOSPC. */
   writeThrough(bytes: Uint8Array, at: number, done: (error: Error | null) => void): void;

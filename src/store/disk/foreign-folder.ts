@@ -21,8 +21,9 @@ import { writeWhole } from "./whole-file.ts";
 /**
  * Files in a folder that a program outside of our control writes to as well: its home, and where it works.
  *
- * G1. No link of its making is followed, neither on the way nor at the end, and nothing but regular files is opened.
- * G2. What it makes large costs no more memory than was asked for.
+ * FOREIGN-FOLDER-1. No link of its making is followed, neither on the way nor at the end, and nothing but regular files
+ *     is opened.
+ * FOREIGN-FOLDER-2. What it makes large costs no more memory than was asked for.
  */
 export async function putFile(root: string, path: string, content: string | Uint8Array): Promise<void> {
   await inFolderOf(root, path, { createFrom: 0 }, (folder, name) =>

@@ -27,10 +27,10 @@ const move = promisify(rename);
 /**
  * Opening by walking: from a root, one name at a time, each opened relative to the folder before it.
  *
- * W1. Nothing is looked at first and used later: what was opened is what is judged.
- * W2. Below the root no link is followed, neither on the way nor at the end.
- * W3. Every descriptor opened here is closed on every path, but for the one that is returned.
- * W4. Opening never waits: a fifo without a writer is refused like any other special file.
+ * WALK-1. Nothing is looked at first and used later: what was opened is what is judged.
+ * WALK-2. Below the root no link is followed, neither on the way nor at the end.
+ * WALK-3. Every descriptor opened here is closed on every path, but for the one that is returned.
+ * WALK-4. Opening never waits: a fifo without a writer is refused like any other special file.
  */
 export function openFolder(root: string, parts: readonly string[], options: WalkOptions = {}): Folder {
   return walkOn(openRoot(root), parts, options);

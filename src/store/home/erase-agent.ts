@@ -14,9 +14,10 @@ const ERASED = ".erased-";
 /**
  * Erases an agent for good.
  *
- * ER1. The home is ours meanwhile, and opening it has emptied the journal: nothing is left that could bring a file back.
- * ER2. The folder is renamed first: from then on there is no such agent, also when the rest is cut off by a crash. What
- *      a crash left of an earlier one goes with the next.
+ * ERASE-1. The home is ours meanwhile, and opening it has emptied the journal: nothing is left that could bring a file
+ *     back.
+ * ERASE-2. The folder is renamed first: from then on there is no such agent, also when the rest is cut off by a crash.
+ *     What a crash left of an earlier one goes with the next.
  */
 export async function eraseAgent(root: string, id: AgentId, clock: { now(): number }): Promise<Erased> {
   const store = await openStore({ root, clock });

@@ -9,9 +9,11 @@ import { isRunning, processMark } from "./process-mark.ts";
 /**
  * The home as a place: whose it is, and in which format.
  *
- * H1. One writer: the lock dies with its holder, so a crash never leaves a home locked. Deleting `home.lock` lets no
- *     second one in: it finds the first one running, and the first one takes the new file's lock with its next commit.
- * H2. VERSION is written last, when the folders are on disk: where it stands, the home is whole. It is never rewritten.
+ * HOME-1. One writer: the lock dies with its holder, so a crash never leaves a home locked. Deleting `home.lock` lets
+ *     no second one in: it finds the first one running, and the first one takes the new file's lock with its next
+ *     commit.
+ * HOME-2. VERSION is written last, when the folders are on disk: where it stands, the home is whole. It is never
+ *     rewritten.
  */
 export const HOME_VERSION = 1;
 
@@ -58,7 +60,7 @@ export function requireHome(disk: Disk, root: string): void {
     throw new NotFoundError(`There is no Agiraph home at ${root}. Run something first, or pass --home.`);
 }
 
-/** Makes the home's folder if need be and takes its lock (H1). */
+/** Makes the home's folder if need be and takes its lock (HOME-1). */
 export function lockHome(disk: Disk, root: string, now: number): HomeLock {
   makeRoot(disk, root);
   const lock = lockOf(disk, root);

@@ -5,7 +5,7 @@ const PAGE = 512;
 /** A follower that falls behind by more is sent back to the file, so that a slow one costs no memory. */
 const MOST_WAITING = 4 * PAGE;
 
-/** First history, then live (S3): the switch happens only when nothing lies between what was read and what is told. */
+/** First history, then live (STORE-3): the switch happens only when nothing lies between what was read and what is told. */
 export async function* followFacts(
   log: Pick<AgentLog, "read" | "subscribe">,
   durableSeq: () => number,

@@ -17,7 +17,7 @@ const failures = [
 ] as const;
 
 test.each(failures)(
-  "J5. $what fails: what was refused is gone after a restart, what was acknowledged is there",
+  "JOURNAL-5. $what fails: what was refused is gone after a restart, what was acknowledged is there",
   async ({ broken, partial, refused }) => {
     const disk = new CrashDisk();
     const store = await openStore({ root: "/home", clock, disk: disk.process() });

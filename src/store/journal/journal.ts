@@ -12,16 +12,17 @@ import type { Stream } from "./stream.ts";
 /**
  * The group commit: whatever was appended meanwhile, by whomever and to whichever file, goes to disk in one write.
  *
- * J1. A commit is one frame, written through; only then are its lines put into their plain files (unsynced), and only
- *     then is anyone told. So a crash finds the journal at or ahead of the files, never behind.
- * J2. One commit at a time; the next begins when the event loop has turned, so that those just woken can join it.
- * J3. A commit that failed is taken back: files first, then the journal are cut to the last commit, everything waiting
- *     is refused, numbers go back. Where there was no room, or no file could be opened, the next commit may succeed;
- *     after any other failure nothing is acknowledged any more.
- * J5. What is refused is not there after a restart. A frame that is on disk and cannot be taken back is acknowledged:
- *     opening the home will put its lines into their files. Only where the journal itself cannot be cut is the outcome
- *     unknown until then, and the error says so.
- * J4. A journal is removed only when the files it covers, and their names, are synced (the checkpoint).
+ * JOURNAL-1. A commit is one frame, written through; only then are its lines put into their plain files (unsynced), and
+ *     only then is anyone told. So a crash finds the journal at or ahead of the files, never behind.
+ * JOURNAL-2. One commit at a time; the next begins when the event loop has turned, so that those just woken can join
+ *     it.
+ * JOURNAL-3. A commit that failed is taken back: files first, then the journal are cut to the last commit, everything
+ *     waiting is refused, numbers go back. Where there was no room, or no file could be opened, the next commit may
+ *     succeed; after any other failure nothing is acknowledged any more.
+ * JOURNAL-5. What is refused is not there after a restart. A frame that is on disk and cannot be taken back is
+ *     acknowledged: opening the home will put its lines into their files. Only where the journal itself cannot be cut
+ *     is the outcome unknown until then, and the error says so.
+ * JOURNAL-4. A journal is removed only when the files it covers, and their names, are synced (the checkpoint).
  */
 export class Journal {
   readonly #disk: Disk;
@@ -133,7 +134,7 @@ export class Journal {
     });
   };
 
-  /** The frame is on disk: put its lines where people look for them, then tell everybody (J1). */
+  /** The frame is on disk: put its lines where people look for them, then tell everybody (JOURNAL-1). */
   #complete(file: JournalFile, frame: Buffer, segments: readonly Segment[], waiting: readonly Waiting[]): void {
     try {
       this.#files.ready(segments.map(({ stream }) => stream.path));
@@ -158,7 +159,7 @@ export class Journal {
     for (const one of waiting) one.resolve();
   }
 
-  /** J3, J5. */
+  /** JOURNAL-3, JOURNAL-5. */
   #takeBack(segments: readonly Segment[], waiting: readonly Waiting[], error: unknown, isInJournal: boolean): void {
     this.#frame.reset();
     const isOfFiles = isOutOfFiles(error);
@@ -255,7 +256,7 @@ export class Journal {
     return file;
   }
 
-  /** J4. */
+  /** JOURNAL-4. */
   async #settle(path: string, lanes: number): Promise<void> {
     const unsynced = this.#files.takeUnsynced();
     for (;;) {

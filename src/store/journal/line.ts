@@ -5,10 +5,11 @@ import type { Entry, Fact, StoredEntry } from "../../protocol/index.ts";
  * One record, one line of JSON, its checksum the last field, so that `jq` and people still read it:
  *   {"seq":1, … ,"v":1,"crc":"89abcdef"}
  *
- * L1. A record is serialised once; the same bytes go to the journal and to the file.
- * L2. `crc` is the crc32 of the line's bytes before `,"crc"`.
- * L3. JSON.stringify escapes newlines and lone surrogates, so a line is one line and valid UTF-8, whatever it holds.
- * L4. Every line begins with `{"seq":`, so that a place in a file can be found without parsing what is on the way.
+ * LINE-1. A record is serialised once; the same bytes go to the journal and to the file.
+ * LINE-2. `crc` is the crc32 of the line's bytes before `,"crc"`.
+ * LINE-3. JSON.stringify escapes newlines and lone surrogates, so a line is one line and valid UTF-8, whatever it
+ *     holds.
+ * LINE-4. Every line begins with `{"seq":`, so that a place in a file can be found without parsing what is on the way.
  */
 export const RECORD_VERSION = 1;
 const VERSION_FIELD = `,"v":${RECORD_VERSION}`;
@@ -67,7 +68,7 @@ export function decodeLine(buffer: Buffer, start: number, end: number): Line | u
 
 const SEQ_FIELD = Buffer.from('{"seq":');
 
-/** The number a line begins with, without checking the line (L4). */
+/** The number a line begins with, without checking the line (LINE-4). */
 export function seqAt(buffer: Buffer, start: number, end: number): number | undefined {
   const digits = start + SEQ_FIELD.length;
   if (digits >= end || buffer.compare(SEQ_FIELD, 0, SEQ_FIELD.length, start, digits) !== 0) return undefined;

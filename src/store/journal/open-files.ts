@@ -5,9 +5,10 @@ import { type Disk, type DiskFile, isOutOfFiles } from "../disk/disk.ts";
  * The plain files being written: opened when first needed, the least recently used closed, and what a checkpoint has
  * to sync remembered.
  *
- * O1. Whatever was written since the last `takeUnsynced` is in `takeUnsynced`, also when its file was closed meanwhile.
- * O2. A name that may not be on disk yet is listed with every folder above it, up to the home.
- * O3. What is `ready` is open together: where no more files may be open, only others are closed for it.
+ * OPEN-FILES-1. Whatever was written since the last `takeUnsynced` is in `takeUnsynced`, also when its file was closed
+ *     meanwhile.
+ * OPEN-FILES-2. A name that may not be on disk yet is listed with every folder above it, up to the home.
+ * OPEN-FILES-3. What is `ready` is open together: where no more files may be open, only others are closed for it.
  */
 export class OpenFiles {
   readonly #disk: Disk;
@@ -57,7 +58,7 @@ export class OpenFiles {
     return file;
   }
 
-  /** Where no more files may be open, some of ours are closed for it (O3). */
+  /** Where no more files may be open, some of ours are closed for it (OPEN-FILES-3). */
   #opened(full: string, needed?: ReadonlySet<string>): DiskFile {
     try {
       return this.#disk.open(full, "write");

@@ -8,7 +8,7 @@ import { openStore } from "../open-store.ts";
 const clock = { now: () => 1_700_000_000_000 };
 const paused: NewFact = { type: "agent.paused", data: {} };
 
-test("J3. where no file can be opened, what was half written is taken back, and the next is taken", async () => {
+test("JOURNAL-3. where no file can be opened, what was half written is taken back, and the next is taken", async () => {
   await using home = await temporaryHome();
   const state = { isOut: false };
   const store = await openStore({ root: home.path, clock, disk: lacking(state) });

@@ -8,12 +8,14 @@ import type { OpenFiles } from "./open-files.ts";
 /**
  * Brings the plain files to what the journals say, after a crash.
  *
- * R0. The journals are synced before anything is done by them: a commit that was under way when the process died may be
- *     visible and not on disk, and half of it in the files would outlive it.
- * R1. Every whole frame is written again, also where its bytes seem to be there: what is visible may not be on disk.
- * R2. Journals go only when everything they hold is synced; then their going is synced, so none comes back later.
- * R3. Doing it twice, or again after dying half-way, gives the same files.
- * R4. What is not whole is kept aside and reported; what comes after it still counts.
+ * RECOVERY-0. The journals are synced before anything is done by them: a commit that was under way when the process
+ *     died may be visible and not on disk, and half of it in the files would outlive it.
+ * RECOVERY-1. Every whole frame is written again, also where its bytes seem to be there: what is visible may not be on
+ *     disk.
+ * RECOVERY-2. Journals go only when everything they hold is synced; then their going is synced, so none comes back
+ *     later.
+ * RECOVERY-3. Doing it twice, or again after dying half-way, gives the same files.
+ * RECOVERY-4. What is not whole is kept aside and reported; what comes after it still counts.
  */
 export async function recover(
   disk: Disk,

@@ -9,9 +9,9 @@ import { seekSeq } from "./stream.ts";
 /**
  * The disposable result of a fold, so that opening an agent reads only what is new.
  *
- * N1. It names the fact it was made at by number, place and checksum: a log that was cut or damaged there since does
- *     not fit it, and then it does not exist.
- * N2. Missing, damaged, of another version: undefined. It is never repaired and never an error.
+ * SNAPSHOT-1. It names the fact it was made at by number, place and checksum: a log that was cut or damaged there since
+ *     does not fit it, and then it does not exist.
+ * SNAPSHOT-2. Missing, damaged, of another version: undefined. It is never repaired and never an error.
  */
 export interface FactMark {
   seq: number;

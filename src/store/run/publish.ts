@@ -26,14 +26,16 @@ export { MAX_PUBLISHED_FILES, PROTOCOL_FILES } from "./publish-survey.ts";
 /**
  * Publishing: a copy of `scratch/` becomes `published/`.
  *
- * B1. The order is: prepare → the fact `node.published` with the manifest on disk → finish → `node.completed`. Before the
- *     fact nothing has been published; after it recovery finishes.
- * B2. `published/` is all or nothing: everything is copied, hashed, synced and read-only before ONE rename puts it there.
- * B3. Every step may be done again, from wherever a crash left it.
- * B4. What was said by files (`PROTOCOL_FILES`) is no part of the work: it is put beside it, into `protocol/`.
- * B5. Only regular files and folders are published, each readable by the path in the manifest.
- * B6. Nobody who wrote the files can reach what is published: the copies are new files in a folder that no sandbox ever
- *     had bound to write, and the `scratch/` that a process may still hold is replaced by a new one before the rename.
+ * PUBLISH-1. The order is: prepare → the fact `node.published` with the manifest on disk → finish → `node.completed`.
+ *     Before the fact nothing has been published; after it recovery finishes.
+ * PUBLISH-2. `published/` is all or nothing: everything is copied, hashed, synced and read-only before ONE rename puts
+ *     it there.
+ * PUBLISH-3. Every step may be done again, from wherever a crash left it.
+ * PUBLISH-4. What was said by files (`PROTOCOL_FILES`) is no part of the work: it is put beside it, into `protocol/`.
+ * PUBLISH-5. Only regular files and folders are published, each readable by the path in the manifest.
+ * PUBLISH-6. Nobody who wrote the files can reach what is published: the copies are new files in a folder that no
+ *     sandbox ever had bound to write, and the `scratch/` that a process may still hold is replaced by a new one before
+ *     the rename.
  */
 export async function preparePublish(dir: string, deliverables: readonly string[]): Promise<Prepared> {
   const found = survey(dir);

@@ -18,9 +18,9 @@ export interface Judgement {
 }
 
 /**
- * A1. The first row that matches decides; where none does, access is none.
- * A2. A path that matches a row but for upper and lower case gets nothing: on some disks it is the same file.
- * A3. The folder a `/**` row starts at may be read, but not replaced by a file.
+ * ACCESS-1. The first row that matches decides; where none does, access is none.
+ * ACCESS-2. A path that matches a row but for upper and lower case gets nothing: on some disks it is the same file.
+ * ACCESS-3. The folder a `/**` row starts at may be read, but not replaced by a file.
  */
 export class AccessTable {
   readonly #rows: readonly CompiledRow[];

@@ -6,8 +6,8 @@ export const MAX_NAME_BYTES = 255;
 /**
  * A path as a participant writes it, cut into names. Empty for the top.
  *
- * P1. What comes out has no empty name, no `.`, no `..`, no separator and no NUL in it.
- * P2. Nothing is repaired that could be meant otherwise: such a path is refused, with the reason.
+ * SCOPE-PATH-1. What comes out has no empty name, no `.`, no `..`, no separator and no NUL in it.
+ * SCOPE-PATH-2. Nothing is repaired that could be meant otherwise: such a path is refused, with the reason.
  */
 export function parsePath(path: string): string[] {
   const shown = JSON.stringify(path.slice(0, 80));

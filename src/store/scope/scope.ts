@@ -13,9 +13,9 @@ import { publishedFolders, runBinds, workerBinds } from "./scope-binds.ts";
 /**
  * One participant's view of the files. The same table stands behind the file tools, the shell and the API.
  *
- * S1. A path is judged by the table before the disk is touched, so a refusal never tells what is there.
- * S2. What was judged is what is opened: no link, `..`, odd name or race leads anywhere else (see walk.ts).
- * S3. A write is whole or not at all, and never goes through an existing file to wherever that may lead.
+ * SCOPE-1. A path is judged by the table before the disk is touched, so a refusal never tells what is there.
+ * SCOPE-2. What was judged is what is opened: no link, `..`, odd name or race leads anywhere else (see walk.ts).
+ * SCOPE-3. A write is whole or not at all, and never goes through an existing file to wherever that may lead.
  */
 export interface Scope {
   /** The first `maxBytes` of a file. Rejects with ScopeRefusal or FileNotFound; both speak to the one who asked. */

@@ -5,9 +5,10 @@ import type { JsonRecord } from "./json.ts";
 /**
  * How one vendor's API is spoken, as pure functions: requests become a conversation, replies become frames.
  *
- * W1. Frames are whole server-sent events, in the vendor's order and spelling; their concatenation is the response.
- * W2. Frames before `ending` carry content only; without those from `ending` on, a client must not take the reply for
- *     complete, although every call in it may be.
+ * TEST-WIRE-1. Frames are whole server-sent events, in the vendor's order and spelling; their concatenation is the
+ *     response.
+ * TEST-WIRE-2. Frames before `ending` carry content only; without those from `ending` on, a client must not take the
+ *     reply for complete, although every call in it may be.
  */
 export interface Wire {
   read(body: JsonRecord): Conversation;

@@ -18,10 +18,10 @@ export interface HumanLine extends HumanPort {
 /**
  * Waits for the human: no turn, no process, only a promise that the log resolves.
  *
- * H1. A call asks once, whatever crashes: asked again, it finds its question, and its answer if there is one.
- * H2. The first answer counts, by whatever channel. The deadline is one of them; it is absolute.
- * H3. A message is no answer. Whoever waits and is written to hears it: the call ends, the question stays open, and its
- *     answer reaches them as a message.
+ * ASKING-1. A call asks once, whatever crashes: asked again, it finds its question, and its answer if there is one.
+ * ASKING-2. The first answer counts, by whatever channel. The deadline is one of them; it is absolute.
+ * ASKING-3. A message is no answer. Whoever waits and is written to hears it: the call ends, the question stays open,
+ *     and its answer reaches them as a message.
  */
 export function asking(actor: Actor, place: Asking, mail: Interruption): HumanLine {
   const { worker_id, node_id } = actor;

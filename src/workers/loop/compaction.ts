@@ -64,13 +64,16 @@ const KEPT_AT_WAKING = 1_500;
 /**
  * Keeps a conversation within its model's window: near its end, the conversation is compacted before the model is asked.
  *
- * C1. On every path the model first writes down what must not be lost. Where there is no room for that, old results are
- *     cut for that one request. Whoever sleeps has done so before (`BEFORE_SLEEP`), and wakes to a summary at no cost.
- * C2. Nothing is deleted and nothing copied: the summary hides what was before it and says how many of the last entries
- *     it keeps. A call and its results are never parted, and what nobody has answered yet is kept or restated.
- * C3. A crash in the middle is taken up there: the flush stands in the conversation, and so does how far it came.
- * C4. It ends: a refused request is compacted once and sent once more; two compactions in a row that did not get below
- *     the limit are the last.
+ * COMPACTION-1. On every path the model first writes down what must not be lost. Where there is no room for that, old
+ *     results are cut for that one request. Whoever sleeps has done so before (`BEFORE_SLEEP`), and wakes to a summary
+ *     at no cost.
+ * COMPACTION-2. Nothing is deleted and nothing copied: the summary hides what was before it and says how many of the
+ *     last entries it keeps. A call and its results are never parted, and what nobody has answered yet is kept or
+ *     restated.
+ * COMPACTION-3. A crash in the middle is taken up there: the flush stands in the conversation, and so does how far it
+ *     came.
+ * COMPACTION-4. It ends: a refused request is compacted once and sent once more; two compactions in a row that did not
+ *     get below the limit are the last.
  */
 export class Thinking {
   readonly #system: string;

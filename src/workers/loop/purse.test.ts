@@ -6,7 +6,7 @@ import { BudgetExhausted, type Cost, Purse } from "./purse.ts";
 
 const never = new AbortController().signal;
 
-test("P1. who shares a share overdraws it by one call together, and leaves what is not theirs alone", async () => {
+test("PURSE-1. who shares a share overdraws it by one call together, and leaves what is not theirs alone", async () => {
   const children: NodeId[] = ["node-2", "node-3", "node-4", "node-5"];
   const house = houseOf({ budget_usd: 10 }, made("node-1", { budget_usd: 0.5 }));
   for (const child of children) house.happen(made(child, { parent_node_id: "node-1" }));
@@ -14,7 +14,7 @@ test("P1. who shares a share overdraws it by one call together, and leaves what 
   expect(house.paid).toBe(0.5625); // three calls; each of them alone would have allowed twelve
 });
 
-test("P1. calls under way may not overdraw the budget of tokens by more than one of them", async () => {
+test("PURSE-1. calls under way may not overdraw the budget of tokens by more than one of them", async () => {
   const nodes: NodeId[] = ["node-1", "node-2", "node-3", "node-4"];
   const house = houseOf({ budget_tokens: 1000 }, ...nodes.map((id) => made(id)));
   const ends = await Promise.all(nodes.map((id) => house.spendAll(id, { usd: null, tokens: 300 })));
@@ -27,7 +27,7 @@ test("P1. calls under way may not overdraw the budget of tokens by more than one
   );
 });
 
-test("P3, P4. what is reserved for somebody at work is waited for, and comes back with the end of their node", async () => {
+test("PURSE-3, PURSE-4. what is reserved for somebody at work is waited for, and comes back with the end of their node", async () => {
   const house = houseOf({ budget_usd: 1 }, made("node-1", { budget_usd: 0.5 }), taken("node-1"));
   await house.spend(null, { usd: 0.5, tokens: 0 });
   let waits = 0;
@@ -43,7 +43,7 @@ test("P3, P4. what is reserved for somebody at work is waited for, and comes bac
   await expect(house.spend(null, { usd: 1, tokens: 0 })).rejects.toThrow(BudgetExhausted);
 });
 
-test("P4. who has not begun is waited for too, unless they wait for us", async () => {
+test("PURSE-4. who has not begun is waited for too, unless they wait for us", async () => {
   const waiting = made("node-2", { budget_usd: 0.5, dependencies: ["node-1"] });
   const house = houseOf({ budget_usd: 1 }, made("node-1"), waiting);
   await house.spend("node-1", { usd: 0.5, tokens: 0 });
@@ -54,14 +54,14 @@ test("P4. who has not begun is waited for too, unless they wait for us", async (
   expect(waits).toBe(1);
 });
 
-test("P4. after a stop nobody goes on before the coordinator has decided: it does not wait for their shares", async () => {
+test("PURSE-4. after a stop nobody goes on before the coordinator has decided: it does not wait for their shares", async () => {
   const house = houseOf({ budget_usd: 1 }, made("node-1", { budget_usd: 0.5 }), taken("node-1"));
   await house.spend(null, { usd: 0.5, tokens: 0 });
   house.happen({ type: "agent.resumed", data: { coordinator_decides: true } });
   await expect(house.spend(null, { usd: 0.5, tokens: 0 })).rejects.toThrow(BudgetExhausted);
 });
 
-test("P2. what a call may cost is known after a restart, too", async () => {
+test("PURSE-2. what a call may cost is known after a restart, too", async () => {
   const who = { worker_id: "coordinator", node_id: null, model: "m", turn: 1, finish: "stop", ms: 0 } as const;
   const usage = { input: 1, output: 1, cache_read: 0, cache_write: 0, reasoning: 0 };
   const house = houseOf({ budget_usd: 1 }, { type: "model.responded", data: { ...who, usage, cost_usd: 0.7 } });
@@ -74,7 +74,7 @@ test("P2. what a call may cost is known after a restart, too", async () => {
   first({ usd: 0, tokens: 0 });
 });
 
-test("P2. a reply whose price is unknown does not make the next ones free: they still go one by one", async () => {
+test("PURSE-2. a reply whose price is unknown does not make the next ones free: they still go one by one", async () => {
   const house = houseOf({ budget_usd: 1 });
   await house.spend(null, { usd: null, tokens: 1 });
   const pay = await house.purse.enter("m", null, never, () => {});

@@ -53,14 +53,14 @@ interface Payer {
 /**
  * One purse for the whole team: the agent's money, its tokens, and the shares of nodes, each an account of its own.
  *
- * P1. A call begins only while every account it is paid from has room: what is spent, what the calls under way may
+ * PURSE-1. A call begins only while every account it is paid from has room: what is spent, what the calls under way may
  *     cost and what is reserved for others leaves room for it. So no account is overdrawn by more than one call.
- * P2. A call may cost what the dearest of its model has cost so far, also before a restart. Calls of a model that has not answered yet, whose
- *     price is therefore unknown, go one by one.
- * P3. A share is reserved: whoever has none of their own never spends it, except for the one call of P1.
- * P4. Who finds no room waits for the calls under way, and for the holders of shares, since what they leave comes back;
- *     but not for those who cannot begin before the waiting one has ended or decided, nor for what is held. When nothing can help,
- *     it is over.
+ * PURSE-2. A call may cost what the dearest of its model has cost so far, also before a restart. Calls of a model that
+ *     has not answered yet, whose price is therefore unknown, go one by one.
+ * PURSE-3. A share is reserved: whoever has none of their own never spends it, except for the one call of PURSE-1.
+ * PURSE-4. Who finds no room waits for the calls under way, and for the holders of shares, since what they leave comes
+ *     back; but not for those who cannot begin before the waiting one has ended or decided, nor for what is held. When
+ *     nothing can help, it is over.
  */
 export class Purse {
   readonly #now: () => Situation;

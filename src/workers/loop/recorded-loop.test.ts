@@ -14,7 +14,7 @@ import type { Assignment } from "./work-loop.ts";
 const ACTOR = { worker_id: "alice", node_id: "node-1", conversation: "c.jsonl" } as const;
 const WHO = { worker_id: "alice", node_id: "node-1" };
 
-test("W1. no call begins before the reply that makes it is on disk", async () => {
+test("RECORD-1. no call begins before the reply that makes it is on disk", async () => {
   const disk = Promise.withResolvers<void>();
   const replied = Promise.withResolvers<void>();
   const desk = deskOf(script(call("look"), call("end")), {
@@ -33,7 +33,7 @@ test("W1. no call begins before the reply that makes it is on disk", async () =>
   expect(desk.looks()).toBe(1);
 });
 
-test("W2. an entry and the facts that follow from it are one append, and every fact says who, where and which turn", async () => {
+test("RECORD-2. an entry and the facts that follow from it are one append, and every fact says who, where and which turn", async () => {
   const desk = deskOf(script(both(call("look", { at: "a.md" }), call("nothing")), call("end")));
   await desk.work();
   expect(desk.batches.map(({ facts = [], entries }) => [entries?.entries[0]?.role, ...facts.map(brief)])).toEqual([
@@ -48,7 +48,7 @@ test("W2. an entry and the facts that follow from it are one append, and every f
   expect(desk.facts().every(({ data }) => "node_id" in data && data.node_id === "node-1")).toBe(true);
 });
 
-test("W2. a summary and its fact are one append; what is said for it is a turn, but no answer to the human", async () => {
+test("RECORD-2. a summary and its fact are one append; what is said for it is a turn, but no answer to the human", async () => {
   const words: Entry = { role: "user", from: "human", content: "Hello? ".repeat(1_000) };
   const compactable = { flushWords: async () => "Write it down.", restate: async () => [] };
   const model = script(say("Nothing to note."), both("Hello!", call("end"))).with({ contextWindow: 2_000 });
@@ -67,7 +67,7 @@ test("W2. a summary and its fact are one append; what is said for it is a turn, 
   expect(compacted?.data).toEqual({ ...WHO, entries: 3, tokens_before: 1_797, tokens_after: 555 });
 });
 
-test("W3. a result that the log could not take is thrown, and the model is not asked again", async () => {
+test("RECORD-3. a result that the log could not take is thrown, and the model is not asked again", async () => {
   const model = script(call("look"), call("end"));
   const desk = deskOf(model, {
     durable: async (batch) => {
@@ -81,7 +81,7 @@ test("W3. a result that the log could not take is thrown, and the model is not a
   ]);
 });
 
-test("W3. a bug is thrown, what a provider refused is an outcome, and after a stop everything is a stop", async () => {
+test("RECORD-3. a bug is thrown, what a provider refused is an outcome, and after a stop everything is a stop", async () => {
   const broken = deskOf(script());
   await expect(broken.work()).rejects.toThrow("one more reply was asked for");
   expect(await deskOf(script(fail("auth", { message: "no such key" }))).work()).toEqual({
@@ -91,7 +91,7 @@ test("W3. a bug is thrown, what a provider refused is an outcome, and after a st
   expect(await deskOf(script(say("never"))).work(AbortSignal.abort(new Error("stop")))).toEqual({ kind: "stopped" });
 });
 
-test("W3. what the log could not take is thrown after a stop too", async () => {
+test("RECORD-3. what the log could not take is thrown after a stop too", async () => {
   const stop = new AbortController();
   const desk = deskOf(script(call("look")), {
     durable: async (batch) => {
@@ -103,7 +103,7 @@ test("W3. what the log could not take is thrown after a stop too", async () => {
   await expect(desk.work(stop.signal)).rejects.toThrow("No space left");
 });
 
-test("W2a. whoever ends without thinking about what they were told has been told it: it is on disk before the outcome", async () => {
+test("RECORD-2a. whoever ends without thinking about what they were told has been told it: it is on disk before the outcome", async () => {
   const disk = Promise.withResolvers<void>();
   const told = Promise.withResolvers<void>();
   const news: Entry = { role: "user", from: "agiraph", content: "node-2 failed: no such file." };
@@ -127,7 +127,7 @@ test("W2a. whoever ends without thinking about what they were told has been told
   expect(await work).toEqual({ kind: "budget_exhausted", spent_usd: 1 });
 });
 
-test("W3. the last words that the log could not take are thrown, whatever else ends the work", async () => {
+test("RECORD-3. the last words that the log could not take are thrown, whatever else ends the work", async () => {
   const news: Entry = { role: "user", from: "agiraph", content: "node-2 failed: no such file." };
   const desk = deskOf(script(say("Waiting.").with({ cost_usd: 1 })), {
     budget_usd: 1,

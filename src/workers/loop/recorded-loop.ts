@@ -58,10 +58,11 @@ export interface Recorder {
 /**
  * Runs the loop and keeps the record.
  *
- * W1. A reply is on disk, with the calls it makes, before any of them begins.
- * W2. An entry and the facts that follow from it are one append: no crash can part them.
- * W2a. Every entry is on disk before the outcome is returned, however the work ends: who hears of the end goes by them.
- * W3. What the log could not take is thrown; everything else that goes wrong is an outcome.
+ * RECORD-1. A reply is on disk, with the calls it makes, before any of them begins.
+ * RECORD-2. An entry and the facts that follow from it are one append: no crash can part them.
+ * RECORD-2a. Every entry is on disk before the outcome is returned, however the work ends: who hears of the end goes by
+ *     them.
+ * RECORD-3. What the log could not take is thrown; everything else that goes wrong is an outcome.
  */
 export async function carryOut(
   job: Assignment,

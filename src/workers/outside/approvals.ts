@@ -18,13 +18,13 @@ const MOST_WAITING = 20;
 /**
  * What a program asks permission for: decided by its profile, or by a person.
  *
- * A1. The same request (tool and arguments) is one question, also after a restart, until its call has a result. One that
- *     comes again in the same life of the program is another question: a yes to the first is used once.
- * A2. "Always" holds for this worker in this run and for exactly what its choice says (`ruleOf`), until it is revoked.
- *     What the program or its model calls the request plays no part in it.
- * A3. An answer is for the life that asked, or for one that asks the same: it decides nothing else.
- * A4. A program that asks without end fills nobody's inbox: while many requests wait, the next is denied.
- * A5. The question shows what will be done. Where that is too long, the whole is in a file that it names.
+ * APPROVAL-1. The same request (tool and arguments) is one question, also after a restart, until its call has a result.
+ *     One that comes again in the same life of the program is another question: a yes to the first is used once.
+ * APPROVAL-2. "Always" holds for this worker in this run and for exactly what its choice says (`ruleOf`), until it is
+ *     revoked. What the program or its model calls the request plays no part in it.
+ * APPROVAL-3. An answer is for the life that asked, or for one that asks the same: it decides nothing else.
+ * APPROVAL-4. A program that asks without end fills nobody's inbox: while many requests wait, the next is denied.
+ * APPROVAL-5. The question shows what will be done. Where that is too long, the whole is in a file that it names.
  */
 export class Approvals {
   readonly #policy: NonNullable<ProgramProfile["permissions"]>;
@@ -34,7 +34,7 @@ export class Approvals {
   readonly #waiting = new Set<Wish>();
   /** Questions that were answered and whose call is not over, by the program's call. */
   readonly #granted = new Map<string, Granted[]>();
-  /** Names under which this life has asked, or has an answer that it may not have used (A1). */
+  /** Names under which this life has asked, or has an answer that it may not have used (APPROVAL-1). */
   readonly #taken = new Set<string>();
 
   constructor(policy: NonNullable<ProgramProfile["permissions"]>, name: string, actor: Actor, place: Workplace) {

@@ -68,10 +68,10 @@ export interface Doorkeeper {
 }
 
 /**
- * D1. A call is on disk before it begins, and its result before it is told.
- * D2. A call that ends the work is never answered: the program is ended instead, so nothing more is spent. Where the
- *     program was ended and no call of it has ended the work, the last one to be over makes that this try's failure:
- *     what it called in the same breath as its publish takes nothing from the publish.
+ * DOOR-TOOLS-1. A call is on disk before it begins, and its result before it is told.
+ * DOOR-TOOLS-2. A call that ends the work is never answered: the program is ended instead, so nothing more is spent.
+ *     Where the program was ended and no call of it has ended the work, the last one to be over makes that this try's
+ *     failure: what it called in the same breath as its publish takes nothing from the publish.
  */
 export function guarded(tools: Tools, keeper: Doorkeeper): Tools {
   let underWay = 0;

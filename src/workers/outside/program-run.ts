@@ -23,12 +23,13 @@ const SILENCE_SECONDS = 900;
 /**
  * A program that thinks for itself, at work on what it was given, until there is an outcome.
  *
- * X1. Whatever it does, there is an outcome, and when there is one no process of it is left.
- * X2. What is said to it is on disk first; said once, or said again after a crash with the words that it may be known.
- * X3. It is resting or it is spoken to: a turn that ends without an end of the work is answered, or waits for something
- *     that is on record (an answer, a sub-node, news), and then costs nothing.
- * X4. A call of our tools that was begun is carried through, also where the program dies meanwhile: who dies in the
- *     middle of its publish has published.
+ * PROGRAM-RUN-1. Whatever it does, there is an outcome, and when there is one no process of it is left.
+ * PROGRAM-RUN-2. What is said to it is on disk first; said once, or said again after a crash with the words that it may
+ *     be known.
+ * PROGRAM-RUN-3. It is resting or it is spoken to: a turn that ends without an end of the work is answered, or waits
+ *     for something that is on record (an answer, a sub-node, news), and then costs nothing.
+ * PROGRAM-RUN-4. A call of our tools that was begun is carried through, also where the program dies meanwhile: who dies
+ *     in the middle of its publish has published.
  *
  * How it is started and taken up again is in `restarts.ts`, how it is spoken to in `voice.ts`, its silence in `silence-watchdog.ts`.
  */

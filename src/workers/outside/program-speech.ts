@@ -19,11 +19,14 @@ export interface VoicePorts {
 /**
  * All that is said to a program while it sits here.
  *
- * W1. One after the other: what is taken from the mailbox is on disk, and then said, before anything else is taken.
- * W2. Mail is told as soon as it is there, whatever the program does; only results wait for each other where it asked so.
- * W3. Nothing is said between two lives: what was being said is on record when the next one looks what to say again.
- * W4. Nothing is taken from the mailbox for somebody who has gone: it is told to whoever comes next.
- * W5. A turn that is over is answered, or waits for something that is on record, and then costs nothing.
+ * SPEECH-1. One after the other: what is taken from the mailbox is on disk, and then said, before anything else is
+ *     taken.
+ * SPEECH-2. Mail is told as soon as it is there, whatever the program does; only results wait for each other where it
+ *     asked so.
+ * SPEECH-3. Nothing is said between two lives: what was being said is on record when the next one looks what to say
+ *     again.
+ * SPEECH-4. Nothing is taken from the mailbox for somebody who has gone: it is told to whoever comes next.
+ * SPEECH-5. A turn that is over is answered, or waits for something that is on record, and then costs nothing.
  */
 export class Voice {
   readonly #seat: Seat;

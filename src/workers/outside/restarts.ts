@@ -18,10 +18,12 @@ const MOST_EARLY_DEATHS = 2;
 /**
  * The lives of a program on one seat: it is started, it dies, its session is taken up in the next life.
  *
- * Y1. A session is lost when the program says so, or has died twice in a row before it had begun. Any other early death
- *     is followed by another try to take it up: whoever began anew would do a second time what was done.
- * Y2. The next life begins with all that was said and not surely heard, as it is on record when that life begins.
- * Y3. Who dies after it has begun lives again as often as its seat says.
+ * PROGRAM-RESTART-1. A session is lost when the program says so, or has died twice in a row before it had begun. Any
+ *     other early death is followed by another try to take it up: whoever began anew would do a second time what was
+ *     done.
+ * PROGRAM-RESTART-2. The next life begins with all that was said and not surely heard, as it is on record when that
+ *     life begins.
+ * PROGRAM-RESTART-3. Who dies after it has begun lives again as often as its seat says.
  */
 export class Lives {
   readonly #seat: Seat;

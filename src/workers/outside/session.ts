@@ -7,9 +7,9 @@ import type { ToolRequest } from "./tool-request.ts";
  * A program that thinks for itself, at work in the sandbox: Claude Code, an ACP agent, or anything that reads and writes
  * files. What it does comes as events; the record and all decisions are made by whoever follows them (`work-outside.ts`).
  *
- * O1. `events` ends, and the last one is `exited`, whatever the program does.
- * O2. A line that cannot be understood is a `noted` event, never a throw.
- * O3. `close` leaves no process, at the latest after 5 s, whatever the program does.
+ * SESSION-1. `events` ends, and the last one is `exited`, whatever the program does.
+ * SESSION-2. A line that cannot be understood is a `noted` event, never a throw.
+ * SESSION-3. `close` leaves no process, at the latest after 5 s, whatever the program does.
  */
 export interface OutsideSession {
   readonly events: AsyncIterable<OutsideEvent>;

@@ -3,7 +3,7 @@ import type { Clock } from "../../protocol/clock.ts";
 /**
  * Whether a program works, rests or has gone, and how long it has given no sign of life.
  *
- * Q1. Silence counts only while it is busy, and no call of our tools is under way.
+ * SILENCE-1. Silence counts only while it is busy, and no call of our tools is under way.
  */
 export class Pulse {
   state: "busy" | "resting" | "gone" = "resting";

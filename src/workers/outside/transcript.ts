@@ -29,9 +29,9 @@ export const CUT_OFF = "Outcome unknown: the program was ended while this ran.";
 /**
  * The record of what a program says and does, in the same words as everybody else's.
  *
- * K1. What it said and called since its last word is one reply; it is on disk before any result of it is.
+ * TRANSCRIPT-1. What it said and called since its last word is one reply; it is on disk before any result of it is.
  *     One that has no end is several.
- * K2. A model call is counted once, in a fact, with the reply it made if it made one.
+ * TRANSCRIPT-2. A model call is counted once, in a fact, with the reply it made if it made one.
  */
 export class Minutes {
   readonly #actor: Actor;

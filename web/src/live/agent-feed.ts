@@ -18,14 +18,16 @@ let made = 0;
 /**
  * One agent, live.
  *
- * L1. Facts are applied once and in order of `seq`: what a reconnection repeats changes nothing, and where one is missing
- *     the connection is made anew from there.
- * L2. After a lost connection everything stays in sight; what was missed is merged in.
- * L3. Listeners are told at most once a frame.
- * L4. A log that is another than it was (a home restored from a copy) or that has a hole is begun anew, and what was
- *     shown stays in sight until the new snapshot is here. What this page does not know costs nothing but itself.
- * L5. Where nobody has listened for a minute, it rests, and goes on from there when somebody does.
- * L6. What the person said and the server has not taken outlives the page; what the log has is not said to be unsent.
+ * PAGE-FEED-1. Facts are applied once and in order of `seq`: what a reconnection repeats changes nothing, and where one
+ *     is missing the connection is made anew from there.
+ * PAGE-FEED-2. After a lost connection everything stays in sight; what was missed is merged in.
+ * PAGE-FEED-3. Listeners are told at most once a frame.
+ * PAGE-FEED-4. A log that is another than it was (a home restored from a copy) or that has a hole is begun anew, and
+ *     what was shown stays in sight until the new snapshot is here. What this page does not know costs nothing but
+ *     itself.
+ * PAGE-FEED-5. Where nobody has listened for a minute, it rests, and goes on from there when somebody does.
+ * PAGE-FEED-6. What the person said and the server has not taken outlives the page; what the log has is not said to be
+ *     unsent.
  */
 export class AgentFeed implements AgentView {
   readonly id: string;

@@ -136,10 +136,11 @@ function statusOfWorker(worker: WorkerState | undefined): Status {
 
 /**
  * Of one of the team.
- * D1. While the agent rests nobody is free or at work: the coordinator fares as the agent does, the others rest with it.
- * D2. Who asks the person asks still, and who is gone is gone, however the agent fares. Whoever was hired for an earlier
- *     run went with it.
- * D3. Who waits for a model that does not answer is not at work.
+ * PAGE-STATUS-1. While the agent rests nobody is free or at work: the coordinator fares as the agent does, the others
+ *     rest with it.
+ * PAGE-STATUS-2. Who asks the person asks still, and who is gone is gone, however the agent fares. Whoever was hired
+ *     for an earlier run went with it.
+ * PAGE-STATUS-3. Who waits for a model that does not answer is not at work.
  */
 export function statusOfMember(now: Situation, id: string): Status {
   const worker = now.roster[id];

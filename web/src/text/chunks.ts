@@ -4,9 +4,9 @@ import { Lexer, type Token } from "marked";
  * Markdown from anybody, read in pieces. What takes the square of its length, or a call for each of its levels, is
  * thereby held to a length and a depth that nobody notices.
  *
- * C1. Every character is in exactly one piece. A piece ends between two blocks where there is such a place; a block of
- *     code that goes on in the next is opened there again.
- * C2. No text makes reading it fail; what cannot be read is text.
+ * CHUNKS-1. Every character is in exactly one piece. A piece ends between two blocks where there is such a place; a
+ *     block of code that goes on in the next is opened there again.
+ * CHUNKS-2. No text makes reading it fail; what cannot be read is text.
  */
 const PIECE = 8000;
 /** Paragraphs that are longer are read in parts: marks that span two parts are shown as they were written. */

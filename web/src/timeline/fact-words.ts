@@ -6,8 +6,8 @@ import { actionWords, conditionWords } from "../triggers/words.ts";
 
 /**
  * What happened, in one line; `name` says how somebody is called.
- * W1. Every kind of fact has words: a new one does not compile before it has some.
- * W2. The person who reads it is spoken to: "You begin node-2", never "You begins" or "Human begins".
+ * FACT-WORDS-1. Every kind of fact has words: a new one does not compile before it has some.
+ * FACT-WORDS-2. The person who reads it is spoken to: "You begin node-2", never "You begins" or "Human begins".
  */
 export function factWords(fact: Fact, name: (id: string) => string): string {
   const words = WORDS[fact.type] as ((data: Fact["data"], say: Say) => string) | undefined;

@@ -7,10 +7,12 @@ import { permissionSchema, type WirePermission } from "./acp-wire.ts";
 /**
  * What an ACP agent asks permission for, until somebody decides it.
  *
- * L1. Whatever it asks gets an answer: the decision, or that it was cancelled when nobody will decide it any more.
- * L2. Allowed once, not for ever: what is always allowed is decided on our side, where it is on record. What an option
- *     does is told by its `kind`, never by its name or its place.
- * L3. A yes is for what was asked: where the agent has changed the call meanwhile, it is asked about again.
+ * ACP-PERMISSION-1. Whatever it asks gets an answer: the decision, or that it was cancelled when nobody will decide it
+ *     any more.
+ * ACP-PERMISSION-2. Allowed once, not for ever: what is always allowed is decided on our side, where it is on record.
+ *     What an option does is told by its `kind`, never by its name or its place.
+ * ACP-PERMISSION-3. A yes is for what was asked: where the agent has changed the call meanwhile, it is asked about
+ *     again.
  */
 export class AcpLeave {
   readonly #translation: AcpTranslation;
@@ -36,7 +38,7 @@ export class AcpLeave {
     return { events, answer: promise };
   }
 
-  /** Returns what is to be said to it, since the protocol has no room for a reason, or what is asked anew (L3). */
+  /** Returns what is to be said to it, since the protocol has no room for a reason, or what is asked anew (ACP-PERMISSION-3). */
   decide(id: string, decision: Decision): { why?: string; again?: Wish } {
     const wanted = this.#wants.get(id);
     if (!wanted) return {};

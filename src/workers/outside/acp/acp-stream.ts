@@ -6,9 +6,12 @@ import { linesOf } from "../output-lines.ts";
 /**
  * The messages of an ACP agent, one JSON object a line.
  *
- * M1. What is no message is told by `note` and goes no further: the protocol's library would write it to our terminal.
- * M2. Notifications are taken here, in their place among the answers: the library would not say which came first.
- * M3. A line is read when the one before it is done with and there is `room`; so a flood waits in the program.
+ * ACP-STREAM-1. What is no message is told by `note` and goes no further: the protocol's library would write it to our
+ *     terminal.
+ * ACP-STREAM-2. Notifications are taken here, in their place among the answers: the library would not say which came
+ *     first.
+ * ACP-STREAM-3. A line is read when the one before it is done with and there is `room`; so a flood waits in the
+ *     program.
  */
 export function messagesOf(running: Running, reader: Reader): Stream {
   const asked = new Set<unknown>();

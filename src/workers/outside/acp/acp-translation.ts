@@ -18,10 +18,11 @@ import {
 /**
  * From what an ACP agent sends to what it does. Holds no connection and no time: the same messages give the same events.
  *
- * T1. A call is `called` once, when its arguments are known, and `answered` once; at the end of a turn none is open.
- * T2. Words are `said` when something else follows them or the turn is over, in the order of what happened.
- * T3. Calls of our own tools give no events: our side of the door keeps their record.
- * T4. Costs are told as totals of the session; what is `used` is what has been added.
+ * ACP-EVENTS-1. A call is `called` once, when its arguments are known, and `answered` once; at the end of a turn none
+ *     is open.
+ * ACP-EVENTS-2. Words are `said` when something else follows them or the turn is over, in the order of what happened.
+ * ACP-EVENTS-3. Calls of our own tools give no events: our side of the door keeps their record.
+ * ACP-EVENTS-4. Costs are told as totals of the session; what is `used` is what has been added.
  */
 export class AcpTranslation {
   readonly #quirks: Quirks;

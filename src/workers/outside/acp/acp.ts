@@ -20,15 +20,15 @@ import { notificationSchema, turnSchema } from "./acp-wire.ts";
 /**
  * Any agent that speaks the Agent Client Protocol (version 1) on its standard input and output.
  *
- * A1. ACP has one prompt at a time. What is said while a turn runs is steered into it where the agent can (Codex); else
- *     it is the next prompt, at once when the turn is over, and the turn is not `rested` in between. Nothing is
+ * ACP-1. ACP has one prompt at a time. What is said while a turn runs is steered into it where the agent can (Codex);
+ *     else it is the next prompt, at once when the turn is over, and the turn is not `rested` in between. Nothing is
  *     cancelled for it: who cannot wait calls `interrupt` first, then `say`.
- * A2. After a turn that was interrupted or has failed, what is still to be said waits until somebody says something.
+ * ACP-2. After a turn that was interrupted or has failed, what is still to be said waits until somebody says something.
  *     What was never sent when the program ends opens the first prompt when its session is taken up.
- * A3. A session that cannot be taken up again is not begun anew behind anybody's back: it exits without a `begun`, and
- *     says `lost` where the agent does.
- * A4. Leave to use our own tools is given here, by fields that the agent writes and its model does not.
- * A5. Nothing is said to a new session before its id is on record: whatever it does can be taken up again.
+ * ACP-3. A session that cannot be taken up again is not begun anew behind anybody's back: it exits without a `begun`,
+ *     and says `lost` where the agent does.
+ * ACP-4. Leave to use our own tools is given here, by fields that the agent writes and its model does not.
+ * ACP-5. Nothing is said to a new session before its id is on record: whatever it does can be taken up again.
  */
 export function acpAdapter(clock: Clock): Adapter {
   return async (job) => {

@@ -10,11 +10,12 @@ const OURS = `mcp__${OUR_SERVER}__`;
 /**
  * From the lines of Claude Code to what it does. Holds no process and no time: the same lines give the same events.
  *
- * L1. Calls of our own tools give no events: our side of the door keeps their record.
- * L2. What a sub-agent of its own does is part of the call that began it; it is only a sign of life.
- * L3. `total_cost_usd` is the session's, over all its processes; what is told is what the turn has added.
- * L4. A turn is over with its `result`, unless something that was said to it waits for the next: that one begins by itself.
- * L5. A session is lost when it says so in words; an end before it has begun says nothing of it.
+ * CLAUDE-EVENTS-1. Calls of our own tools give no events: our side of the door keeps their record.
+ * CLAUDE-EVENTS-2. What a sub-agent of its own does is part of the call that began it; it is only a sign of life.
+ * CLAUDE-EVENTS-3. `total_cost_usd` is the session's, over all its processes; what is told is what the turn has added.
+ * CLAUDE-EVENTS-4. A turn is over with its `result`, unless something that was said to it waits for the next: that one
+ *     begins by itself.
+ * CLAUDE-EVENTS-5. A session is lost when it says so in words; an end before it has begun says nothing of it.
  */
 export class ClaudeTranslation {
   /** What was said and has not been taken up yet, by uuid. */

@@ -26,17 +26,17 @@ import { bothEnds, Printed } from "./printed.ts";
  * what is to be done, `_inbox.md` what it is told, `_outbox.md` what it says to others; `_checkpoint.md` says that a
  * part is done and `_result.md` that all is.
  *
- * V1. The folder is watched, never polled: a program that does nothing costs nothing.
- * V2. Each entry of the outbox, each checkpoint and each result is wished for once; after a crash of ours that came
- *     before it was dealt with, again under the same id.
- * V3. What it is told is in its inbox, also when it has ended: it reads it when it is started again.
- * V4. `_result.md` is taken when it has not changed for a moment, or when the program has ended. Who writes it for
- *     longer than that writes it aside and renames it. One that is too long for a summary is published whole, as
+ * AUTONOMOUS-1. The folder is watched, never polled: a program that does nothing costs nothing.
+ * AUTONOMOUS-2. Each entry of the outbox, each checkpoint and each result is wished for once; after a crash of ours
+ *     that came before it was dealt with, again under the same id.
+ * AUTONOMOUS-3. What it is told is in its inbox, also when it has ended: it reads it when it is started again.
+ * AUTONOMOUS-4. `_result.md` is taken when it has not changed for a moment, or when the program has ended. Who writes
+ *     it for longer than that writes it aside and renames it. One that is too long for a summary is published whole, as
  *     `result.md`, and only its summary is cut.
- * V5. It has no turns: it is never `rested`. It ends by `_result.md`, or by exiting; how is told by `exited`. One that
- *     exits well and left a checkpoint but no result has that checkpoint for its result (seed 000); one that left neither
- *     has what it printed: the result is its beginning and end, and all of it is in `stdout.txt`.
- * V6. It cannot be interrupted, only told so in its inbox, and closed.
+ * AUTONOMOUS-5. It has no turns: it is never `rested`. It ends by `_result.md`, or by exiting; how is told by `exited`.
+ *     One that exits well and left a checkpoint but no result has that checkpoint for its result (seed 000); one that
+ *     left neither has what it printed: the result is its beginning and end, and all of it is in `stdout.txt`.
+ * AUTONOMOUS-6. It cannot be interrupted, only told so in its inbox, and closed.
  */
 export function autonomousAdapter(clock: Clock): Adapter {
   return async (job) => {

@@ -4,11 +4,13 @@ import { z } from "zod";
 /**
  * What a program writes to `_outbox.md`: a line `TO: name`, the words, a line `---`; or `SUGGEST:` and the suggestion.
  *
- * U1. An entry is taken once and whole, however the file grows, and in the order of the file. The last one waits for its `---`.
- * U2. Who it is from is not for the program to say: a line `FROM:` is dropped.
- * U3. A file that was written anew is believed once it has `settled`; entries that were in it before are not taken again.
- * U4. A program that writes without end costs a bounded time and is heard up to `MAX_ENTRIES`.
- * U5. The same entry at the same place has the same id, whatever was forgotten in between.
+ * OUTBOX-FILE-1. An entry is taken once and whole, however the file grows, and in the order of the file. The last one
+ *     waits for its `---`.
+ * OUTBOX-FILE-2. Who it is from is not for the program to say: a line `FROM:` is dropped.
+ * OUTBOX-FILE-3. A file that was written anew is believed once it has `settled`; entries that were in it before are not
+ *     taken again.
+ * OUTBOX-FILE-4. A program that writes without end costs a bounded time and is heard up to `MAX_ENTRIES`.
+ * OUTBOX-FILE-5. The same entry at the same place has the same id, whatever was forgotten in between.
  */
 export function takeEntries(content: Buffer, state: OutboxState, how: Settling): Look {
   const isGrown = content.length >= state.bytes && sha(content.subarray(0, state.bytes)) === state.sha;
