@@ -8,7 +8,7 @@ import type { Callbacks } from "./time/trigger-actions.ts";
 import type { Look } from "./views/agent-views.ts";
 
 /** What the house provides to every agent in it. */
-export type House = Omit<Workplace, "log" | "now" | "soon" | "live" | "purse" | "schedule"> & {
+export type AgentServices = Omit<Workplace, "log" | "now" | "pending" | "live" | "purse" | "schedule"> & {
   maxConcurrent: number;
   pid: number;
   limits: TeamLimits;

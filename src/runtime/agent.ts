@@ -8,7 +8,7 @@ import type { AgentLog } from "../store/store.ts";
 import type { NodeChange } from "../tools/coordination.ts";
 import type { Delta } from "../workers/loop/recorded-loop.ts";
 import { AgentFiles } from "./agent-files.ts";
-import type { House } from "./agent-services.ts";
+import type { AgentServices } from "./agent-services.ts";
 import { checkPricesToGoOn, TooLittleMoney, whyTooLittle } from "./budget-raise.ts";
 import { unheardGoal } from "./end-facts.ts";
 import { GoalFile } from "./goal-file.ts";
@@ -18,7 +18,7 @@ import { HumanWork } from "./human/human-work.ts";
 import { Postman } from "./human/postman.ts";
 import type { HostedMeshes } from "./meshes/project.ts";
 import { modelChange, type NewModels } from "./model-change.ts";
-import { type ForeseenLog, foreseen } from "./pending-log.ts";
+import { type PendingLog, pendingLog } from "./pending-log.ts";
 import { placesOf } from "./programs/command-places.ts";
 import { type Start, startOf, type WhyStarted } from "./start-facts.ts";
 import { Assigning } from "./team/assigning.ts";
@@ -36,16 +36,16 @@ import { situationOf } from "./views/situations.ts";
  *
  * AGENT-1. Decide from the fold, append the decision, act when it is on disk. A crash anywhere means: fold, and do
  *     again what is not marked done.
- * AGENT-1a. Decisions are made by what will be true once everything appended is on disk (`soon`), and appended at once:
+ * AGENT-1a. Decisions are made by what will be true once everything appended is on disk (`pending`), and appended at once:
  *     so no two contradict each other, however long the disk takes. What is done and told follows what is on disk
  *     (`now`).
  * AGENT-2. Acting is idempotent by id: a node is worked on by one task in this process.
  */
 export class Agent {
-  readonly log: ForeseenLog;
+  readonly log: PendingLog;
   #now: Situation;
-  #soon: Situation;
-  readonly #house: House;
+  #pending: Situation;
+  readonly #house: AgentServices;
   readonly #recent = new RecentFacts();
   readonly #files: AgentFiles;
   readonly #goalFile: GoalFile;
@@ -69,17 +69,17 @@ export class Agent {
   /** The meshes whose record it is, while they are at work. */
   #meshes: HostedMeshes | undefined;
 
-  private constructor(log: AgentLog, now: Situation, house: House) {
+  private constructor(log: AgentLog, now: Situation, house: AgentServices) {
     const refused = (error: unknown) => {
       this.#forget();
       this.#fail(error);
     };
-    this.log = foreseen(log, { hear: (fact) => apply(this.#soon, fact), refused }, this.#recent);
+    this.log = pendingLog(log, { hear: (fact) => apply(this.#pending, fact), refused }, this.#recent);
     this.#now = now;
-    this.#soon = withOwnKeys(structuredClone(now));
+    this.#pending = withOwnKeys(structuredClone(now));
     this.#house = house;
     const failed = (error: unknown) => this.#fail(error);
-    const ports = { log: this.log, now: () => this.#now, soon: () => this.#soon, clock: house.clock, failed };
+    const ports = { log: this.log, now: () => this.#now, pending: () => this.#pending, clock: house.clock, failed };
     this.#files = new AgentFiles(ports);
     this.#goalFile = new GoalFile(log.dir);
     this.#tasks = new Tasks({ failed, ended: () => this.#nextLife() });
@@ -132,7 +132,7 @@ export class Agent {
     this.#postman = new Postman(house.channels, { ...ports, random: house.random });
   }
 
-  static async open(log: AgentLog, house: House): Promise<Agent> {
+  static async open(log: AgentLog, house: AgentServices): Promise<Agent> {
     const agent = new Agent(log, await situationOf(log), house);
     await agent.#postman.open();
     return agent;
@@ -192,14 +192,14 @@ export class Agent {
   /** There is room again: whoever stopped for want of it goes on, and what is due happens. */
   async recover(): Promise<void> {
     await this.#putAway();
-    const { status, run, archived_ts, created } = this.#soon.agent;
+    const { status, run, archived_ts, created } = this.#pending.agent;
     if (this.#isClosed || this.isWorking || archived_ts !== null) return;
     if (isAtWork(status) || (run === null && !created.meshes)) await this.start("recovered");
     else this.keepTime();
   }
 
   async #start(why: WhyStarted, order: Start): Promise<void> {
-    checkNotArchived(this.#soon);
+    checkNotArchived(this.#pending);
     this.#broken = undefined;
     if (this.#now.agent.created.meshes) return this.#startMeshes(why);
     const refusal = why === "created" ? null : whyTooLittle(this.#now, order, why);
@@ -223,7 +223,7 @@ export class Agent {
   /** What its human wrote into `GOAL.md` while it rested; their new goal goes there, unless they just wrote another. */
   async #goalChanges(why: WhyStarted, { goal, trigger }: Start): Promise<NewFact[]> {
     if (why === "created") return [];
-    const changes = await this.#goalFile.changes(() => this.#soon.agent);
+    const changes = await this.#goalFile.changes(() => this.#pending.agent);
     const isEdited = changes.some(({ type }) => type === "goal.set");
     if (why === "new_goal" && goal !== undefined && !trigger && !isEdited) await this.#goalFile.write(goal);
     return changes;
@@ -231,9 +231,9 @@ export class Agent {
 
   /** What its human wrote into `GOAL.md` is heard before what wakes it now. */
   async #readGoal(): Promise<void> {
-    const { run } = this.#soon.agent;
+    const { run } = this.#pending.agent;
     if (!run || run.finished || this.#starting) return;
-    const facts = await this.#goalFile.changes(() => this.#soon.agent);
+    const facts = await this.#goalFile.changes(() => this.#pending.agent);
     if (facts.length > 0) await this.log.append({ facts }).durable;
   }
 
@@ -243,7 +243,7 @@ export class Agent {
     const live = (delta: Delta) => {
       for (const listener of this.#listeners) listener(delta);
     };
-    const meshes = await this.#house.meshes({ log, clock, live, now: () => this.#now, soon: () => this.#soon });
+    const meshes = await this.#house.meshes({ log, clock, live, now: () => this.#now, pending: () => this.#pending });
     try {
       const facts: NewFact[] = why === "resumed" ? [{ type: "agent.resumed", data: {} }] : [];
       const started: NewFact = { type: "agent.started", data: { why, pid: this.#house.pid } };
@@ -288,13 +288,13 @@ export class Agent {
   }
 
   async #changeModels(order: NewModels): Promise<string> {
-    checkNotArchived(this.#soon);
-    checkThinks(this.#soon);
-    const { name } = this.#soon.agent.created;
-    const data = await modelChange(this.#soon, order, this.#house);
+    checkNotArchived(this.#pending);
+    checkThinks(this.#pending);
+    const { name } = this.#pending.agent.created;
+    const data = await modelChange(this.#pending, order, this.#house);
     if (!data) return `${name} has these models already.`;
     await this.settled();
-    const isAtWorkHere = this.#isUnderWay && isAtWork(this.#soon.agent.status);
+    const isAtWorkHere = this.#isUnderWay && isAtWork(this.#pending.agent.status);
     if (isAtWorkHere) await this.halt();
     await this.log.append({ facts: [{ type: "model.set", data }] }).durable;
     if (isAtWorkHere) await this.start("recovered");
@@ -342,16 +342,16 @@ export class Agent {
 
   /** Whoever is spoken to goes on, unless the human wants it to rest. */
   async #goOn(): Promise<string> {
-    const { status, created } = this.#soon.agent;
+    const { status, created } = this.#pending.agent;
     if (status === "paused") return ` ${created.name} is paused and hears it when resumed.`;
     await this.#starting;
     // Those who were stopped may still be putting their things away.
-    if (!isAtWork(this.#soon.agent.status)) await this.#putAway();
-    const isOpen = this.#soon.agent.run?.finished === null; // it may have ended meanwhile, and another begun
+    if (!isAtWork(this.#pending.agent.status)) await this.#putAway();
+    const isOpen = this.#pending.agent.run?.finished === null; // it may have ended meanwhile, and another begun
     if (!isOpen || this.isWorking) return "";
-    const why = isAtWork(this.#soon.agent.status) ? "recovered" : "resumed";
+    const why = isAtWork(this.#pending.agent.status) ? "recovered" : "resumed";
     // Who stopped it and now speaks may want something else: nobody goes on before the coordinator has heard it.
-    const coordinator_decides = this.#soon.agent.status === "stopped";
+    const coordinator_decides = this.#pending.agent.status === "stopped";
     return this.start(why, { coordinator_decides }).then(
       () => "",
       (error: unknown) => {
@@ -364,14 +364,14 @@ export class Agent {
 
   /** Workers and coordinator are cancelled at once; everything said so far is kept. */
   async stop(by: string): Promise<void> {
-    if (!isAtWork(this.#soon.agent.status)) return this.log.settled();
+    if (!isAtWork(this.#pending.agent.status)) return this.log.settled();
     await this.log.append({ facts: [{ type: "agent.stopped", data: { by } }] }).durable;
     await this.halt("ends");
   }
 
   /** As `stop`, with the promise that it goes on: by `agiraph resume`. */
   async pause(why: string): Promise<void> {
-    if (!isAtWork(this.#soon.agent.status)) return this.log.settled();
+    if (!isAtWork(this.#pending.agent.status)) return this.log.settled();
     await this.log.append({ facts: [{ type: "agent.paused", data: { why } }] }).durable;
     await this.halt();
   }
@@ -379,14 +379,14 @@ export class Agent {
   /** Stops it and puts it out of sight; nothing is erased, and until it is restored nothing happens by itself. */
   async archive(by: string): Promise<void> {
     await this.#starting;
-    if (this.#soon.agent.archived_ts !== null) return this.log.settled();
+    if (this.#pending.agent.archived_ts !== null) return this.log.settled();
     await this.stop(by);
     await this.log.append({ facts: [{ type: "agent.archived", data: { by } }] }).durable;
     await this.halt();
   }
 
   async restore(by: string): Promise<void> {
-    if (this.#soon.agent.archived_ts === null) return this.log.settled();
+    if (this.#pending.agent.archived_ts === null) return this.log.settled();
     await this.log.append({ facts: [{ type: "agent.restored", data: { by } }] }).durable;
     this.keepTime();
   }
@@ -456,7 +456,7 @@ export class Agent {
 
   /** The contract of a stage is met (`any`, `majority`): who still works on it need not. */
   #cancelLosers(): void {
-    const { agent, stages, board } = this.#soon;
+    const { agent, stages, board } = this.#pending;
     const run = agent.run;
     if (!run || run.finished || losersIn(stages, board, run.id).length === 0) return;
     const cancelling = this.#workforce
@@ -464,16 +464,16 @@ export class Agent {
       .cancelLosers()
       // When the run ended meanwhile, they ended with it.
       .catch((error: unknown) => {
-        if (!this.#soon.agent.run?.finished) this.#fail(error);
+        if (!this.#pending.agent.run?.finished) this.#fail(error);
       });
     this.#cancelling = Promise.all([this.#cancelling, cancelling]).then(() => {});
   }
 
   /** After a stop: the coordinator has decided, and what it left goes on. */
   #goOnWithNodes(): void {
-    const run = this.#soon.agent.run;
+    const run = this.#pending.agent.run;
     if (!run || this.#tasks.isAborted) return;
-    const left = openNodes(this.#soon.board, run.id)
+    const left = openNodes(this.#pending.board, run.id)
       .filter(isTaken)
       .filter(({ id }) => !this.#tasks.has(id));
     if (left.length === 0) return;
@@ -492,10 +492,10 @@ export class Agent {
 
   /** What the human said in the moment of the end is the next goal. */
   async #nextLife(): Promise<void> {
-    if (!unheardGoal(this.#soon)) return;
+    if (!unheardGoal(this.#pending)) return;
     // Those who were stopped with the run may still be putting their things away.
     await this.#putAway();
-    const next = this.#starting || this.#resting ? undefined : unheardGoal(this.#soon);
+    const next = this.#starting || this.#resting ? undefined : unheardGoal(this.#pending);
     if (!next) return;
     await this.start("new_goal", next).catch((error: unknown) => {
       // Without money, say, it waits: whoever begins the next run hears it there.
@@ -506,10 +506,10 @@ export class Agent {
   /** The next run, once those of the last have put their things away; false: another has begun meanwhile. */
   async #beginAnother(order: Start): Promise<boolean> {
     while (this.isWorking) {
-      if (this.#soon.agent.run?.finished === null) return false;
+      if (this.#pending.agent.run?.finished === null) return false;
       await this.#putAway();
     }
-    if (this.#soon.agent.run?.finished === null) return false;
+    if (this.#pending.agent.run?.finished === null) return false;
     await this.start("new_goal", order);
     return true;
   }
@@ -521,7 +521,7 @@ export class Agent {
 
   /** What was appended and refused was never decided. */
   #forget(): void {
-    this.#soon = withOwnKeys(structuredClone(this.#now));
+    this.#pending = withOwnKeys(structuredClone(this.#now));
     this.#workforce.forget();
   }
 

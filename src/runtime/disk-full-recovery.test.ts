@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { AgentId } from "../protocol/index.ts";
-import { Caretaker, ENOUGH_ROOM } from "./disk-full-recovery.ts";
+import { DiskFullRecovery, ENOUGH_ROOM } from "./disk-full-recovery.ts";
 
 const MEGABYTE = 1024 * 1024;
 
@@ -44,7 +44,7 @@ test("a caretaker that closes looks no more", async () => {
 function watched(free: number[], stops = 0, sleeping: () => Promise<void> = async () => {}) {
   const story: string[] = [];
   const isDone = Promise.withResolvers<void>();
-  const caretaker: Caretaker = new Caretaker({
+  const caretaker: DiskFullRecovery = new DiskFullRecovery({
     room() {
       const bytes = free.shift() ?? 0;
       story.push(`${bytes / MEGABYTE} MB free`);

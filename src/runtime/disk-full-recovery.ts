@@ -1,7 +1,7 @@
 import type { Clock } from "../protocol/clock.ts";
 import type { AgentId } from "../protocol/index.ts";
 
-export interface CaretakerPorts {
+export interface DiskFullRecoveryPorts {
   /** Free bytes. */
   room(): number;
   sleep: Clock["sleep"];
@@ -22,14 +22,14 @@ const LONGEST_MS = 60_000;
  * DISK-FULL-2. Where there seems to be room and yet there is none (a quota), they are tried ever more rarely.
  * DISK-FULL-3. Nobody looks while nobody waits.
  */
-export class Caretaker {
-  readonly #ports: CaretakerPorts;
+export class DiskFullRecovery {
+  readonly #ports: DiskFullRecoveryPorts;
   readonly #waiting = new Set<AgentId>();
   readonly #closed = new AbortController();
   #looking: Promise<void> | undefined;
   #wait = SHORTEST_MS;
 
-  constructor(ports: CaretakerPorts) {
+  constructor(ports: DiskFullRecoveryPorts) {
     this.#ports = ports;
   }
 

@@ -1,7 +1,7 @@
 import type { Situation } from "../projections/index.ts";
 import type { FactOf } from "../protocol/index.ts";
 import { isOutsideModel } from "../workers/outside/programs.ts";
-import type { House } from "./agent-services.ts";
+import type { AgentServices } from "./agent-services.ts";
 import { HumanRefusal } from "./human/human-refusal.ts";
 
 export interface NewModels {
@@ -16,7 +16,7 @@ export interface NewModels {
 export async function modelChange(
   { agent }: Situation,
   order: NewModels,
-  { checkModel, model: open, checkPrices }: Pick<House, "checkModel" | "model" | "checkPrices">,
+  { checkModel, model: open, checkPrices }: Pick<AgentServices, "checkModel" | "model" | "checkPrices">,
 ): Promise<FactOf<"model.set">["data"] | undefined> {
   const { name, model: before, worker_model: workersBefore, budget_usd } = agent.created;
   const model = order.model ?? before;

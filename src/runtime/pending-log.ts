@@ -2,7 +2,7 @@ import type { Fact } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { RecentFacts } from "./views/recent-facts.ts";
 
-export interface ForeseenLog extends AgentLog {
+export interface PendingLog extends AgentLog {
   /** Resolves when everything appended so far is on disk: for whoever is told that something was decided before. */
   settled(): Promise<void>;
 }
@@ -12,11 +12,11 @@ export interface ForeseenLog extends AgentLog {
  * not contradict each other; what follows from a fact still waits for `subscribe`. What is still in memory is read there.
  * When the disk refuses, everything that was foreseen is void: that is told once, before anybody who waits hears of it.
  */
-export function foreseen(
+export function pendingLog(
   log: AgentLog,
   { hear, refused }: { hear(fact: Fact): void; refused(error: unknown): void },
   recent: Pick<RecentFacts, "read">,
-): ForeseenLog {
+): PendingLog {
   /** What is refused together was appended between two refusals. */
   let refusals = 0;
   let latest = Promise.resolve();

@@ -16,9 +16,9 @@ import { promptsOf } from "../workers/prompt.ts";
 import { dayWords } from "../workers/surroundings.ts";
 import { Agent } from "./agent.ts";
 import { nameBeside, nameFrom, newAgentId } from "./agent-names.ts";
-import type { House } from "./agent-services.ts";
+import type { AgentServices } from "./agent-services.ts";
 import { type Settings, zoneOf } from "./config/settings.ts";
-import { Caretaker, ENOUGH_ROOM } from "./disk-full-recovery.ts";
+import { DiskFullRecovery, ENOUGH_ROOM } from "./disk-full-recovery.ts";
 import { type ControlRequest, listenForControl, NotHere } from "./human/control.ts";
 import { controlPath } from "./human/control-path.ts";
 import { channelsOf, type OpenChannel } from "./human/postman.ts";
@@ -54,13 +54,13 @@ export interface RuntimePorts {
   catalog: Catalog;
   clock: Clock;
   random(): number;
-  tools: House["tools"];
-  foreignTools: House["foreignTools"];
-  check: House["check"];
-  look: House["look"];
+  tools: AgentServices["tools"];
+  foreignTools: AgentServices["foreignTools"];
+  check: AgentServices["check"];
+  look: AgentServices["look"];
   sandbox(): Promise<Sandbox>;
-  machine: House["machine"];
-  outside: House["outside"];
+  machine: AgentServices["machine"];
+  outside: AgentServices["outside"];
   pid: number;
   /** What triggers may have called, by name. */
   callbacks: Callbacks;
@@ -83,7 +83,7 @@ export class Runtime {
   readonly #ports: RuntimePorts;
   readonly #settings: Settings;
   readonly #agents: OpenAgents;
-  readonly #caretaker: Caretaker;
+  readonly #caretaker: DiskFullRecovery;
   #control: Server | undefined;
   #isForAll = false;
   /** Of agents that are being made. */
@@ -100,7 +100,7 @@ export class Runtime {
     this.#ports = ports;
     const { store, clock, catchUp } = ports;
     this.#agents = new OpenAgents({ store, now: clock.now, ...(catchUp && { catchUp }) });
-    this.#caretaker = new Caretaker({
+    this.#caretaker = new DiskFullRecovery({
       room: () => ports.store.room(),
       sleep: ports.clock.sleep,
       recover: async (id) => (await this.agent(id)).recover(),
@@ -243,7 +243,7 @@ export class Runtime {
     });
   }
 
-  async #firstFact(log: AgentLog, created: FactOf<"agent.created">["data"], house: House): Promise<Agent> {
+  async #firstFact(log: AgentLog, created: FactOf<"agent.created">["data"], house: AgentServices): Promise<Agent> {
     await createAgentFolder(log.dir, { soul: await house.prompts("soul"), goal: created.goal });
     return this.#agents.add(log, async () => {
       await log.append({ facts: [{ type: "agent.created", data: created }], expect: 0 }).durable;
@@ -381,7 +381,7 @@ export class Runtime {
     }
   }
 
-  #house(): House {
+  #house(): AgentServices {
     const { catalog, clock, random, tools, foreignTools, check, look, machine, outside, pid } = this.#ports;
     const settings = this.#settings;
     const { home } = settings;

@@ -60,7 +60,7 @@ export function equip(
     ));
   const tools: Equipment["tools"] = (scope, actor, model, record) => {
     const { network } = settings.config;
-    const turn = () => record.soon().spending.by_worker[actor.worker_id]?.calls ?? 0;
+    const turn = () => record.pending().spending.by_worker[actor.worker_id]?.calls ?? 0;
     return clean([
       ...fileTools(
         actor.worker_id === COORDINATOR ? withMemoryKept(scope, record) : scope,

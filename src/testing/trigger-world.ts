@@ -57,7 +57,7 @@ export class TriggerWorld {
     const log = { append: (batch: Batch) => this.append(batch), settled: async () => {} };
     this.schedule = new Schedule({
       log,
-      soon: () => this.now,
+      pending: () => this.now,
       clock: this.clock,
       timeZone: () => timeZone,
       callbacks,
@@ -79,7 +79,7 @@ export class TriggerWorld {
     this.#alarms = new Alarms({
       log: { append: (batch) => this.append(batch), subscribe: (listener) => this.#subscribe(listener) },
       now: () => this.now,
-      soon: () => this.now,
+      pending: () => this.now,
       clock: this.clock,
       actions: this.#actions(),
       changed: () => {

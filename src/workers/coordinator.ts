@@ -144,8 +144,8 @@ export function withoutGivingUp(entry: Entry): Entry {
 const TURNS_THAT_TEACH = 20;
 
 /** After a crash it is in the conversation that somebody was asked. */
-export function reflectionOn(run: RunId, begun: Past | undefined, { soon }: Workplace): ReflectionPort {
-  const calls = () => soon().spending.by_worker[COORDINATOR]?.calls ?? 0;
+export function reflectionOn(run: RunId, begun: Past | undefined, { pending }: Workplace): ReflectionPort {
+  const calls = () => pending().spending.by_worker[COORDINATOR]?.calls ?? 0;
   const before = calls() - (begun ? begun.turn - 1 : 0);
   const isAsked = (entry: Entry) => entry.role === "tool" && entry.content.startsWith(WHAT_DID_YOU_LEARN);
   const history = begun?.history ?? [];
@@ -182,7 +182,7 @@ export function leadTools(
     const notice = learned?.trim() ? await keepLesson(run, learned, place) : "";
     const data = { worker_id: COORDINATOR, node_id: null, summary, ...(call && { call_id: call.id }) };
     // Asked again after a crash, it was recorded.
-    if (!call || place.soon().agent.checkpoint !== call.id)
+    if (!call || place.pending().agent.checkpoint !== call.id)
       await place.log.append({ facts: [{ type: "worker.checkpointed", data }] }).durable;
     const said = isEndless(place) ? await endCycle(signal) : `Recorded. ${learned?.trim() ? "" : `${REFLECT} `}Go on.`;
     return [notice, said].filter(Boolean).join("\n\n");
@@ -192,7 +192,7 @@ export function leadTools(
     createWorkNodeTool({ createNode: (order) => team.createNode(LEAD, order) }),
     ...mailTools({ ...mail, send: (to, content) => team.send(COORDINATOR, to, content) }),
     askHumanTool(human),
-    ...coordinationTools(team, (named) => namedResults(place.soon(), place.log.dir, named), reflection),
+    ...coordinationTools(team, (named) => namedResults(place.pending(), place.log.dir, named), reflection),
     ...scheduleTools(place.schedule(COORDINATOR), "coordinator's"),
     // Elsewhere it ends nothing, and nobody waits for it.
     isEndless(place) ? checkpointTool({ checkpoint }, true) : hidden(checkpointTool({ checkpoint }, true)),
@@ -249,9 +249,9 @@ function pastHistory(stored: Awaited<ReturnType<Workplace["log"]["conversation"]
 }
 
 /** What will come although the coordinator does nothing: news of the team, or an answer; null is neither. */
-function awaited(team: Pick<CoordinationPort, "unfinished">, { soon }: Workplace): "news" | "human" | null {
+function awaited(team: Pick<CoordinationPort, "unfinished">, { pending }: Workplace): "news" | "human" | null {
   if (team.unfinished() !== null) return "news";
-  return deferredBy(soon().questions, COORDINATOR, null).length > 0 ? "human" : null;
+  return deferredBy(pending().questions, COORDINATOR, null).length > 0 ? "human" : null;
 }
 
 const PATIENCE = 4;

@@ -38,8 +38,8 @@ export function publisher(
         return { ok: true, files: current.files };
       }
       // As it is now: it may have been changed since it was begun.
-      const { checks = [], deliverables } = (place.soon().board.nodes[node.id] ?? node).spec;
-      const open = openBelow(node, place.soon().board);
+      const { checks = [], deliverables } = (place.pending().board.nodes[node.id] ?? node).spec;
+      const open = openBelow(node, place.pending().board);
       if (below === "must have ended" && open.length > 0) return { ok: false, reason: stillOpen(open) };
       // Seed 000: what a role has to say may be all that it was asked for.
       if (node.spec.role !== undefined && deliverables.length === 0) await writeIfEmpty(scope, summary);
@@ -55,7 +55,7 @@ export function publisher(
       const prepared = await preparePublish(dir, deliverables);
       if (!prepared.ok) return prepared;
       if (learned.trim()) await remember(scope, node, learned);
-      if (hasEnded(place.soon().board.nodes[node.id])) {
+      if (hasEnded(place.pending().board.nodes[node.id])) {
         await undoPublish(dir);
         return { ok: false, reason: "the node has been ended." };
       }

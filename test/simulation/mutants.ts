@@ -14,7 +14,7 @@ export const mutants: Mutant[] = [
     bug: "a node is assigned twice while the first assignment is on its way to the disk",
     edits: [
       edit("runtime/team/assigning.ts", "if (this.#isUnderWay || ", "if ("),
-      edit("runtime/team/assigning.ts", "assignments(soon(),", "assignments(this.#ports.now(),"),
+      edit("runtime/team/assigning.ts", "assignments(pending(),", "assignments(this.#ports.now(),"),
     ],
   },
   mutant(
@@ -51,7 +51,7 @@ export const mutants: Mutant[] = [
     bug: "what somebody has not read when they end is not forwarded",
     edits: [
       edit("runtime/team/node-run.ts", "(reader) => reader === who.worker_id", "() => false"),
-      edit("runtime/team/assigning.ts", ", ...strandedMail(soon())]", "]"),
+      edit("runtime/team/assigning.ts", ", ...strandedMail(pending())]", "]"),
     ],
   },
   mutant(
@@ -94,8 +94,8 @@ export const mutants: Mutant[] = [
   mutant(
     "decisions are made by what is on disk, not by what was decided",
     "runtime/team/workforce.ts",
-    "new Team(run, { log, now, soon, stopWork",
-    "new Team(run, { log, now, soon: now, stopWork",
+    "new Team(run, { log, now, pending, stopWork",
+    "new Team(run, { log, now, pending: now, stopWork",
   ),
   mutant(
     "a call that must not be repeated is run again after a crash",
@@ -106,7 +106,7 @@ export const mutants: Mutant[] = [
   mutant(
     "what builds on a failed node waits for ever",
     "runtime/team/node-run.ts",
-    "    ...givenUp(node.id, outcome, soon()),\n",
+    "    ...givenUp(node.id, outcome, pending()),\n",
     "",
   ),
   mutant(
@@ -178,7 +178,7 @@ export const mutants: Mutant[] = [
   mutant(
     "a question is asked again after a crash",
     "workers/loop/asking.ts",
-    "const before = questionOf(soon().questions, worker_id, call.id);",
+    "const before = questionOf(pending().questions, worker_id, call.id);",
     "const before = undefined as Question | undefined;",
   ),
   mutant(

@@ -1,6 +1,6 @@
 import type { Letter, Situation } from "../../projections/index.ts";
 import { HUMAN, type NewFact, type RunId } from "../../protocol/index.ts";
-import type { ForeseenLog } from "../pending-log.ts";
+import type { PendingLog } from "../pending-log.ts";
 import type { Start } from "../start-facts.ts";
 import type { Team } from "../team/team.ts";
 import {
@@ -21,9 +21,9 @@ export interface Seen {
 }
 
 interface VoicePorts {
-  log: Pick<ForeseenLog, "append" | "settled">;
+  log: Pick<PendingLog, "append" | "settled">;
   /** With what is appended and not yet on disk: everything is decided by it. */
-  soon(): Situation;
+  pending(): Situation;
   team(run: RunId): Team;
   /** Resolves when a start that is under way has been recorded. */
   settled(): Promise<unknown>;
@@ -48,42 +48,42 @@ export class Voice {
   }
 
   async send(text: string, to: string, channel: Channel): Promise<string> {
-    const { soon, team, settled, begin, goOn, readGoal } = this.#ports;
+    const { pending, team, settled, begin, goOn, readGoal } = this.#ports;
     await settled();
     await readGoal();
-    checkNotArchived(soon());
-    const { agent } = soon();
-    checkThinks(soon());
+    checkNotArchived(pending());
+    const { agent } = pending();
+    checkThinks(pending());
     if (agent.run === null || agent.run.finished) {
-      checkNewGoal(soon(), to);
+      checkNewGoal(pending(), to);
       // Another has begun meanwhile: then it is a message to that one.
       if (!(await begin({ goal: text }))) return this.send(text, to, channel);
       return `${agent.created.name} takes it as its next goal.`;
     }
     const sent = await team(agent.run.id).send(HUMAN, to, text);
     if (typeof sent !== "string") throw new HumanRefusal("not_found", sent.content);
-    return `${sent}${openHint(soon(), to)}${await goOn()}`;
+    return `${sent}${openHint(pending(), to)}${await goOn()}`;
   }
 
   /** Answers a question; the first answer counts. */
   async respond(text: string, question_id: string | undefined, channel: Channel): Promise<string> {
-    checkNotArchived(this.#ports.soon());
-    await this.#append(responseTo(this.#ports.soon(), text, question_id, channel));
+    checkNotArchived(this.#ports.pending());
+    await this.#append(responseTo(this.#ports.pending(), text, question_id, channel));
     return `Answered.${await this.#ports.goOn()}`;
   }
 
   /** Takes back what was always allowed: from now on it is asked about again. */
   async revoke(permission: string): Promise<string> {
-    const fact = revocationOf(this.#ports.soon(), permission);
+    const fact = revocationOf(this.#ports.pending(), permission);
     await this.#append(fact);
     return "Revoked. It is asked about again from now on.";
   }
 
   /** A hint to the coordinator while it works. */
   async nudge(text: string, channel: Channel): Promise<string> {
-    checkThinks(this.#ports.soon());
+    checkThinks(this.#ports.pending());
     await this.#ports.readGoal();
-    await this.#append(nudgeOf(this.#ports.soon(), text, channel));
+    await this.#append(nudgeOf(this.#ports.pending(), text, channel));
     return `The coordinator hears it before its next turn.${await this.#ports.goOn()}`;
   }
 
@@ -91,7 +91,7 @@ export class Voice {
   async seen({ from: by, message_id }: Seen = {}): Promise<void> {
     const isMeant = ({ id, from, failed_task }: Letter) =>
       (message_id === undefined || id === message_id) && (by === undefined || (from === by && !failed_task));
-    const unseen = Object.values(this.#ports.soon().letters.queued).filter(
+    const unseen = Object.values(this.#ports.pending().letters.queued).filter(
       (letter) => letter.reader === HUMAN && isMeant(letter),
     );
     await this.#append(

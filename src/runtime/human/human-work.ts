@@ -24,7 +24,7 @@ interface HumanWorkPorts {
   log: AgentLog;
   now(): Situation;
   /** With what is appended and not yet on disk: everything is decided by it. */
-  soon(): Situation;
+  pending(): Situation;
   clock: Clock;
   team(run: RunId): Team;
   voice: Pick<Voice, "respond">;
@@ -47,10 +47,10 @@ export class HumanWork {
   }
 
   async assign(node: string, to: string): Promise<string> {
-    const { soon, team } = this.#ports;
-    checkNotArchived(soon());
+    const { pending, team } = this.#ports;
+    checkNotArchived(pending());
     this.#node(node);
-    const { run, created, status } = soon().agent;
+    const { run, created, status } = pending().agent;
     if (!run || run.finished)
       throw new HumanRefusal(
         "conflict",
@@ -76,13 +76,13 @@ export class HumanWork {
   }
 
   async #said(ask: (team: Team) => Promise<ToolOutput>, node: string): Promise<string> {
-    const { soon, team } = this.#ports;
-    checkNotArchived(soon());
+    const { pending, team } = this.#ports;
+    checkNotArchived(pending());
     this.#node(node);
-    const { run, created } = soon().agent;
+    const { run, created } = pending().agent;
     if (!run || run.finished) throw new HumanRefusal("conflict", `${created.name} has finished: its work is over.`);
     const answer = await ask(team(run.id)).catch((error: unknown) => {
-      if (soon().agent.run?.id === run.id && !soon().agent.run?.finished) throw error;
+      if (pending().agent.run?.id === run.id && !pending().agent.run?.finished) throw error;
       throw new HumanRefusal("conflict", `${created.name} has just finished: its work is over.`);
     });
     if (typeof answer !== "string") throw new HumanRefusal("conflict", answer.content);
@@ -91,9 +91,9 @@ export class HumanWork {
 
   /** Whether they have it from now on. Where nobody gives out work, it is put before them here. */
   async #isTheirs(id: NodeId): Promise<boolean> {
-    const { log, soon, isUnderWay, folderOf } = this.#ports;
-    const given = soon().board.nodes[id];
-    if (!given || !isGivenToHuman(given, soon())) return false;
+    const { log, pending, isUnderWay, folderOf } = this.#ports;
+    const given = pending().board.nodes[id];
+    if (!given || !isGivenToHuman(given, pending())) return false;
     if (isUnderWay()) return true;
     await folderOf(given);
     // What was published of it in part is work again, before the human puts something beside it.
@@ -106,21 +106,21 @@ export class HumanWork {
           { type: "worker.busy", data: who },
         ],
       }).durable;
-    const node = soon().board.nodes[id];
+    const node = pending().board.nodes[id];
     if (node && isTaken(node)) await putBeforeHuman(node, this.#ports);
     return true;
   }
 
   /** Resolves when it is published, or with what stands in the way for now; rejects with what is missing. */
   async publish(name: string, summary: string | undefined, channel: Channel): Promise<string> {
-    const { now, soon, voice } = this.#ports;
-    checkNotArchived(soon());
+    const { now, pending, voice } = this.#ports;
+    checkNotArchived(pending());
     const node = this.#node(name);
-    if (!this.#questionOn(node, soon())) await this.#isTheirs(node.id);
-    const asked = this.#questionOn(node, soon());
-    if (!asked) throw new HumanRefusal("conflict", notYours(node, soon()));
+    if (!this.#questionOn(node, pending())) await this.#isTheirs(node.id);
+    const asked = this.#questionOn(node, pending());
+    if (!asked) throw new HumanRefusal("conflict", notYours(node, pending()));
     const answered = await voice.respond(summary ?? DONE, asked.id, channel);
-    const { status, created } = soon().agent;
+    const { status, created } = pending().agent;
     if (!isAtWork(status))
       return `${node.id} is published as soon as ${created.name} goes on; it is ${status}: agiraph resume ${created.name}`;
     await this.#until(
@@ -133,7 +133,7 @@ export class HumanWork {
   }
 
   #node(name: string): NodeState {
-    return nodeOf(this.#ports.soon(), name);
+    return nodeOf(this.#ports.pending(), name);
   }
 
   #questionOn(node: NodeState, { questions }: Situation): Question | undefined {

@@ -88,7 +88,7 @@ export class MeshMembers {
     this.#record = record;
     this.#ports = ports;
     this.#server = new TmuxServer(tmuxSocket(ports.home, layout.project), ports.env.PATH ?? "");
-    this.#purse = new Purse(recordPorts.soon);
+    this.#purse = new Purse(recordPorts.pending);
   }
 
   /** One for each agent, made when it is first needed, and again after it was closed. */
@@ -292,9 +292,9 @@ export class MeshMembers {
 
   #harnessed(mesh: DeclaredMesh, agent: DeclaredAgent): Member {
     const place = placeOf(mesh, agent);
-    const { log, now, soon, clock, live } = this.#recordPorts;
+    const { log, now, pending, clock, live } = this.#recordPorts;
     const { tools, maxTurns, model, timeZone } = this.#ports;
-    const recorder: Recorder = { log, now, soon, clock, live, timeZone, purse: this.#purse };
+    const recorder: Recorder = { log, now, pending, clock, live, timeZone, purse: this.#purse };
     const scope = meshScope(this.#layout, place, this.#ports.home);
     return new HarnessedMember({
       ...this.#speaking(mesh, agent),

@@ -12,7 +12,7 @@ import type { Clock } from "../../protocol/clock.ts";
 import { HUMAN, type MeshFact, type MessageHeader } from "../../protocol/index.ts";
 import type { Delta } from "../../workers/loop/recorded-loop.ts";
 import { HumanRefusal } from "../human/human-refusal.ts";
-import type { ForeseenLog } from "../pending-log.ts";
+import type { PendingLog } from "../pending-log.ts";
 import { type Agreed, MeshConsent, type MeshTrustView } from "./consent.ts";
 import { runGate } from "./gates.ts";
 import { type AgentStanding, type Begun, type MembersPorts, MeshMembers } from "./members.ts";
@@ -21,9 +21,9 @@ import { describedRun } from "./run-kinds.ts";
 
 /** The record of a project's meshes: an agent's log. */
 export interface MeshRecordPorts {
-  log: ForeseenLog;
+  log: PendingLog;
   now(): Situation;
-  soon(): Situation;
+  pending(): Situation;
   clock: Clock;
   live(delta: Delta): void;
 }

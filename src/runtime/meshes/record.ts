@@ -42,7 +42,7 @@ export class MeshRecord {
 
   /** Everybody of a mesh is known by name, as a worker of this kind. */
   introduce(mesh: string, agents: ReadonlyMap<string, string>): void {
-    const { roster } = this.#ports.soon();
+    const { roster } = this.#ports.pending();
     for (const [agent, model] of agents) {
       const worker_id = workerIdOf(mesh, agent);
       const isKnown = Object.hasOwn(roster, worker_id) || this.#introduced.has(worker_id);
@@ -58,7 +58,7 @@ export class MeshRecord {
   /** A question waits in the human's inbox; anything else is a message to them. */
   toHuman(mesh: string, agent: string, { name, header, body }: Letter): void {
     const worker_id = workerIdOf(mesh, agent);
-    const { questions, letters } = this.#ports.soon();
+    const { questions, letters } = this.#ports.pending();
     if (header.type === "ask") {
       const before = questionOf(questions, worker_id, name) ?? settledQuestion(questions, worker_id, name);
       if (before || this.#asked.has(`${worker_id} ${name}`)) return;
@@ -102,7 +102,7 @@ export class MeshRecord {
   /** Asks a person, once for each content of a mesh, whether they trust it. */
   askTrust(worker_id: string, { mesh, hash }: { mesh: string; hash: string }, text: string, choices: string[]): void {
     const call_id = `${TRUST}${mesh}-${hash}`;
-    const { questions } = this.#ports.soon();
+    const { questions } = this.#ports.pending();
     const before = questionOf(questions, worker_id, call_id) ?? settledQuestion(questions, worker_id, call_id);
     if (before || this.#asked.has(call_id)) return;
     this.#asked.add(call_id);
@@ -115,7 +115,7 @@ export class MeshRecord {
 
   /** Nobody needs an answer any more: the mesh is trusted, has another content now, or is gone. */
   settleTrust(mesh: string, isOver: (hash: string) => boolean): void {
-    for (const { worker_id, call_id } of Object.values(this.#ports.soon().questions.open)) {
+    for (const { worker_id, call_id } of Object.values(this.#ports.pending().questions.open)) {
       const asked = trustCall(call_id);
       if (asked?.mesh !== mesh || !isOver(asked.hash)) continue;
       this.#asked.delete(call_id);
@@ -150,7 +150,7 @@ export class MeshRecord {
   readonly #leave = new Map<string, { worker_id: string; answer(text: string): void }>();
 
   #nextQuestion(): number {
-    const { asked } = this.#ports.soon().questions;
+    const { asked } = this.#ports.pending().questions;
     return asked + this.#waiting.filter(({ type }) => type === "human.question").length + 1;
   }
 

@@ -7,7 +7,7 @@ import { assignments } from "./scheduler.ts";
 interface AssigningPorts {
   log: AgentLog;
   /** With what is appended and not yet on disk: everything is decided by it. */
-  soon(): Situation;
+  pending(): Situation;
   maxConcurrent: number;
   /** Nobody begins any more. */
   isOver(): boolean;
@@ -52,9 +52,9 @@ export class Assigning {
   }
 
   goOn(): void {
-    const { log, soon, isOver, isDeciding, failed } = this.#ports;
+    const { log, pending, isOver, isDeciding, failed } = this.#ports;
     if (this.#isUnderWay || isOver()) return;
-    const facts = [...(isDeciding() ? [] : assignments(soon(), this.#ports)), ...strandedMail(soon())];
+    const facts = [...(isDeciding() ? [] : assignments(pending(), this.#ports)), ...strandedMail(pending())];
     if (facts.length === 0) return;
     this.#isUnderWay = true;
     log.append({ facts }).durable.then(

@@ -46,7 +46,7 @@ export async function cancelNodes(
     const once = [...new Map(family.map((node) => [node.id, node])).values()];
     left = await Promise.all(once.filter(isTaken).map((node) => leftBy(node, by, reason, ports)));
     // Meanwhile somebody may have ended, or begun with one of them.
-    nodes = once.flatMap(({ id }) => ports.soon().board.nodes[id] ?? []);
+    nodes = once.flatMap(({ id }) => ports.pending().board.nodes[id] ?? []);
   } while (nodes.some((node) => isTaken(node) && stopped.get(node.id) !== node.worker_id));
   const gone = nodes.filter((node) => !hasEnded(node) || (node.status === "failed" && ids.includes(node.id)));
   if (gone.length === 0) return { nodes: [], waiting: [] };
@@ -55,7 +55,7 @@ export async function cancelNodes(
   await record(ports, facts, { otherEntries: theirs.flatMap(({ said }) => said) });
   await Promise.allSettled(gone.filter(isTaken).map((node) => withdraw(node, ports)));
   const cancelledIds = gone.map(({ id }) => id);
-  return { nodes: cancelledIds, waiting: waitingFor(cancelledIds, ports.soon().board) };
+  return { nodes: cancelledIds, waiting: waitingFor(cancelledIds, ports.pending().board) };
 }
 
 /** Nodes that nobody works on any more, with who did. */
@@ -63,12 +63,12 @@ type Stopped = Map<NodeId, WorkerId>;
 
 /** From the top down, so that nobody adds to what is below; the lowest first, so that nobody hears of each part. */
 async function stopFamily(id: NodeId, stopped: Stopped, ports: TeamPorts, isBelow = false): Promise<NodeState[]> {
-  const before = ports.soon().board.nodes[id];
+  const before = ports.pending().board.nodes[id];
   if (before && isTaken(before)) {
     await ports.stopWork(id);
     stopped.set(id, before.worker_id);
   }
-  const node = ports.soon().board.nodes[id];
+  const node = ports.pending().board.nodes[id];
   if (!node || (node.status === "completed" && !isBelow)) return [];
   const below: NodeState[] = [];
   for (const child of node.children) below.push(...(await stopFamily(child, stopped, ports, true)));
@@ -91,14 +91,14 @@ async function leftBy(
   { id, spec, worker_id }: NodeState & { worker_id: WorkerId },
   by: string,
   reason: string,
-  { log, soon }: TeamPorts,
+  { log, pending }: TeamPorts,
 ): Promise<Left> {
   const file = conversationFile(spec.run_id, worker_id);
   const idle: NewFact = { type: "worker.idle", data: { worker_id } };
   const stored = worker_id === HUMAN ? [] : await log.conversation(file);
   if (lastNodeIn(stored) !== id) return { id, facts: [idle], said: [] };
   const cutOff = cutOffCalls(id, worker_id, stored, "Outcome unknown: the node was cancelled while this ran.");
-  const name = by === HUMAN ? "your human" : (soon().roster[by]?.spawned.name ?? by);
+  const name = by === HUMAN ? "your human" : (pending().roster[by]?.spawned.name ?? by);
   const told: Entry = { role: "user", from: "agiraph", content: `${id} was cancelled by ${name}: ${reason}` };
   return { id, facts: [...cutOff.facts, idle], said: [{ file, entries: [...cutOff.entries, told] }] };
 }
@@ -125,7 +125,7 @@ export function cutOffCalls(
 
 /** A mesh lives by itself: it is told that its task is not wanted any more. */
 async function withdraw({ id, worker_id }: NodeState & { worker_id: WorkerId }, ports: TeamPorts): Promise<void> {
-  const worker = ports.soon().roster[worker_id];
+  const worker = ports.pending().roster[worker_id];
   if (worker && worker_id !== COORDINATOR) await ports.outside.ended?.(worker.spawned, id, "cancelled");
 }
 

@@ -54,15 +54,15 @@ export async function choose(
 /** For whom no name is known yet: what is checked is the model, or the program. */
 const SOMEBODY = "Somebody";
 
-function named(worker: WorkerState | undefined, not_by: readonly string[], { soon }: TeamPorts): Refused | Chosen {
+function named(worker: WorkerState | undefined, not_by: readonly string[], { pending }: TeamPorts): Refused | Chosen {
   if (!worker) return { ok: true, facts: [] };
-  const barred = whyBarred({ not_by: [...not_by] }, worker.id, soon());
+  const barred = whyBarred({ not_by: [...not_by] }, worker.id, pending());
   return barred === undefined ? { ok: true, worker, id: worker.id, facts: [] } : { ok: false, reason: barred };
 }
 
 function hired({ worker: word, model, program }: Wish, not_by: readonly string[], ports: TeamPorts): Chosen {
-  const { soon, run } = ports;
-  const now = soon();
+  const { pending, run } = ports;
+  const now = pending();
   if (word === undefined) {
     const { reserved } = waitingWork(now.board, run);
     const barred = barredFrom({ not_by: [...not_by] }, now.board);
@@ -84,14 +84,14 @@ function hired({ worker: word, model, program }: Wish, not_by: readonly string[]
 }
 
 /** What a worker may not choose, and why. */
-function notTheirs({ model, program }: Wish, { soon, run, outside }: TeamPorts): string | undefined {
+function notTheirs({ model, program }: Wish, { pending, run, outside }: TeamPorts): string | undefined {
   if (program !== undefined) {
     const programs = outside.list().filter(({ missing }) => missing === null);
     if (programs.some(({ name }) => name === program)) return undefined;
     const names = programs.map(({ name }) => name);
     return `you may have ${names.length > 0 ? `${names.join(", ")} do it` : "no program do it: none is installed"}, not "${program}".`;
   }
-  const { agent, roster } = soon();
+  const { agent, roster } = pending();
   const { model: lead, worker_model } = agent.created;
   const inTeam = Object.values(rosterOf(roster, run)).map((each) => each.spawned.model);
   const models = [...new Set([worker_model, lead, ...inTeam])].filter((each) => each !== "human");

@@ -19,11 +19,11 @@ export async function runCoordinator(
   { files, tasks }: { files: AgentFiles; tasks: Tasks },
   signal: AbortSignal,
 ): Promise<void> {
-  const { log, soon } = place;
-  const isProgram = soon().roster[COORDINATOR]?.spawned.kind !== "harnessed";
+  const { log, pending } = place;
+  const isProgram = pending().roster[COORDINATOR]?.spawned.kind !== "harnessed";
   const lead = isProgram ? coordinateOutside : coordinate;
   const outcome = await lead(run, team, place, signal).catch(asOutcome(signal));
-  const { status } = soon().agent;
+  const { status } = pending().agent;
   // What goes wrong in the moment of a stop or a pause changes nothing about it.
   const isResting = status === "stopped" || status === "paused";
   if (outcome.kind === "stopped" || (isResting && outcome.kind !== "finished")) {
@@ -35,7 +35,7 @@ export async function runCoordinator(
   // Before the facts, and safe to repeat: once the run has ended nobody comes back to it.
   if (outcome.kind === "finished" && outcome.summary !== HEARTBEAT_OK)
     await noteRun(run, outcome, place).catch(() => {});
-  await log.append({ facts: [...endOf(soon(), run.id, outcome), ...nextTry(soon(), outcome, place)] }).durable;
+  await log.append({ facts: [...endOf(pending(), run.id, outcome), ...nextTry(pending(), outcome, place)] }).durable;
   await files.writeEnd(run, outcome);
   // Nobody works for a run that has ended.
   tasks.abort(new Error("the run has ended"));

@@ -30,23 +30,23 @@ export async function handingOver(
   node: NodeState,
   to: WorkerId,
   by: WorkerId,
-  { run, log, soon }: TeamPorts,
+  { run, log, pending }: TeamPorts,
 ): Promise<{ facts: NewFact[] } & Omit<Batch, "facts">> {
   if (!("worker_id" in node)) return { facts: [] };
   const from = node.worker_id;
   const file = conversationFile(node.spec.run_id, from);
-  const files = await filesOf(node, log.dir, soon().agent.created.project);
+  const files = await filesOf(node, log.dir, pending().agent.created.project);
   const stored = from === COORDINATOR ? [] : await log.conversation(file);
   const did = leftBy(node, wordsOn(stored, node.id), files);
   const unknown = "Outcome unknown: the work was given to somebody else while this ran.";
   const cutOff = cutOffCalls(node.id, from, stored, unknown);
-  const again = givenUpWith(soon().board, run, [node.id]);
+  const again = givenUpWith(pending().board, run, [node.id]);
   const idle: NewFact[] = isTaken(node) ? [{ type: "worker.idle", data: { worker_id: from } }] : [];
   const facts: NewFact[] = [
     ...cutOff.facts,
     { type: "node.reopened", data: { node_id: node.id, reserved_for: to, why: "reassigned", from, did, by } },
     ...again.map((id): NewFact => {
-      const reserved_for = soon().board.nodes[id]?.reserved_for ?? null;
+      const reserved_for = pending().board.nodes[id]?.reserved_for ?? null;
       return { type: "node.reopened", data: { node_id: id, reserved_for } };
     }),
     ...idle,

@@ -36,7 +36,7 @@ export async function problemHiring(
       if (why) return why;
     }
   }
-  if (problem() === undefined && ports.soon().agent.created.budget_usd !== null) {
+  if (problem() === undefined && ports.pending().agent.created.budget_usd !== null) {
     try {
       // What a program chooses to think with it knows itself, and it says what it has cost.
       await ports.checkPrices(...people.filter(({ program }) => !program).map(({ model }) => model));
@@ -49,10 +49,10 @@ export async function problemHiring(
 
 export function spawned(
   candidate: Candidate,
-  { run, soon, outside }: TeamPorts,
+  { run, pending, outside }: TeamPorts,
 ): Extract<NewFact, { type: "worker.spawned" }> {
   const { name, identity, model, program, tools, memory } = candidate;
-  const usual = program === undefined ? soon().agent.created.worker_model : "";
+  const usual = program === undefined ? pending().agent.created.worker_model : "";
   return {
     type: "worker.spawned",
     data: {
@@ -70,7 +70,7 @@ export function spawned(
 function problemWith({ name, model, program, tools }: Applicant, taken: Taken, ports: TeamPorts): string | undefined {
   const id = idOf(name);
   if (id === COORDINATOR || id === HUMAN) return `${name} is taken.`;
-  const there = ports.soon().roster[id];
+  const there = ports.pending().roster[id];
   const isHere = there?.spawned.run_id === ports.run;
   // Whoever was hired under such a name before it was refused stays.
   if (RESERVED.has(id) && !isHere) return `${name} would be read as somebody else. Choose another name.`;

@@ -5,14 +5,14 @@ import type { TeamPorts } from "./team-ports.ts";
 
 /** Those in a run who can be given work or written to, by the words people have for them. */
 export class Members {
-  readonly #ports: Pick<TeamPorts, "run" | "soon">;
+  readonly #ports: Pick<TeamPorts, "run" | "pending">;
 
-  constructor(ports: Pick<TeamPorts, "run" | "soon">) {
+  constructor(ports: Pick<TeamPorts, "run" | "pending">) {
     this.#ports = ports;
   }
 
   all(): WorkerState[] {
-    return Object.values(this.#ports.soon().roster).filter(
+    return Object.values(this.#ports.pending().roster).filter(
       (worker) => worker.id !== COORDINATOR && worker.spawned.run_id === this.#ports.run && worker.status !== "retired",
     );
   }
@@ -25,7 +25,7 @@ export class Members {
     const id = idOf(word);
     if (word === "*" || id === COORDINATOR || id === HUMAN) return id;
     // Somebody who has left is still a name: their mail reaches the coordinator.
-    const { roster } = this.#ports.soon();
+    const { roster } = this.#ports.pending();
     return Object.hasOwn(roster, id) ? id : undefined;
   }
 
@@ -33,7 +33,7 @@ export class Members {
   hasListeners(from: string): boolean {
     const isAtWork = (worker: WorkerState) =>
       worker.status === "busy" || worker.status === "waiting" || (worker.status === "retired" && worker.still !== null);
-    const { roster } = this.#ports.soon();
+    const { roster } = this.#ports.pending();
     return from !== COORDINATOR || Object.values(roster).some((worker) => worker.id !== from && isAtWork(worker));
   }
 
@@ -45,7 +45,7 @@ export class Members {
   /** Why somebody cannot be let go yet: what waits for them would wait for ever. */
   neededFor(word: string): string | undefined {
     const worker = this.named(word);
-    const node = Object.values(this.#ports.soon().board.nodes).find(
+    const node = Object.values(this.#ports.pending().board.nodes).find(
       (each) => each.status === "pending" && each.reserved_for === worker?.id,
     );
     return worker && node
@@ -55,7 +55,7 @@ export class Members {
 
   /** Whoever waits for this very work can never begin it. */
   tiedUp(worker: WorkerState, parent: NodeState | undefined): string | undefined {
-    const { board } = this.#ports.soon();
+    const { board } = this.#ports.pending();
     const holds = [...ancestorsOf(board, parent)].find((id) => {
       const node = board.nodes[id];
       return node && "worker_id" in node && node.worker_id === worker.id;

@@ -21,15 +21,15 @@ type By = { worker_id: WorkerId; node_id: NodeId | null };
 /** Puts a piece of work on the board: its node, its stage where none is under way, and who is to do it. */
 export async function createNode(by: By, wish: NewWork, office: CreatingPorts): Promise<Created> {
   const { ports, members, stages } = office;
-  const { run, soon, log } = ports;
-  const order = { ...wish, refs: plainRefs(wish.refs, by, run, soon(), log.dir) };
-  const found = await findInputs(order.refs, by, run, soon(), log.dir);
+  const { run, pending, log } = ports;
+  const order = { ...wish, refs: plainRefs(wish.refs, by, run, pending(), log.dir) };
+  const found = await findInputs(order.refs, by, run, pending(), log.dir);
   if (!found.ok) return refused(found.reason);
   const choice = await choose(order, by, ports, members);
   if (!choice.ok) return refused(choice.reason);
   const handed = new Set(found.inputs.map(({ name }) => name));
   const plan = () => {
-    const now = soon();
+    const now = pending();
     const parent = by.node_id ? now.board.nodes[by.node_id] : undefined;
     const checked = checkedOrder(order, now, run, parent, ports.limits, handed);
     if (!checked.ok) return checked;
@@ -92,17 +92,17 @@ function refused(reason: string): Created {
 }
 
 /** Whoever hands something out hears at once who got it, where that is known already. */
-function answer(id: NodeId, isHeld: boolean, { soon }: TeamPorts): Omit<Created, "node_id"> {
+function answer(id: NodeId, isHeld: boolean, { pending }: TeamPorts): Omit<Created, "node_id"> {
   if (isHeld) return { said: `Created ${id}. It is held: run it with a trigger, or assign it.` };
-  const { board, roster } = soon();
+  const { board, roster } = pending();
   const node = board.nodes[id];
   if (node && "worker_id" in node) return { said: `Created ${id}: ${nameOf(roster[node.worker_id])} has begun.` };
   const forWhom = node?.reserved_for ? ` for ${nameOf(roster[node.reserved_for])}` : "";
-  return { said: `Created ${id}${forWhom}. ${whenItBegins(node, soon)}`, isOpen: true };
+  return { said: `Created ${id}${forWhom}. ${whenItBegins(node, pending)}`, isOpen: true };
 }
 
-function whenItBegins(node: NodeState | undefined, soon: TeamPorts["soon"]): string {
-  const { board, roster } = soon();
+function whenItBegins(node: NodeState | undefined, pending: TeamPorts["pending"]): string {
+  const { board, roster } = pending();
   const waitsFor = node?.spec.dependencies.filter((id) => board.nodes[id]?.status !== "completed") ?? [];
   if (waitsFor.length > 0) {
     const held = waitsFor.find((id) => board.nodes[id] && isHeldUp(board.nodes[id], board));

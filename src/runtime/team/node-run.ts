@@ -60,8 +60,8 @@ export async function runNode(
   place: Workplace,
   signal: AbortSignal,
 ): Promise<void> {
-  const { log, now, soon } = place;
-  const over = () => hasEnded(soon().board.nodes[node.id]);
+  const { log, now, pending } = place;
+  const over = () => hasEnded(pending().board.nodes[node.id]);
   const who: Who = { node_id: node.id, worker_id: worker.id };
   const dir = nodeDir(log.dir, node.spec.run_id, node.id);
   const home = workerDir(log.dir, node.spec.run_id, worker.id);
@@ -107,13 +107,13 @@ export async function runNode(
   // The run may have ended meanwhile, and the node with it.
   if (over()) outcome = { kind: "stopped" };
   const facts = [
-    ...endingOf(who, outcome, unheardChildren(node.id, heard, soon())),
-    ...givenUp(node.id, outcome, soon()),
+    ...endingOf(who, outcome, unheardChildren(node.id, heard, pending())),
+    ...givenUp(node.id, outcome, pending()),
     // Who is stopped goes on later, and reads it then.
     // What was said to a person waits for them, whatever they work on.
     ...(outcome.kind === "stopped" || who.worker_id === HUMAN
       ? []
-      : forwardedMail(soon(), (reader) => reader === who.worker_id)),
+      : forwardedMail(pending(), (reader) => reader === who.worker_id)),
   ];
   await log.append({ facts }).durable;
   if (outcome.kind !== "stopped") await place.outside.ended?.(worker.spawned, node.id).catch(() => {});
@@ -174,7 +174,7 @@ async function handOver(
   who: Who,
   outcome: Outcome,
   dir: string,
-  { log, now, soon }: Workplace,
+  { log, now, pending }: Workplace,
 ): Promise<void> {
   const entries = await log.conversation(conversationFile(node.spec.run_id, who.worker_id));
   await writeFileAtomic(join(dir, "failure_notes.md"), failureNotes(explain(outcome), node.id, entries));
@@ -182,14 +182,14 @@ async function handOver(
   if (current?.status === "publishing") return recoverPublish(dir, current.files);
   const prepared = await preparePublish(dir, []);
   if (!prepared.ok) return;
-  if (hasEnded(soon().board.nodes[node.id])) return undoPublish(dir);
+  if (hasEnded(pending().board.nodes[node.id])) return undoPublish(dir);
   const intent = { ...who, summary: `Partial: ${explain(outcome)}`, files: prepared.files, partial: outcome };
   await publishPrepared(log, dir, intent);
 }
 
 /** The newest fact that its worker has been told of. */
-async function heardUpto({ id, spec }: NodeState, { worker_id }: Who, { log, soon }: Workplace): Promise<number> {
-  if ((soon().board.nodes[id]?.children.length ?? 0) === 0) return 0;
+async function heardUpto({ id, spec }: NodeState, { worker_id }: Who, { log, pending }: Workplace): Promise<number> {
+  if ((pending().board.nodes[id]?.children.length ?? 0) === 0) return 0;
   const entries = await log.conversation(conversationFile(spec.run_id, worker_id));
   const own = wordsOn(entries, id);
   return pastOf(own, "assignment", (entry) => entry.role === "user" && entry.node_id === id)?.cursor ?? 0;

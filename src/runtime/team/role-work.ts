@@ -41,9 +41,9 @@ export class GivenToRole {
   }
 
   static async find(role: Role, ports: TeamPorts): Promise<GivenToRole | Refused> {
-    const { run, soon, log } = ports;
-    const refs = plainRefs(role.refs, LEAD, run, soon(), log.dir);
-    const found = await findInputs(refs, LEAD, run, soon(), log.dir);
+    const { run, pending, log } = ports;
+    const refs = plainRefs(role.refs, LEAD, run, pending(), log.dir);
+    const found = await findInputs(refs, LEAD, run, pending(), log.dir);
     return found.ok ? new GivenToRole({ ...role, refs }, ports, found) : found;
   }
 

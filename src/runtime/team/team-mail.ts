@@ -19,14 +19,14 @@ export class TeamMail {
   }
 
   recount(): void {
-    this.#messages = this.#ports.soon().letters.sent;
+    this.#messages = this.#ports.pending().letters.sent;
   }
 
   async send(from: string, word: string, content: string): Promise<ToolOutput> {
     const to = this.#members.addressee(word);
     if (to === undefined) return refusal(this.#members.nobody(word));
     if (to === from) return refusal("That is you.");
-    const { letters } = this.#ports.soon();
+    const { letters } = this.#ports.pending();
     const last = letters.lastBetween[pairOf(from, to)];
     const hops = this.#hops(from, to);
     const { maxHops, maxThread } = this.#ports.limits;
@@ -40,7 +40,7 @@ export class TeamMail {
     }
     if (to === "*" && !this.#members.hasListeners(from))
       return refusal("Nobody else is at work: nobody would read it.");
-    const reader = readerOf(to, this.#ports.soon());
+    const reader = readerOf(to, this.#ports.pending());
     if (reader === from) return refusal(`${word} has no work now. Put it into the task you give them.`);
     await record(this.#ports, [this.#message(from, to, content, reader === to ? {} : { reader })]);
     return reader === to ? `Sent to ${word}.` : `${word} has no work now; the coordinator got it.`;
@@ -61,9 +61,9 @@ export class TeamMail {
   async remind(key: string, from: string, word: string, text: string): Promise<void> {
     const to = this.#members.addressee(word);
     if (to === undefined) throw new Error(this.#members.nobody(word));
-    const { letters } = this.#ports.soon();
+    const { letters } = this.#ports.pending();
     if (letters.queued[key] || letters.settled.some(({ id }) => id === key)) return;
-    const reader = readerOf(to, this.#ports.soon());
+    const reader = readerOf(to, this.#ports.pending());
     const fact = this.#message(from, to, text, reader === to ? {} : { reader });
     await this.#ports.log.append({ facts: [{ ...fact, data: { ...fact.data, message_id: key } }] }).durable;
   }
@@ -82,7 +82,7 @@ export class TeamMail {
 
   /** How many messages this one would answer in a row. */
   #hops(from: string, to: string): number {
-    const last = this.#ports.soon().letters.lastBetween[pairOf(from, to)];
+    const last = this.#ports.pending().letters.lastBetween[pairOf(from, to)];
     return last && last.from !== from ? last.hops + 1 : 1;
   }
 }

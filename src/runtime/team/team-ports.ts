@@ -10,7 +10,7 @@ export interface TeamPorts {
   log: AgentLog;
   now(): Situation;
   /** With what is appended and not yet on disk: everything is decided by it. */
-  soon(): Situation;
+  pending(): Situation;
   limits: TeamLimits;
   /** Whoever works on this node stops; resolves when they have put their things away. */
   stopWork(id: NodeId): Promise<void>;
@@ -26,11 +26,11 @@ export interface TeamPorts {
 
 /** A decision becomes facts in one append; nothing is decided any more for a run that has ended. */
 export function record(
-  { run, log, soon }: TeamPorts,
+  { run, log, pending }: TeamPorts,
   facts: NewFact[],
   said: Omit<Batch, "facts"> = {},
 ): Promise<void> {
-  const current = soon().agent.run;
+  const current = pending().agent.run;
   if (current?.id !== run || current.finished) throw new Error("the run has ended.");
   return log.append({ facts, ...said }).durable;
 }

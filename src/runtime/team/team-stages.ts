@@ -23,7 +23,7 @@ export class TeamStages {
   }
 
   async reconvene({ assessment, retire, briefs, next, contract }: Reconvening): Promise<ToolOutput> {
-    const now = this.#ports.soon();
+    const now = this.#ports.pending();
     const stage = currentStage(now.stages, this.#ports.run);
     const last = now.stages.findLast((each) => each.run_id === this.#ports.run);
     // Asked again after a crash or an approval: it was done.
@@ -46,7 +46,7 @@ export class TeamStages {
     facts.push({ type: "stage.completed", data: at });
     if (begins) facts.push(...this.#nextStage(stage.number + 1, next, contract ?? {}));
     await record(this.#ports, facts);
-    return closed(stage, this.#ports.soon());
+    return closed(stage, this.#ports.pending());
   }
 
   /** Seed 000's stage in one call: nodes, workers and who does what. All of it or nothing. */
@@ -84,7 +84,7 @@ export class TeamStages {
     given: readonly GivenToRole[],
     problem: string | undefined,
   ): { ok: true; number: number; facts: NewFact[]; work: RoleWork[] } | { ok: false; reason: string } {
-    const now = this.#ports.soon();
+    const now = this.#ports.pending();
     const open = currentStage(now.stages, this.#ports.run);
     // Reconvening has announced it: it is this one.
     const announced = open?.nodes.length === 0 ? open : undefined;
@@ -113,7 +113,7 @@ export class TeamStages {
   }
 
   status(): string {
-    const now = this.#ports.soon();
+    const now = this.#ports.pending();
     const stage = currentStage(now.stages, this.#ports.run);
     if (!stage) return "No stage is under way.";
     const lines = stage.nodes.map((id) => lineOf(now.board.nodes[id], now));
@@ -123,7 +123,7 @@ export class TeamStages {
 
   /** The stage that new work belongs to; one begins by itself when none is under way. */
   forNewWork(): { ok: true; number: number; facts: NewFact[] } | { ok: false; reason: string } {
-    const { stages } = this.#ports.soon();
+    const { stages } = this.#ports.pending();
     const open = currentStage(stages, this.#ports.run);
     if (open) return { ok: true, number: open.number, facts: [] };
     const number = stages.filter((stage) => stage.run_id === this.#ports.run).length + 1;
@@ -143,7 +143,7 @@ export class TeamStages {
   }
 
   #counted(): Stage[] {
-    const { stages, agent } = this.#ports.soon();
+    const { stages, agent } = this.#ports.pending();
     return stages.filter(({ run_id, started_seq }) => run_id === this.#ports.run && started_seq > agent.cycle_seq);
   }
 
@@ -155,7 +155,7 @@ export class TeamStages {
   }
 
   #noMoreStages(wanted?: PartialContract): string {
-    const { mode } = this.#ports.soon().agent.created;
+    const { mode } = this.#ports.pending().agent.created;
     const rest = mode === "infinite" ? "of this cycle are used. Checkpoint" : "are used. Finish";
     return `All ${this.#mostStages(wanted)} stages ${rest} with what there is.`;
   }

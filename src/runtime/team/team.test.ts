@@ -25,7 +25,7 @@ function teamOf(...facts: NewFact[]) {
   const now = begin({ ...at, type: "agent.created", data: { ...born, ...nothing } });
   const happen = (fact: NewFact) => apply(now, { ...at, ...fact, seq: now.seq + 1 } as Fact);
   for (const fact of [{ type: "run.started", data: { run_id: "run-1", goal: "g" } } as const, ...facts]) happen(fact);
-  const ports = { now: () => now, soon: () => now } as Partial<TeamPorts> as TeamPorts;
+  const ports = { now: () => now, pending: () => now } as Partial<TeamPorts> as TeamPorts;
   return { team: new Team("run-1", ports), happen };
 }
 

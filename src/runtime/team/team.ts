@@ -55,7 +55,7 @@ export class Team {
 
   /** Numbers that were given out and refused by the disk are given out again. */
   recount(): void {
-    const { board } = this.#ports.soon();
+    const { board } = this.#ports.pending();
     // The highest, not how many: a damaged record may have cost one of them.
     this.#nodes = Math.max(0, ...Object.keys(board.nodes).map((id) => Number(id.slice("node-".length))));
     this.#mail.recount();
@@ -75,7 +75,7 @@ export class Team {
 
   /** Who has begun what this reader handed out, where the answer could not say it: for a line with their next news. */
   begun(reader: WorkerId): string[] {
-    const { board } = this.#ports.soon();
+    const { board } = this.#ports.pending();
     const lines: string[] = [];
     for (const [id, by] of this.#untold) {
       const node = board.nodes[id];
@@ -107,14 +107,14 @@ export class Team {
     await this.#admitHuman(word);
     const worker = this.#members.named(word);
     if (!worker) return refusal(this.#members.nobody(word));
-    const now = this.#ports.soon();
+    const now = this.#ports.pending();
     const parent = node.spec.parent_node_id ? now.board.nodes[node.spec.parent_node_id] : undefined;
     // A person decides over it.
     const barred = by === HUMAN || worker.id === HUMAN ? undefined : whyBarred(node.spec, worker.id, now);
     const problem = problemAssigning(node, worker, now) ?? barred ?? this.#members.tiedUp(worker, parent);
     if (problem) return refusal(problem);
     if (isTaken(node)) await this.#ports.stopWork(node.id);
-    const left = this.#ports.soon().board.nodes[node.id] ?? node;
+    const left = this.#ports.pending().board.nodes[node.id] ?? node;
     if (left.status === "completed") return refusal(`${node.id} was completed just now: ${left.summary}`);
     const released: NewFact[] = node.held ? [{ type: "node.released", data: { node_id: node.id } }] : [];
     if (left.status === "pending") {
@@ -126,7 +126,7 @@ export class Team {
       const { facts, ...said } = await handingOver(left, worker.id, by, this.#ports);
       await record(this.#ports, [...facts, ...released], said);
     }
-    const { board } = this.#ports.soon();
+    const { board } = this.#ports.pending();
     const waitsFor = node.spec.dependencies.filter((id) => board.nodes[id]?.status !== "completed");
     const when =
       waitsFor.length > 0
@@ -144,7 +144,7 @@ export class Team {
     if (node.status === "completed") return refusal(`${node.id} is completed; it cannot be cancelled any more.`);
     if (node.status === "cancelled") return refusal(`${node.id} is cancelled already.`);
     const cancelled = await cancelNodes([node.id], by, reason, this.#ports);
-    const { status } = this.#ports.soon().board.nodes[node.id] ?? node;
+    const { status } = this.#ports.pending().board.nodes[node.id] ?? node;
     return status === "cancelled"
       ? cancelledWords(node.id, cancelled)
       : refusal(`${node.id} was ${status} just now; it is not cancelled.`);
@@ -152,7 +152,7 @@ export class Team {
 
   /** Those who lost when the contract of their stage was met by others. */
   async cancelLosers(): Promise<void> {
-    const { board, stages } = this.#ports.soon();
+    const { board, stages } = this.#ports.pending();
     const losers = losersIn(stages, board, this.#ports.run);
     if (losers.length > 0) await cancelNodes(losers, "agiraph", CONTRACT_MET, this.#ports);
   }
@@ -178,14 +178,14 @@ export class Team {
   }
 
   #node(nodeId: string): NodeState | string {
-    const { run, soon } = this.#ports;
-    const node = nodeNamed(soon().board, nodeId);
+    const { run, pending } = this.#ports;
+    const node = nodeNamed(pending().board, nodeId);
     if (node?.spec.run_id === run) return node;
-    return `There is no node "${nodeId}".\n${describePage(soon().board, run)}`;
+    return `There is no node "${nodeId}".\n${describePage(pending().board, run)}`;
   }
 
   #nameOf(id: WorkerId): string {
-    return this.#ports.soon().roster[id]?.spawned.name ?? id;
+    return this.#ports.pending().roster[id]?.spawned.name ?? id;
   }
 
   /** A person is there from the beginning, and on the roster with the first work that is given to them. */
@@ -208,20 +208,20 @@ export class Team {
   }
 
   board(from?: number): string {
-    const { run, soon } = this.#ports;
-    const { agent, board, roster } = soon();
+    const { run, pending } = this.#ports;
+    const { agent, board, roster } = pending();
     const decides = agent.coordinator_decides ? `\n${STOPPED}` : "";
     return `${describePage(board, run, from)}\n\nPeople:\n${describeRoster(rosterOf(roster, run), PAGE)}${decides}`;
   }
 
   unfinished(): string | null {
-    const { run, now, soon } = this.#ports;
-    const { agent, board, stages } = soon();
+    const { run, now, pending } = this.#ports;
+    const { agent, board, stages } = pending();
     // Those that have lost are cancelled without a word: also while that is still on its way to the disk.
     const losers = new Set([...losersIn(stages, board, run), ...losersIn(now().stages, now().board, run)]);
     // Whose end is not on disk yet has not been told yet either.
     const open = new Map(
-      [...openNodes(soon().board, run), ...openNodes(now().board, run)].map((node) => [node.id, node]),
+      [...openNodes(pending().board, run), ...openNodes(now().board, run)].map((node) => [node.id, node]),
     );
     // What is held waits for something that may never come, and what has lost ends by itself: neither is waited for,
     // nor is what builds on either.
@@ -251,12 +251,12 @@ export class Team {
 
   /** A node that is held may begin; one that failed is tried again. */
   async runNode(id: NodeId): Promise<void> {
-    const node = this.#ports.soon().board.nodes[id];
+    const node = this.#ports.pending().board.nodes[id];
     if (!node) throw new Error(`There is no node "${id}".`);
     if (node.status === "completed") throw new Error(`${id} is completed.`);
     if (node.status === "cancelled") throw new Error(`${id} was cancelled: ${node.reason}`);
     if (node.status === "failed") {
-      const { board } = this.#ports.soon();
+      const { board } = this.#ports.pending();
       const lost = node.spec.dependencies.find((each) => isLost(board.nodes[each]));
       if (lost !== undefined)
         throw new Error(

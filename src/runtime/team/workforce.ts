@@ -5,20 +5,20 @@ import { Purse } from "../../workers/loop/purse.ts";
 import type { Delta } from "../../workers/loop/recorded-loop.ts";
 import type { Workplace } from "../../workers/workplace.ts";
 import type { AgentFiles } from "../agent-files.ts";
-import type { House } from "../agent-services.ts";
+import type { AgentServices } from "../agent-services.ts";
 import { withMeshes } from "../meshes/hirable-meshes.ts";
-import type { ForeseenLog } from "../pending-log.ts";
+import type { PendingLog } from "../pending-log.ts";
 import { runCoordinator } from "./coordinator-run.ts";
 import { isTaken, runNode } from "./node-run.ts";
 import type { Tasks } from "./running-tasks.ts";
 import { Team } from "./team.ts";
 
 interface WorkforcePorts {
-  log: ForeseenLog;
+  log: PendingLog;
   now(): Situation;
   /** With what is appended and not yet on disk: everything is decided by it. */
-  soon(): Situation;
-  house: House;
+  pending(): Situation;
+  house: AgentServices;
   files: AgentFiles;
   tasks: Tasks;
   /** What somebody may have happen later. */
@@ -34,13 +34,13 @@ export class Workforce {
 
   constructor(ports: WorkforcePorts) {
     this.#ports = ports;
-    this.#purse = new Purse(ports.soon);
+    this.#purse = new Purse(ports.pending);
   }
 
   /** Who begins from now on has nothing to do with what ended the others. */
   renew(): void {
     this.#ports.tasks.renew();
-    this.#purse = new Purse(this.#ports.soon);
+    this.#purse = new Purse(this.#ports.pending);
   }
 
   /** What the last team has counted is not so. */
@@ -51,7 +51,7 @@ export class Workforce {
   /** One for each run: it counts nodes and messages. */
   team(run: RunId): Team {
     if (this.#teamOf?.run !== run) {
-      const { log, now, soon, house, tasks } = this.#ports;
+      const { log, now, pending, house, tasks } = this.#ports;
       const stopWork = async (id: NodeId) => {
         // Somebody to whom it was just given begins when that is on disk.
         await log.settled();
@@ -59,7 +59,7 @@ export class Workforce {
       };
       const { limits, checkModel, checkTools, checkPrices } = house;
       const outside = this.#outside();
-      const team = new Team(run, { log, now, soon, stopWork, limits, outside, checkModel, checkTools, checkPrices });
+      const team = new Team(run, { log, now, pending, stopWork, limits, outside, checkModel, checkTools, checkPrices });
       this.#teamOf = { run, team };
     }
     return this.#teamOf.team;
@@ -72,10 +72,10 @@ export class Workforce {
   }
 
   beginNode(id: NodeId): void {
-    const { now, soon, files, tasks } = this.#ports;
+    const { now, pending, files, tasks } = this.#ports;
     tasks.begin(id, async (signal) => {
       const node = now().board.nodes[id];
-      const next = soon().board.nodes[id];
+      const next = pending().board.nodes[id];
       // Cancelled, or given to somebody else, while the assignment was on its way to the disk.
       if (!node || !isTaken(node) || !next || !isTaken(next) || next.worker_id !== node.worker_id) return;
       const worker = now().roster[node.worker_id];
@@ -91,21 +91,21 @@ export class Workforce {
   }
 
   /** Programs, and the meshes of the project that the agent was given. */
-  #outside(): House["outside"] {
+  #outside(): AgentServices["outside"] {
     const { log, now, house } = this.#ports;
     const { outside, hostMeshes, trust, clock } = house;
     return withMeshes(outside, { agent: log.id, project: now().agent.created.project, hostMeshes, trust, clock });
   }
 
   #workplace(run: RunId): Workplace {
-    const { log, now, soon, house, schedule, live } = this.#ports;
+    const { log, now, pending, house, schedule, live } = this.#ports;
     // Not spread: what config.json says may change while somebody works, and is asked anew.
-    const standing = Object.defineProperties({}, Object.getOwnPropertyDescriptors(house)) as House;
+    const standing = Object.defineProperties({}, Object.getOwnPropertyDescriptors(house)) as AgentServices;
     return Object.assign(standing, {
       outside: this.#outside(),
       log,
       now,
-      soon,
+      pending,
       purse: this.#purse,
       schedule,
       aloud: (from: WorkerId, text: string) => this.team(run).aloud(from, text),

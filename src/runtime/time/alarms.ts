@@ -24,7 +24,7 @@ export interface AlarmPorts {
   /** What is on disk: what is done follows it. */
   now(): Situation;
   /** With what is appended and not yet on disk: what is due is decided by it. */
-  soon(): Situation;
+  pending(): Situation;
   clock: Clock;
   actions: TriggerActions;
   /** The triggers are not what they were: their file is to be written again. */
@@ -80,7 +80,7 @@ export class Alarms {
 
   async #watch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const { facts, next } = whatIsDue(this.#ports.soon(), this.#ports.clock.now() / 1000);
+      const { facts, next } = whatIsDue(this.#ports.pending(), this.#ports.clock.now() / 1000);
       if (facts.length > 0) await this.#ports.log.append({ facts }).durable;
       else await this.#rest(next);
     }
@@ -104,7 +104,7 @@ export class Alarms {
 
   #mayChange({ type }: Fact): boolean {
     if (type.startsWith("trigger.") || type.startsWith("agent.")) return true;
-    return Object.values(this.#ports.soon().triggers.open).some(({ when }) => FOLLOWS_FACTS.has(when.type));
+    return Object.values(this.#ports.pending().triggers.open).some(({ when }) => FOLLOWS_FACTS.has(when.type));
   }
 
   #doWhatIsUndone(): void {

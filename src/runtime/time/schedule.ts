@@ -10,13 +10,13 @@ import { checkedTrigger, type TriggerOrder } from "../../triggers/order.ts";
 import { asWritten } from "../../triggers/wall-clock.ts";
 import { isCycle } from "../../workers/loop/cycles.ts";
 import { idOf } from "../agent-names.ts";
-import type { ForeseenLog } from "../pending-log.ts";
+import type { PendingLog } from "../pending-log.ts";
 import { actionIn, conditionIn } from "./trigger-text.ts";
 
 export interface SchedulePorts {
-  log: Pick<ForeseenLog, "append" | "settled">;
+  log: Pick<PendingLog, "append" | "settled">;
   /** With what is appended and not yet on disk: everything is decided by it. */
-  soon(): Situation;
+  pending(): Situation;
   clock: Pick<Clock, "now">;
   /** The zone that holds where none is named. */
   timeZone(): string;
@@ -59,7 +59,7 @@ export class Schedule {
       },
       triggers: () => this.describe(who),
       cancel: async (id) => {
-        const trigger = triggerNamed(this.#ports.soon().triggers, id);
+        const trigger = triggerNamed(this.#ports.pending().triggers, id);
         if (trigger && trigger.created_by !== who) return refusal(`${id} is not yours: you can cancel only your own.`);
         return this.cancel(who, id);
       },
@@ -67,28 +67,28 @@ export class Schedule {
   }
 
   async create(by: string, order: TriggerOrder): Promise<ToolOutput> {
-    const { timeZone, callbacks, soon, log } = this.#ports;
+    const { timeZone, callbacks, pending, log } = this.#ports;
     const addressProblem = (name: string) => this.#addressProblem(name);
     const checked = checkedTrigger(order, {
-      ...{ now: soon(), at: this.#at(), timeZone: timeZone(), callbacks, addressProblem },
+      ...{ now: pending(), at: this.#at(), timeZone: timeZone(), callbacks, addressProblem },
     });
     if (!checked.ok) return refusal(`Not scheduled: ${checked.reason}`);
     const { when } = checked.value;
     const first = when.type === "on_change" ? await this.#firstLook(by, when.config) : undefined;
     if (typeof first === "string") return refusal(`Not scheduled: ${first}`);
     // Only now: while it was looked, others may have made one.
-    const trigger_id = `trigger-${soon().triggers.made + 1}` as const;
+    const trigger_id = `trigger-${pending().triggers.made + 1}` as const;
     const facts: NewFact[] = [{ type: "trigger.created", data: { trigger_id, ...checked.value, created_by: by } }];
     if (first) facts.push({ type: "trigger.looked", data: { trigger_id, seen: first } });
     await log.append({ facts }).durable;
-    const made = triggerNamed(this.#ports.soon().triggers, trigger_id);
+    const made = triggerNamed(this.#ports.pending().triggers, trigger_id);
     return made ? `Scheduled ${this.#line(made)}${this.#comings(made)}` : `Scheduled ${trigger_id}.`;
   }
 
   /** What is there now, with which later looks are compared; or why it cannot be looked at, while somebody can fix it. */
   async #firstLook(by: string, what: Watched): Promise<{ hash: string; bytes: number } | string> {
     const needed = what.url !== undefined ? "web_fetch" : what.path !== undefined ? "read_file" : "bash";
-    const allowed = this.#ports.soon().agent.created.tools;
+    const allowed = this.#ports.pending().agent.created.tools;
     if (by !== HUMAN && allowed && !allowed.includes(needed)) return `this agent was not given ${needed}.`;
     try {
       const { hash, bytes } = await this.#ports.look(what, AbortSignal.timeout(LONGEST_LOOK_MS));
@@ -127,7 +127,7 @@ export class Schedule {
 
   /** All of them, or those of one worker. */
   describe(of?: string): string {
-    const now = this.#ports.soon();
+    const now = this.#ports.pending();
     const shown = Object.values(now.triggers.open).filter(({ created_by }) => of === undefined || created_by === of);
     const lines = shown.map((trigger) => `- ${this.#line(trigger)}`);
     if (of === undefined && now.agent.created.mode === "infinite" && !shown.some(isCycle)) lines.push(`- ${OWN_CYCLE}`);
@@ -140,7 +140,7 @@ export class Schedule {
   }
 
   #line(trigger: TriggerState): string {
-    const next = nextDue(trigger, this.#ports.soon(), this.#at());
+    const next = nextDue(trigger, this.#ports.pending(), this.#at());
     const when = next === null ? "" : `, next ${this.#written(trigger, next)}`;
     const what = isCycle(trigger) ? "your next cycle (set anew after each)" : actionIn(trigger.action);
     const problem = trigger.problem === undefined ? "" : ` (cannot be looked at: ${trigger.problem})`;
@@ -163,13 +163,13 @@ export class Schedule {
   }
 
   #named(id: string): TriggerState | string {
-    const { triggers } = this.#ports.soon();
+    const { triggers } = this.#ports.pending();
     const there = Object.keys(triggers.open).join(", ") || "none";
     return triggerNamed(triggers, id) ?? `There is no trigger "${id}". There are: ${there}.`;
   }
 
   #addressProblem(name: string): string | undefined {
-    const { roster } = this.#ports.soon();
+    const { roster } = this.#ports.pending();
     const id = idOf(name);
     if (name === "*" || id === HUMAN || id === COORDINATOR || Object.hasOwn(roster, id)) return undefined;
     const names = Object.values(roster).map((worker) => worker.spawned.name);

@@ -5,7 +5,7 @@ import { writeTriggers } from "../../store/run/triggers-file.ts";
 import type { Sight } from "../../triggers/change.ts";
 import { MEMORY_UPKEEP } from "../../workers/loop/cycles.ts";
 import { upkeepOf } from "../../workers/worker-memory.ts";
-import type { ForeseenLog } from "../pending-log.ts";
+import type { PendingLog } from "../pending-log.ts";
 import type { Team } from "../team/team.ts";
 import { Alarms } from "./alarms.ts";
 import { Schedule } from "./schedule.ts";
@@ -13,9 +13,9 @@ import { type Callbacks, triggerActions } from "./trigger-actions.ts";
 import { Watches } from "./watches.ts";
 
 interface TimePorts {
-  log: ForeseenLog;
+  log: PendingLog;
   now(): Situation;
-  soon(): Situation;
+  pending(): Situation;
   clock: Clock;
   /** The person's, which they may change at any time. */
   timeZone(): string;
@@ -40,17 +40,17 @@ interface Timekeeper {
 
 /** What an agent is to do later, and the alarms that see to it. */
 export function timekeeper(ports: TimePorts): Timekeeper {
-  const { log, now, soon, clock, timeZone, team, begin, goOn, readGoal, look, failed } = ports;
+  const { log, now, pending, clock, timeZone, team, begin, goOn, readGoal, look, failed } = ports;
   const upkeep = async (_: unknown, key: string) => {
     const task = await upkeepOf({ log, clock, timeZone: timeZone() });
     if (task) await actions.wake(task, key);
   };
   const callbacks: Callbacks = { ...ports.callbacks, [MEMORY_UPKEEP]: upkeep };
-  const actions = triggerActions({ soon, callbacks, team, begin, goOn, readGoal });
-  const schedule = new Schedule({ log, soon, clock, timeZone, look, callbacks: Object.keys(callbacks) });
+  const actions = triggerActions({ pending, callbacks, team, begin, goOn, readGoal });
+  const schedule = new Schedule({ log, pending, clock, timeZone, look, callbacks: Object.keys(callbacks) });
   const changed = fileOf(log.dir, now);
-  const alarms = new Alarms({ log, now, soon, clock, actions, changed, failed });
-  const watches = new Watches({ log, soon, clock, look, failed });
+  const alarms = new Alarms({ log, now, pending, clock, actions, changed, failed });
+  const watches = new Watches({ log, pending, clock, look, failed });
   return {
     schedule,
     start() {

@@ -11,7 +11,7 @@ export type Callbacks = Readonly<
 
 interface Ports {
   /** With what is appended and not yet on disk. */
-  soon(): Situation;
+  pending(): Situation;
   team(run: RunId): Team;
   /** A run with this goal, known by the occurrence that begins it; false when another has begun meanwhile. */
   begin(goal: string, trigger: string): Promise<boolean>;
@@ -26,20 +26,20 @@ interface Ports {
  * What becomes of a trigger. Everything is known by the key of the occurrence, so that doing it again after a crash
  * does nothing twice: a message has it as its id, a run as its cause.
  */
-export function triggerActions({ soon, team, begin, goOn, readGoal, callbacks }: Ports): TriggerActions {
+export function triggerActions({ pending, team, begin, goOn, readGoal, callbacks }: Ports): TriggerActions {
   const openRun = () => {
-    const { run } = soon().agent;
+    const { run } = pending().agent;
     return run && !run.finished ? run.id : undefined;
   };
   return {
     async wake(task, key) {
       await readGoal();
       for (;;) {
-        const { run } = soon().agent;
+        const { run } = pending().agent;
         if (run?.trigger === key) return;
         const open = openRun();
         if (open !== undefined) {
-          const isUnheard = isWaiting(soon(), key);
+          const isUnheard = isWaiting(pending(), key);
           if (!isUnheard) await team(open).remind(key, "agiraph", COORDINATOR, task);
           await goOn();
           if (isUnheard) throw new Error("It said so before, and nobody has heard it yet.");
@@ -49,13 +49,13 @@ export function triggerActions({ soon, team, begin, goOn, readGoal, callbacks }:
       }
     },
     async runNode(id: NodeId) {
-      const run = soon().board.nodes[id]?.spec.run_id;
+      const run = pending().board.nodes[id]?.spec.run_id;
       if (run === undefined) throw new Error(`There is no node "${id}".`);
       if (run !== openRun()) throw new Error(`The run of ${id} has ended.`);
       await team(run).runNode(id);
     },
     async sendMessage(to, content, key) {
-      const run = openRun() ?? soon().agent.run?.id;
+      const run = openRun() ?? pending().agent.run?.id;
       if (run === undefined) throw new Error("Nobody has begun yet.");
       const isForHuman = idOf(to) === HUMAN;
       if (openRun() === undefined && !isForHuman) throw new Error(`The run has ended, and ${to} with it.`);

@@ -15,7 +15,7 @@ test("WATCHES-5. a change that the disk had no room for is told, whole, once the
         isFull ? { facts: [], durable: Promise.reject(new DiskFullError("the home", undefined)) } : world.append(batch),
       subscribe: () => () => {},
     },
-    soon: () => world.now,
+    pending: () => world.now,
     clock: world.clock,
     look: async () => sightOf(text, text),
     failed: (error) => failures.push(error),

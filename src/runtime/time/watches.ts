@@ -11,7 +11,7 @@ import { watchedIn } from "./trigger-text.ts";
 
 export interface WatchPorts {
   log: Pick<AgentLog, "append" | "subscribe">;
-  soon(): Situation;
+  pending(): Situation;
   clock: Clock;
   look(what: Watched, signal: AbortSignal): Promise<Sight>;
   /** The record could not be kept. */
@@ -57,7 +57,7 @@ export class Watches {
   }
 
   #follow(): void {
-    const { agent, triggers } = this.#ports.soon();
+    const { agent, triggers } = this.#ports.pending();
     const isActive = (id: TriggerId) => !isAtRest(agent) && triggers.open[id]?.status === "active";
     for (const [id, watch] of this.#open) {
       if (isActive(id)) continue;
@@ -78,9 +78,9 @@ export class Watches {
   }
 
   async #watch(id: TriggerId, signal: AbortSignal): Promise<void> {
-    const { soon, clock } = this.#ports;
+    const { pending, clock } = this.#ports;
     for (let failures = 0; !signal.aborted; ) {
-      const trigger = soon().triggers.open[id];
+      const trigger = pending().triggers.open[id];
       if (trigger?.when.type !== "on_change") return;
       failures = (await this.#look(trigger, trigger.when.config, failures, signal)) ? 0 : failures + 1;
       const every = { interval_seconds: trigger.when.config.every_seconds };

@@ -5,7 +5,7 @@ import { type CallPart, DEADLINE, type NewFact } from "../../protocol/index.ts";
 import type { HumanPort, NewQuestion } from "../../tools/human.ts";
 import type { Actor, Recorder } from "./recorded-loop.ts";
 
-type Asking = Pick<Recorder, "log" | "now" | "soon" | "clock">;
+type Asking = Pick<Recorder, "log" | "now" | "pending" | "clock">;
 
 /** What came for whoever asks, and must not wait for an answer: a word of the human or the coordinator. */
 type Interruption = Pick<Mailbox, "isUrgent" | "onNews">;
@@ -26,27 +26,27 @@ export interface HumanLine extends HumanPort {
 export function asking(actor: Actor, place: Asking, mail: Interruption): HumanLine {
   const { worker_id, node_id } = actor;
   const who = { worker_id, node_id };
-  const { log, soon } = place;
+  const { log, pending } = place;
   const { put, answerTo, giveUpAt } = questioning(actor, place);
   const deadlines = new AbortController();
   const keepDeadline = (question: Question) => {
     if (question.deadline_ts !== undefined) void giveUpAt(question, question.deadline_ts, deadlines.signal);
   };
-  for (const question of deferredBy(soon().questions, worker_id, node_id)) keepDeadline(question);
+  for (const question of deferredBy(pending().questions, worker_id, node_id)) keepDeadline(question);
   // Whoever goes on is not kept waiting by the disk for this: the next entry will say if it could not be kept.
   const note = (...facts: NewFact[]) => log.append({ facts }).durable.catch(() => {});
   const busy: NewFact = { type: "worker.busy", data: who };
   return {
     async ask(order, call, signal) {
       // Put off before a crash: the answer is, or will be, told as news.
-      const earlier = questionOf(soon().questions, worker_id, call.id);
+      const earlier = questionOf(pending().questions, worker_id, call.id);
       if (earlier?.deferred) return putOff(earlier.id);
-      const same = deferredBy(soon().questions, worker_id, node_id).find(({ text }) => text === order.question);
+      const same = deferredBy(pending().questions, worker_id, node_id).find(({ text }) => text === order.question);
       if (same) return `${same.id} is still open. ${AS_MESSAGE}`;
       const waiting: NewFact = { type: "worker.waiting", data: { ...who, for: "human" } };
       const id = await put(order, call, [waiting]);
       const answered = await answerTo(id, signal, mail);
-      const open = soon().questions.open[id];
+      const open = pending().questions.open[id];
       if (!answered && open) {
         note(busy, { type: "question.deferred", data: { question_id: id, worker_id } });
         keepDeadline(open);
@@ -79,12 +79,12 @@ export interface Questioning {
   giveUpAt(question: Question, deadline: number, signal: AbortSignal): Promise<void>;
 }
 
-export function questioning({ worker_id, node_id }: Actor, { log, now, soon, clock }: Asking): Questioning {
+export function questioning({ worker_id, node_id }: Actor, { log, now, pending, clock }: Asking): Questioning {
   const who = { worker_id, node_id };
 
   async function put(order: Order, call: Pick<CallPart, "id">, meanwhile: NewFact[]): Promise<string> {
-    const before = questionOf(soon().questions, worker_id, call.id);
-    const id = before?.id ?? `question-${soon().questions.asked + 1}`;
+    const before = questionOf(pending().questions, worker_id, call.id);
+    const id = before?.id ?? `question-${pending().questions.asked + 1}`;
     if (!before) await log.append({ facts: [asked(id, order, call), ...meanwhile] }).durable;
     else if (!before.answer && meanwhile.length > 0) await log.append({ facts: meanwhile }).durable;
     return id;
@@ -137,7 +137,7 @@ export function questioning({ worker_id, node_id }: Actor, { log, now, soon, clo
   async function giveUpAt({ id, default: fallback }: Question, deadline: number, signal: AbortSignal): Promise<void> {
     const left = deadline * 1000 - clock.now();
     if (left > 0) await clock.sleep(left, signal).catch(() => {});
-    if (signal.aborted || !soon().questions.open[id]) return;
+    if (signal.aborted || !pending().questions.open[id]) return;
     const response = { question_id: id, worker_id, text: fallback ?? "", channel: DEADLINE };
     // A log that cannot be kept is told by whoever appends next.
     await log.append({ facts: [{ type: "human.response", data: response }] }).durable.catch(() => {});

@@ -287,7 +287,7 @@ function deskOf(
   const record = {
     log: { append } as AgentLog,
     now: () => now,
-    soon: () => now,
+    pending: () => now,
     clock,
     timeZone: "UTC",
     live: (delta: Delta) => void deltas.push(delta),

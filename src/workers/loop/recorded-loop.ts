@@ -39,7 +39,7 @@ export interface Recorder {
   log: AgentLog;
   now(): Situation;
   /** With what is appended and not yet on disk: decisions are made by it. */
-  soon(): Situation;
+  pending(): Situation;
   clock: Clock;
   /** The person's, for dates and times of day. */
   readonly timeZone: string;
@@ -191,12 +191,12 @@ function modelFacts({ model }: Ports, actor: Actor, record: Recorder, turn: () =
 export async function enterPurse(
   model: string,
   { worker_id, node_id }: Actor,
-  { log, soon, purse }: Recorder,
+  { log, pending, purse }: Recorder,
   signal: AbortSignal,
 ): Promise<(cost: Cost | undefined) => void> {
   const note = (...facts: NewFact[]) => log.append({ facts }).durable.catch(() => {}); // the next entry will say so
   // By what is about to be on disk, as the purse decides: nobody is told of the end before the warning.
-  warnOfBudget(soon(), note);
+  warnOfBudget(pending(), note);
   let waited = false;
   try {
     return await purse.enter(model, node_id, signal, () => {

@@ -25,10 +25,10 @@ export async function waitForMail(
 export function waitsFor(
   node: NodeState,
   { worker_id, node_id }: Actor,
-  { soon }: Workplace,
+  { pending }: Workplace,
 ): "children" | "human" | "news" {
-  if (openBelow(node, soon().board).length > 0) return "children";
-  return deferredBy(soon().questions, worker_id, node_id).length > 0 ? "human" : "news";
+  if (openBelow(node, pending().board).length > 0) return "children";
+  return deferredBy(pending().questions, worker_id, node_id).length > 0 ? "human" : "news";
 }
 
 const PATIENCE = 3;
@@ -47,6 +47,6 @@ export function waitOrAsk(node: NodeState, actor: Actor, mailbox: Mailbox, place
 }
 
 /** Mail has expired for whoever's node was ended from outside. */
-export function newsOn({ id }: NodeState, mailbox: Mailbox, { soon }: Workplace): UserEntry[] {
-  return hasEnded(soon().board.nodes[id]) ? [] : mailbox.take();
+export function newsOn({ id }: NodeState, mailbox: Mailbox, { pending }: Workplace): UserEntry[] {
+  return hasEnded(pending().board.nodes[id]) ? [] : mailbox.take();
 }

@@ -59,8 +59,8 @@ export class Waking {
   }
 
   async #setNext(): Promise<void> {
-    const { log, soon, clock, timeZone } = this.#place;
-    const facts = nextCycle(soon(), clock.now(), timeZone);
+    const { log, pending, clock, timeZone } = this.#place;
+    const facts = nextCycle(pending(), clock.now(), timeZone);
     if (facts.length > 0) await log.append({ facts }).durable;
   }
 
@@ -90,8 +90,8 @@ export class Waking {
   }
 
   #dated(news: string): string {
-    const { clock, timeZone, soon } = this.#place;
-    const { last_checkpoint: last } = soon().agent;
+    const { clock, timeZone, pending } = this.#place;
+    const { last_checkpoint: last } = pending().agent;
     const before = last && isInfinite(this.#place);
     const did = before ? ` Your last checkpoint (${momentIn(last.ts * 1000, timeZone)}): ${oneLine(last.summary)}` : "";
     return `[It is ${momentIn(clock.now(), timeZone)}.${did}]\n\n${news}`;

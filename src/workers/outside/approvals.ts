@@ -52,7 +52,7 @@ export class Approvals {
   async decide(wish: Wish, signal: AbortSignal): Promise<Decision> {
     if (this.#policy !== "ask") return decisionOf(this.#policy === "allow");
     const rule = ruleOf(wish);
-    if (this.#permitted(this.#place.soon()).some(({ key }) => key === rule?.key)) return decisionOf(true);
+    if (this.#permitted(this.#place.pending()).some(({ key }) => key === rule?.key)) return decisionOf(true);
     if (this.#waiting.size >= MOST_WAITING) return { allow: false, why: TOO_MANY };
     const { worker_id, node_id } = this.#actor;
     const { put, answerTo } = questioning(this.#actor, this.#place);

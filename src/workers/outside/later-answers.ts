@@ -41,7 +41,7 @@ export class LaterAnswers {
 
   /** Those that were asked before a restart. */
   takeUp(): void {
-    const { open, answered } = this.#place.soon().questions;
+    const { open, answered } = this.#place.pending().questions;
     for (const question of [...Object.values(open), ...Object.values(answered)])
       if (this.#isMine(question)) this.#await(question.id);
   }
@@ -49,7 +49,7 @@ export class LaterAnswers {
   readonly port: HumanPort = {
     ask: async (order, call) => {
       const { put } = questioning(this.#actor, this.#place);
-      const same = Object.values(this.#place.soon().questions.open).find(
+      const same = Object.values(this.#place.pending().questions.open).find(
         (each) => this.#isMine(each) && each.text === order.question,
       );
       this.#await(same?.id ?? (await put(order, { id: `${LATER}${call.id}` }, [])));

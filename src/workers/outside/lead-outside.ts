@@ -81,7 +81,7 @@ async function leadSeat(
   team: TeamPort,
   place: Workplace,
 ): Promise<Seat> {
-  const { log, now, soon, clock, timeZone } = place;
+  const { log, now, pending, clock, timeZone } = place;
   const { project } = now().agent.created;
   const published = manifestsOf(() => now().board);
   const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project, published });
@@ -140,7 +140,7 @@ async function leadSeat(
     async waitsFor() {
       if (othersWork()) return "news";
       if (!isEndless(place)) return null;
-      const facts = nextCycle(soon(), clock.now(), timeZone);
+      const facts = nextCycle(pending(), clock.now(), timeZone);
       if (facts.length > 0) await log.append({ facts }).durable;
       slept += 1;
       return "news";

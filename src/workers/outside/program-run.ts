@@ -212,7 +212,7 @@ export class Sitting {
   /** It has none of our tools at hand, and asked for one by a file. */
   async #grant({ tool, args, id: wish }: Extract<OutsideEvent, { kind: "wishes" }>): Promise<void> {
     const { actor, assigned } = this.#seat;
-    const id = `${sessionKey(actor)}-${assigned}-${wish ?? this.#place.soon().seq}`;
+    const id = `${sessionKey(actor)}-${assigned}-${wish ?? this.#place.pending().seq}`;
     // Wished for again after a crash: it was dealt with, then or when its past was settled.
     if (this.#seat.begun?.history.some((entry) => entry.role === "assistant" && hasCall(entry, id))) return;
     const running = this.#tools.run({ type: "call", id, name: tool, args }, this.#signal);

@@ -62,7 +62,7 @@ function seatAt(
   const about = { run_id, node_id: node.id, worker: spawned.name, ...(role !== undefined && { role }) };
   const session = place.now().outside.sessions[node.id];
   // What is not on disk yet has not been told yet either.
-  const othersWork = () => [place.soon(), place.now()].some(({ board }) => openBelow(node, board).length > 0);
+  const othersWork = () => [place.pending(), place.now()].some(({ board }) => openBelow(node, board).length > 0);
   return {
     actor,
     run_id,
@@ -87,7 +87,7 @@ function seatAt(
     },
     past: async () => pastOn(node, await place.log.conversation(actor.conversation))?.history ?? [],
     anew: async (past, told) => wordsAnew(node, past, told),
-    hasEnded: () => hasEnded(place.soon().board.nodes[node.id]),
+    hasEnded: () => hasEnded(place.pending().board.nodes[node.id]),
     news: () => newsOn(node, mailbox, place),
     mostTurns: () => place.maxTurns,
     othersWork,
