@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { AgentId } from "../protocol/index.ts";
 
 const LETTERS = "abcdefghjkmnpqrstvwxyz23456789";
@@ -28,10 +27,3 @@ export function nameBeside(name: string, isTaken: (name: string) => boolean): st
 const DULL = new Set(
   "a an and are at by for from in into is it of on or please that the their then this to what which with".split(" "),
 );
-
-/** Folders and files are named by it, so it is plain; a name in another script is known by its hash. */
-export function idOf(name: string): string {
-  const folded = name.trim().toLowerCase().normalize("NFKD");
-  const plain = folded.replace(/[^a-z0-9*]+/g, "-").replace(/^-+|-+$/g, "");
-  return plain || `worker-${createHash("sha256").update(folded).digest("hex").slice(0, 8)}`;
-}

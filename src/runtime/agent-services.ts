@@ -7,7 +7,7 @@ import type { TeamLimits } from "./team/team-limits.ts";
 import type { Callbacks } from "./time/trigger-actions.ts";
 import type { Look } from "./views/agent-views.ts";
 
-/** What the house provides to every agent in it. */
+/** What the runtime provides to every agent: models, tools, programs, limits, and how the human is reached. */
 export type AgentServices = Omit<Workplace, "log" | "now" | "pending" | "live" | "purse" | "schedule"> & {
   maxConcurrent: number;
   pid: number;

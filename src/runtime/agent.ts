@@ -13,7 +13,7 @@ import { checkPricesToGoOn, TooLittleMoney, whyTooLittle } from "./budget-raise.
 import { unheardGoal } from "./end-facts.ts";
 import { GoalFile } from "./goal-file.ts";
 import { type Channel, checkNotArchived, checkThinks } from "./human/human-facts.ts";
-import { type Seen, Voice } from "./human/human-voice.ts";
+import { HumanVoice, type Seen } from "./human/human-voice.ts";
 import { HumanWork } from "./human/human-work.ts";
 import { Postman } from "./human/postman.ts";
 import type { HostedMeshes } from "./meshes/project.ts";
@@ -23,7 +23,7 @@ import { placesOf } from "./programs/command-places.ts";
 import { type Start, startOf, type WhyStarted } from "./start-facts.ts";
 import { Assigning } from "./team/assigning.ts";
 import { isTaken } from "./team/node-run.ts";
-import { Tasks } from "./team/running-tasks.ts";
+import { RunningTasks } from "./team/running-tasks.ts";
 import { Workforce } from "./team/workforce.ts";
 import type { Schedule } from "./time/schedule.ts";
 import { timekeeper } from "./time/timekeeper.ts";
@@ -45,11 +45,11 @@ export class Agent {
   readonly log: PendingLog;
   #now: Situation;
   #pending: Situation;
-  readonly #house: AgentServices;
+  readonly #services: AgentServices;
   readonly #recent = new RecentFacts();
   readonly #files: AgentFiles;
   readonly #goalFile: GoalFile;
-  readonly #tasks: Tasks;
+  readonly #tasks: RunningTasks;
   readonly #workforce: Workforce;
   readonly #assigning: Assigning;
   readonly #listeners = new Set<(delta: Delta) => void>();
@@ -63,13 +63,13 @@ export class Agent {
   #cancelling: Promise<void> = Promise.resolve();
   readonly #postman: Postman;
   readonly #time: ReturnType<typeof timekeeper>;
-  readonly #voice: Voice;
+  readonly #voice: HumanVoice;
   readonly #work: HumanWork;
   #broken: unknown;
   /** The meshes whose record it is, while they are at work. */
   #meshes: HostedMeshes | undefined;
 
-  private constructor(log: AgentLog, now: Situation, house: AgentServices) {
+  private constructor(log: AgentLog, now: Situation, services: AgentServices) {
     const refused = (error: unknown) => {
       this.#forget();
       this.#fail(error);
@@ -77,15 +77,15 @@ export class Agent {
     this.log = pendingLog(log, { hear: (fact) => apply(this.#pending, fact), refused }, this.#recent);
     this.#now = now;
     this.#pending = withOwnKeys(structuredClone(now));
-    this.#house = house;
+    this.#services = services;
     const failed = (error: unknown) => this.#fail(error);
-    const ports = { log: this.log, now: () => this.#now, pending: () => this.#pending, clock: house.clock, failed };
+    const ports = { log: this.log, now: () => this.#now, pending: () => this.#pending, clock: services.clock, failed };
     this.#files = new AgentFiles(ports);
     this.#goalFile = new GoalFile(log.dir);
-    this.#tasks = new Tasks({ failed, ended: () => this.#nextLife() });
+    this.#tasks = new RunningTasks({ failed, ended: () => this.#nextLife() });
     this.#workforce = new Workforce({
       ...ports,
-      house,
+      services,
       files: this.#files,
       tasks: this.#tasks,
       schedule: (who) => this.schedule.by(who),
@@ -93,7 +93,7 @@ export class Agent {
         for (const listener of this.#listeners) listener(delta);
       },
     });
-    const { maxConcurrent } = house;
+    const { maxConcurrent } = services;
     // Of an agent that rests, work changes hands on the record alone: who gets it begins when it goes on.
     const isOver = () => this.#tasks.isAborted || !this.#isUnderWay;
     this.#assigning = new Assigning({
@@ -111,12 +111,12 @@ export class Agent {
     this.#time = timekeeper({
       ...ports,
       ...reach,
-      timeZone: () => house.timeZone,
-      callbacks: house.callbacks,
-      look: (what, signal) => house.look(what, viewOf(this.log.dir, this.#now), signal),
+      timeZone: () => services.timeZone,
+      callbacks: services.callbacks,
+      look: (what, signal) => services.look(what, viewOf(this.log.dir, this.#now), signal),
       begin: (goal, trigger) => this.#beginAnother({ goal, trigger }),
     });
-    this.#voice = new Voice({
+    this.#voice = new HumanVoice({
       ...ports,
       ...reach,
       settled: async () => this.#starting,
@@ -129,11 +129,11 @@ export class Agent {
       isUnderWay: () => !isOver(),
       folderOf: (node) => this.#files.folderOf(node),
     });
-    this.#postman = new Postman(house.channels, { ...ports, random: house.random });
+    this.#postman = new Postman(services.channels, { ...ports, random: services.random });
   }
 
-  static async open(log: AgentLog, house: AgentServices): Promise<Agent> {
-    const agent = new Agent(log, await situationOf(log), house);
+  static async open(log: AgentLog, services: AgentServices): Promise<Agent> {
+    const agent = new Agent(log, await situationOf(log), services);
     await agent.#postman.open();
     return agent;
   }
@@ -204,16 +204,16 @@ export class Agent {
     if (this.#now.agent.created.meshes) return this.#startMeshes(why);
     const refusal = why === "created" ? null : whyTooLittle(this.#now, order, why);
     if (refusal) throw new TooLittleMoney(refusal);
-    if (why !== "created") await checkPricesToGoOn(this.#now, order.budget_usd, this.#house.checkPrices);
+    if (why !== "created") await checkPricesToGoOn(this.#now, order.budget_usd, this.#services.checkPrices);
     const goal_changes = await this.#goalChanges(why, order);
-    const { facts, goingOn } = startOf(this.#now, why, { ...order, goal_changes }, this.#house.pid);
+    const { facts, goingOn } = startOf(this.#now, why, { ...order, goal_changes }, this.#services.pid);
     this.#workforce.renew();
     await this.log.append({ facts }).durable;
     this.keepTime();
     await this.#files.repair();
     const current = this.#now.agent.run;
     if (!current) throw new Error("A started agent has a run.");
-    await this.#files.prepareRun(current, why, this.#house.prompts);
+    await this.#files.prepareRun(current, why, this.#services.prompts);
     this.#workforce.beginRun(current);
     for (const { id } of goingOn) this.#workforce.beginNode(id);
     this.#assigning.goOn();
@@ -239,14 +239,20 @@ export class Agent {
 
   async #startMeshes(why: WhyStarted): Promise<void> {
     // Opened first: what cannot be opened was not started.
-    const { log, clock } = { log: this.log, clock: this.#house.clock };
+    const { log, clock } = { log: this.log, clock: this.#services.clock };
     const live = (delta: Delta) => {
       for (const listener of this.#listeners) listener(delta);
     };
-    const meshes = await this.#house.meshes({ log, clock, live, now: () => this.#now, pending: () => this.#pending });
+    const meshes = await this.#services.meshes({
+      log,
+      clock,
+      live,
+      now: () => this.#now,
+      pending: () => this.#pending,
+    });
     try {
       const facts: NewFact[] = why === "resumed" ? [{ type: "agent.resumed", data: {} }] : [];
-      const started: NewFact = { type: "agent.started", data: { why, pid: this.#house.pid } };
+      const started: NewFact = { type: "agent.started", data: { why, pid: this.#services.pid } };
       await this.log.append({ facts: [...facts, started] }).durable;
     } catch (error) {
       await meshes.close("leaves");
@@ -291,7 +297,7 @@ export class Agent {
     checkNotArchived(this.#pending);
     checkThinks(this.#pending);
     const { name } = this.#pending.agent.created;
-    const data = await modelChange(this.#pending, order, this.#house);
+    const data = await modelChange(this.#pending, order, this.#services);
     if (!data) return `${name} has these models already.`;
     await this.settled();
     const isAtWorkHere = this.#isUnderWay && isAtWork(this.#pending.agent.status);
@@ -444,7 +450,7 @@ export class Agent {
     this.#recent.add(fact);
     this.#files.note(fact);
     if (fact.type.startsWith("trigger.")) this.#time.changed();
-    if (fact.type === "stage.reconvened" && this.#house.approveStages) this.#awaitApproval(fact.data.stage);
+    if (fact.type === "stage.reconvened" && this.#services.approveStages) this.#awaitApproval(fact.data.stage);
     if (fact.type === "node.assigned" && this.#isUnderWay) this.#workforce.beginNode(fact.data.node_id);
     // What a share has left comes back with the end of its node.
     if (fact.type === "node.completed" || fact.type === "node.failed" || fact.type === "node.cancelled")
@@ -529,7 +535,7 @@ export class Agent {
   #fail(error: unknown): void {
     this.#broken ??= error;
     this.#tasks.abort(error);
-    if (isForWantOfRoom(error) && !this.#isClosed) this.#house.hadNoRoom(this.log.id);
+    if (isForWantOfRoom(error) && !this.#isClosed) this.#services.hadNoRoom(this.log.id);
   }
 }
 

@@ -172,8 +172,8 @@ export class Runtime {
       project: order.project ?? null,
       tools: order.tools ? [...order.tools] : null,
     };
-    const house = this.#house();
-    const agent = await this.#firstFact(log, created, house).catch(async (error: unknown) => {
+    const services = this.#services();
+    const agent = await this.#firstFact(log, created, services).catch(async (error: unknown) => {
       // An agent without a fact is none. One that has its fact is there, and waits to be resumed: a fact is never erased.
       const isNone = log.seq === 0 && isForWantOfRoom(error);
       await log.close();
@@ -237,17 +237,17 @@ export class Runtime {
       tools: null,
       meshes: true,
     };
-    return this.#firstFact(log, created, this.#house()).catch(async (error: unknown) => {
+    return this.#firstFact(log, created, this.#services()).catch(async (error: unknown) => {
       await log.close();
       throw error;
     });
   }
 
-  async #firstFact(log: AgentLog, created: FactOf<"agent.created">["data"], house: AgentServices): Promise<Agent> {
-    await createAgentFolder(log.dir, { soul: await house.prompts("soul"), goal: created.goal });
+  async #firstFact(log: AgentLog, created: FactOf<"agent.created">["data"], services: AgentServices): Promise<Agent> {
+    await createAgentFolder(log.dir, { soul: await services.prompts("soul"), goal: created.goal });
     return this.#agents.add(log, async () => {
       await log.append({ facts: [{ type: "agent.created", data: created }], expect: 0 }).durable;
-      return Agent.open(log, house);
+      return Agent.open(log, services);
     });
   }
 
@@ -277,7 +277,7 @@ export class Runtime {
   }
 
   agent(id: AgentId): Promise<Agent> {
-    return this.#agents.get(id, (log) => Agent.open(log, this.#house()));
+    return this.#agents.get(id, (log) => Agent.open(log, this.#services()));
   }
 
   /** All agents of the home in a few fields each, newest first. Those that rest are not opened for it. */
@@ -381,7 +381,7 @@ export class Runtime {
     }
   }
 
-  #house(): AgentServices {
+  #services(): AgentServices {
     const { catalog, clock, random, tools, foreignTools, check, look, machine, outside, pid } = this.#ports;
     const settings = this.#settings;
     const { home } = settings;

@@ -19,11 +19,11 @@ import { canSearch, type SearchPorts, webSearchTool } from "../tools/web-search.
 import type { Actor, Recorder } from "../workers/loop/recorded-loop.ts";
 import { memoryTools, withMemoryKept } from "../workers/worker-memory.ts";
 import type { Workplace } from "../workers/workplace.ts";
-import { idOf } from "./agent-names.ts";
 import { liveScrubber } from "./config/known-secrets.ts";
 import { type Settings, SettingsError } from "./config/settings.ts";
 import { placesOf } from "./programs/command-places.ts";
 import { machineOf } from "./programs/machine.ts";
+import { workerIdOf } from "./team/worker-names.ts";
 import { systemClock } from "./time/clock.ts";
 import { type Look, looking } from "./views/agent-views.ts";
 
@@ -127,7 +127,7 @@ function foreignEquipment(
   const onRecord = new Set<string>();
   return {
     async foreignTools(actor, { log }) {
-      const isGiven = ({ workers }: McpServerConfig) => !workers || workers.map(idOf).includes(actor.worker_id);
+      const isGiven = ({ workers }: McpServerConfig) => !workers || workers.map(workerIdOf).includes(actor.worker_id);
       if (!Object.values(servers()).some(isGiven)) return () => [];
       const { tools, changed, broken } = await (await open()).open(isGiven);
       const { worker_id, node_id } = actor;

@@ -1,7 +1,7 @@
 import { nearest } from "../../boundary/nearest.ts";
 import type { Situation } from "../../projections/index.ts";
 import { type Fact, factTypes, HUMAN } from "../../protocol/index.ts";
-import { idOf } from "../../runtime/agent-names.ts";
+import { workerIdOf } from "../../runtime/team/worker-names.ts";
 import { UsageError } from "../exit-code.ts";
 
 export interface FactChoice {
@@ -15,7 +15,7 @@ export interface FactChoice {
 
 /** Which facts somebody wants to see. What can match nothing is refused: an empty answer would look like a quiet agent. */
 export function factFilter({ worker, node, type, since }: FactChoice, { roster, board }: Situation) {
-  const who = worker === undefined ? undefined : idOf(worker);
+  const who = worker === undefined ? undefined : workerIdOf(worker);
   if (who !== undefined && who !== HUMAN && !Object.hasOwn(roster, who))
     throw new UsageError(unknown("worker", worker ?? "", [...Object.keys(roster), HUMAN]));
   if (node !== undefined && !Object.hasOwn(board.nodes, node))

@@ -1,6 +1,6 @@
 import { isAtWork, type Question, type Situation } from "../../projections/index.ts";
 import { COORDINATOR, type NewFact } from "../../protocol/index.ts";
-import { idOf } from "../agent-names.ts";
+import { workerIdOf } from "../team/worker-names.ts";
 import { HumanRefusal } from "./human-refusal.ts";
 
 export { HumanRefusal, LONGEST_WORDS } from "./human-refusal.ts";
@@ -19,7 +19,7 @@ export function responseTo(now: Situation, text: string, id: string | undefined,
 
 /** A message never answers a question: what to tell somebody who writes to one that has asked. */
 export function openHint({ questions }: Situation, to: string): string {
-  const ids = Object.values(questions.open).flatMap(({ id, worker_id }) => (worker_id === idOf(to) ? [id] : []));
+  const ids = Object.values(questions.open).flatMap(({ id, worker_id }) => (worker_id === workerIdOf(to) ? [id] : []));
   if (ids.length === 0) return "";
   return ` This does not answer ${ids.join(", ")}, which ${ids.length === 1 ? "stays" : "stay"} open.`;
 }
@@ -65,7 +65,7 @@ export function checkThinks({ agent }: Situation): void {
 
 /** Why a finished agent cannot be written to like that, or nothing. */
 export function checkNewGoal({ agent }: Situation, to: string): void {
-  if (to === "*" || idOf(to) === COORDINATOR) return;
+  if (to === "*" || workerIdOf(to) === COORDINATOR) return;
   throw new HumanRefusal(
     "conflict",
     `${agent.created.name} has finished, and its team with it: there is no ${to} to write to. Write to the coordinator.`,

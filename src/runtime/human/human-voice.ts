@@ -40,7 +40,7 @@ interface VoicePorts {
  * hears it before their next turn, at once if they wait; an agent that rests takes up its work, one that has finished
  * takes it as its next goal.
  */
-export class Voice {
+export class HumanVoice {
   readonly #ports: VoicePorts;
 
   constructor(ports: VoicePorts) {

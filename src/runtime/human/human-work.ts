@@ -18,7 +18,7 @@ import { DONE, putBeforeHuman, yoursId } from "../../workers/human-worker.ts";
 import { isTaken } from "../team/node-run.ts";
 import type { Team } from "../team/team.ts";
 import { type Channel, checkNotArchived, HumanRefusal } from "./human-facts.ts";
-import type { Voice } from "./human-voice.ts";
+import type { HumanVoice } from "./human-voice.ts";
 
 interface HumanWorkPorts {
   log: AgentLog;
@@ -27,7 +27,7 @@ interface HumanWorkPorts {
   pending(): Situation;
   clock: Clock;
   team(run: RunId): Team;
-  voice: Pick<Voice, "respond">;
+  voice: Pick<HumanVoice, "respond">;
   /** Whether somebody works on the agent in this process, and so gives out work. */
   isUnderWay(): boolean;
   folderOf(node: NodeState): Promise<void>;

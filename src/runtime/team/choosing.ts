@@ -2,12 +2,11 @@ import { rosterOf, type WorkerState, waitingWork } from "../../projections/index
 import { COORDINATOR, type NewFact, type NodeId, type WorkerId } from "../../protocol/index.ts";
 import { type NewWork, PERSONS_NAME } from "../../tools/work.ts";
 import { hiredAs } from "../../workers/outside/programs.ts";
-import { idOf } from "../agent-names.ts";
 import { problemHiring, spawned } from "./hiring.ts";
-import type { Members } from "./members.ts";
 import { barredFrom, whyBarred } from "./not-by.ts";
+import type { TeamDirectory } from "./team-directory.ts";
 import type { TeamPorts } from "./team-ports.ts";
-import { freeName } from "./worker-names.ts";
+import { freeName, workerIdOf } from "./worker-names.ts";
 
 type Wish = Pick<NewWork, "worker" | "model" | "program">;
 type By = { worker_id: WorkerId; node_id: NodeId | null };
@@ -26,15 +25,15 @@ export async function choose(
   wish: Wish,
   by: By,
   ports: TeamPorts,
-  members: Members,
+  directory: TeamDirectory,
 ): Promise<Refused | { ok: true; pick(not_by: readonly string[]): Refused | Chosen }> {
   const { worker: word, model, program } = wish;
-  const there = word === undefined ? undefined : members.named(word);
+  const there = word === undefined ? undefined : directory.named(word);
   const isUnknown = word !== undefined && !there;
   if (isUnknown && !PERSONS_NAME.test(word.trim()))
     return {
       ok: false,
-      reason: `${members.nobody(word)} Name one of them or somebody new, e.g. Alice, or leave worker out.`,
+      reason: `${directory.nobody(word)} Name one of them or somebody new, e.g. Alice, or leave worker out.`,
     };
   const isNew = model !== undefined || program !== undefined || isUnknown;
   if (!isNew) return { ok: true, pick: (not_by) => named(there, not_by, ports) };
@@ -80,7 +79,7 @@ function hired({ worker: word, model, program }: Wish, not_by: readonly string[]
     if (free) return { ok: true, worker: free, id: free.id, facts: [] };
   }
   const name = word?.trim() ?? freeName(new Set(Object.keys(now.roster)));
-  return { ok: true, id: idOf(name), facts: [spawned({ name, identity: "", model, program }, ports)] };
+  return { ok: true, id: workerIdOf(name), facts: [spawned({ name, identity: "", model, program }, ports)] };
 }
 
 /** What a worker may not choose, and why. */

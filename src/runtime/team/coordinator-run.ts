@@ -9,14 +9,14 @@ import type { Workplace } from "../../workers/workplace.ts";
 import type { AgentFiles } from "../agent-files.ts";
 import { endOf } from "../end-facts.ts";
 import { asOutcome } from "./node-run.ts";
-import type { Tasks } from "./running-tasks.ts";
+import type { RunningTasks } from "./running-tasks.ts";
 
 /** The coordinator on one run, to its end, or until it is stopped. */
 export async function runCoordinator(
   run: { id: RunId; goal: string },
   team: TeamPort,
   place: Workplace,
-  { files, tasks }: { files: AgentFiles; tasks: Tasks },
+  { files, tasks }: { files: AgentFiles; tasks: RunningTasks },
   signal: AbortSignal,
 ): Promise<void> {
   const { log, pending } = place;

@@ -1,7 +1,7 @@
 import { COORDINATOR, HUMAN, type NewFact } from "../../protocol/index.ts";
 import { hiredAs } from "../../workers/outside/programs.ts";
-import { idOf } from "../agent-names.ts";
 import type { TeamPorts } from "./team-ports.ts";
+import { workerIdOf } from "./worker-names.ts";
 
 interface Candidate {
   name: string;
@@ -57,7 +57,7 @@ export function spawned(
     type: "worker.spawned",
     data: {
       run_id: run,
-      worker_id: idOf(name),
+      worker_id: workerIdOf(name),
       name,
       ...hiredAs({ program, model: model ?? usual }, (named) => outside.program(named).kind),
       ...(identity && { identity }),
@@ -68,7 +68,7 @@ export function spawned(
 }
 
 function problemWith({ name, model, program, tools }: Applicant, taken: Taken, ports: TeamPorts): string | undefined {
-  const id = idOf(name);
+  const id = workerIdOf(name);
   if (id === COORDINATOR || id === HUMAN) return `${name} is taken.`;
   const there = ports.pending().roster[id];
   const isHere = there?.spawned.run_id === ports.run;

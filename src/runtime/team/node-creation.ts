@@ -4,14 +4,14 @@ import { refusal, type ToolOutput } from "../../tools/tool.ts";
 import type { NewWork } from "../../tools/work.ts";
 import { choose } from "./choosing.ts";
 import { copyInputs, findInputs, plainRefs } from "./handed-inputs.ts";
-import type { Members } from "./members.ts";
+import type { TeamDirectory } from "./team-directory.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
 import type { TeamStages } from "./team-stages.ts";
 import { checkedNotBy, checkedOrder } from "./work-order.ts";
 
 export interface CreatingPorts {
   ports: TeamPorts;
-  members: Members;
+  directory: TeamDirectory;
   stages: TeamStages;
   nextNode(): NodeId;
 }
@@ -20,12 +20,12 @@ type By = { worker_id: WorkerId; node_id: NodeId | null };
 
 /** Puts a piece of work on the board: its node, its stage where none is under way, and who is to do it. */
 export async function createNode(by: By, wish: NewWork, office: CreatingPorts): Promise<Created> {
-  const { ports, members, stages } = office;
+  const { ports, directory, stages } = office;
   const { run, pending, log } = ports;
   const order = { ...wish, refs: plainRefs(wish.refs, by, run, pending(), log.dir) };
   const found = await findInputs(order.refs, by, run, pending(), log.dir);
   if (!found.ok) return refused(found.reason);
-  const choice = await choose(order, by, ports, members);
+  const choice = await choose(order, by, ports, directory);
   if (!choice.ok) return refused(choice.reason);
   const handed = new Set(found.inputs.map(({ name }) => name));
   const plan = () => {
@@ -37,7 +37,7 @@ export async function createNode(by: By, wish: NewWork, office: CreatingPorts): 
     if (!notBy.ok) return notBy;
     const chosen = choice.pick(notBy.ids);
     if (!chosen.ok) return chosen;
-    const tied = chosen.worker && members.tiedUp(chosen.worker, parent);
+    const tied = chosen.worker && directory.tiedUp(chosen.worker, parent);
     if (tied) return { ok: false as const, reason: tied };
     const stage = stages.forNewWork();
     return stage.ok ? { ok: true as const, checked, notBy: notBy.ids, chosen, stage } : stage;

@@ -1,11 +1,11 @@
 import type { Situation } from "../../projections/index.ts";
 import { COORDINATOR, type HandedInput, type NodeId } from "../../protocol/index.ts";
 import type { StageOfRoles } from "../../tools/coordination.ts";
-import { idOf } from "../agent-names.ts";
 import { copyInputs, type Found, findInputs, plainRefs } from "./handed-inputs.ts";
 import { whyBarred } from "./not-by.ts";
 import type { TeamPorts } from "./team-ports.ts";
 import { checkedNotBy, checkedOrder } from "./work-order.ts";
+import { workerIdOf } from "./worker-names.ts";
 
 type Role = StageOfRoles["roles"][number];
 type Refused = { ok: false; reason: string };
@@ -70,7 +70,7 @@ export class GivenToRole {
     if (!checked.ok) return checked;
     const notBy = checkedNotBy({ not_by }, now, run);
     if (!notBy.ok) return notBy;
-    const barred = whyBarred({ not_by: notBy.ids }, idOf(name), now);
+    const barred = whyBarred({ not_by: notBy.ids }, workerIdOf(name), now);
     if (barred !== undefined) return { ok: false, reason: barred };
     const copies = this.#copies;
     return {

@@ -8,7 +8,7 @@ interface TaskPorts {
 }
 
 /** Who works for an agent in this process, each by an id: a node's, or the coordinator's. One signal ends them all. */
-export class Tasks {
+export class RunningTasks {
   readonly #ports: TaskPorts;
   readonly #running = new Map<string, { task: Promise<void>; own: AbortController }>();
   #work = new AbortController();

@@ -10,9 +10,8 @@ import {
 } from "../../projections/index.ts";
 import { COORDINATOR, type NewFact, type RunId, type WorkerId } from "../../protocol/index.ts";
 import { hiredAs } from "../../workers/outside/programs.ts";
-import { idOf } from "../agent-names.ts";
 import { barredFrom, wantedFor } from "./not-by.ts";
-import { freeName } from "./worker-names.ts";
+import { freeName, workerIdOf } from "./worker-names.ts";
 
 /**
  * Who takes what now. Pure: the same situation always gives the same answer.
@@ -99,7 +98,7 @@ function workingNow({ board, roster }: Situation, run: RunId): number {
 
 function hire(now: Situation, run_id: RunId, hired: Set<WorkerId>, facts: NewFact[]): WorkerId {
   const name = freeName(hired);
-  const worker_id = idOf(name);
+  const worker_id = workerIdOf(name);
   hired.add(worker_id);
   const { worker_model } = now.agent.created;
   const hiring = hiredAs({ model: worker_model }, () => "claude_code");

@@ -3,18 +3,18 @@ import { COORDINATOR, HUMAN, type NewFact, type WorkerId } from "../../protocol/
 import { LONGEST_MESSAGE } from "../../tools/mail.ts";
 import { refusal, type ToolOutput } from "../../tools/tool.ts";
 import { readerOf } from "./mail-routing.ts";
-import type { Members } from "./members.ts";
+import type { TeamDirectory } from "./team-directory.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
 
 /** What people in a run say to each other: to whom it goes, who reads it in their place, and when it is enough. */
 export class TeamMail {
   readonly #ports: TeamPorts;
-  readonly #members: Members;
+  readonly #directory: TeamDirectory;
   #messages = 0;
 
-  constructor(ports: TeamPorts, members: Members) {
+  constructor(ports: TeamPorts, directory: TeamDirectory) {
     this.#ports = ports;
-    this.#members = members;
+    this.#directory = directory;
     this.recount();
   }
 
@@ -23,8 +23,8 @@ export class TeamMail {
   }
 
   async send(from: string, word: string, content: string): Promise<ToolOutput> {
-    const to = this.#members.addressee(word);
-    if (to === undefined) return refusal(this.#members.nobody(word));
+    const to = this.#directory.addressee(word);
+    if (to === undefined) return refusal(this.#directory.nobody(word));
     if (to === from) return refusal("That is you.");
     const { letters } = this.#ports.pending();
     const last = letters.lastBetween[pairOf(from, to)];
@@ -38,7 +38,7 @@ export class TeamMail {
         `You and ${word} have written to each other ${last?.count ?? 0} times. Decide with what you have${advice}`,
       );
     }
-    if (to === "*" && !this.#members.hasListeners(from))
+    if (to === "*" && !this.#directory.hasListeners(from))
       return refusal("Nobody else is at work: nobody would read it.");
     const reader = readerOf(to, this.#ports.pending());
     if (reader === from) return refusal(`${word} has no work now. Put it into the task you give them.`);
@@ -59,8 +59,8 @@ export class TeamMail {
 
   /** What a trigger says, known by its occurrence: said again after a crash, it is still the same message. */
   async remind(key: string, from: string, word: string, text: string): Promise<void> {
-    const to = this.#members.addressee(word);
-    if (to === undefined) throw new Error(this.#members.nobody(word));
+    const to = this.#directory.addressee(word);
+    if (to === undefined) throw new Error(this.#directory.nobody(word));
     const { letters } = this.#ports.pending();
     if (letters.queued[key] || letters.settled.some(({ id }) => id === key)) return;
     const reader = readerOf(to, this.#ports.pending());

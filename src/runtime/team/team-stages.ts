@@ -3,22 +3,22 @@ import { COORDINATOR, type NewFact, type NodeId } from "../../protocol/index.ts"
 import type { Reconvening, StageOfRoles } from "../../tools/coordination.ts";
 import { refusal, type ToolOutput } from "../../tools/tool.ts";
 import { hiredAs } from "../../workers/outside/programs.ts";
-import { idOf } from "../agent-names.ts";
 import { problemHiring, spawned } from "./hiring.ts";
-import type { Members } from "./members.ts";
 import { GivenToRole, type RoleWork } from "./role-work.ts";
+import type { TeamDirectory } from "./team-directory.ts";
 import { agreedContract, type PartialContract } from "./team-limits.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
+import { workerIdOf } from "./worker-names.ts";
 
 /** The stages of a run: which one new work belongs to, how one ends and the next begins, with whom. */
 export class TeamStages {
   readonly #ports: TeamPorts;
-  readonly #members: Members;
+  readonly #directory: TeamDirectory;
   readonly #nextNode: () => NodeId;
 
-  constructor(ports: TeamPorts, members: Members, nextNode: () => NodeId) {
+  constructor(ports: TeamPorts, directory: TeamDirectory, nextNode: () => NodeId) {
     this.#ports = ports;
-    this.#members = members;
+    this.#directory = directory;
     this.#nextNode = nextNode;
   }
 
@@ -32,15 +32,15 @@ export class TeamStages {
     if (!isStageDone(stage, now.board)) return refusal(this.#notDone(stage));
     const begins = contract !== undefined || next !== undefined;
     if (begins && this.#isLast(contract)) return refusal(this.#noMoreStages(contract));
-    const unknown = [...retire, ...Object.keys(briefs)].find((word) => !this.#members.named(word));
-    if (unknown !== undefined) return refusal(this.#members.nobody(unknown));
-    const needed = retire.map((word) => this.#members.neededFor(word)).find((reason) => reason !== undefined);
+    const unknown = [...retire, ...Object.keys(briefs)].find((word) => !this.#directory.named(word));
+    if (unknown !== undefined) return refusal(this.#directory.nobody(unknown));
+    const needed = retire.map((word) => this.#directory.neededFor(word)).find((reason) => reason !== undefined);
     if (needed) return refusal(needed);
     const at = { run_id: this.#ports.run, stage: stage.number };
     const facts: NewFact[] = [{ type: "stage.reconvened", data: { ...at, assessment } }];
     for (const word of retire) facts.push(...this.#retired(word));
     for (const [word, identity] of Object.entries(briefs)) {
-      const worker = this.#members.named(word);
+      const worker = this.#directory.named(word);
       if (worker) facts.push({ type: "worker.briefed", data: { worker_id: worker.id, identity } });
     }
     facts.push({ type: "stage.completed", data: at });
@@ -91,12 +91,14 @@ export class TeamStages {
     const wrong = (reason: string) => ({ ok: false as const, reason });
     if (open && !announced && !isStageDone(open, now.board)) return wrong(this.#notDone(open));
     if (!announced && this.#isLast(contract)) return wrong(this.#noMoreStages(contract));
-    const names = roles.map((role) => idOf(role.name));
-    const twice = roles.find((role, at) => names.indexOf(idOf(role.name)) !== at);
+    const names = roles.map((role) => workerIdOf(role.name));
+    const twice = roles.find((role, at) => names.indexOf(workerIdOf(role.name)) !== at);
     if (twice) return wrong(`Two roles are named ${twice.name}; names are unique in a run.`);
     if (problem) return wrong(`Not launched: ${problem}`);
-    const leaving = this.#members.all().filter(({ id, spawned: { kind } }) => !names.includes(id) && kind !== "human");
-    const needed = leaving.map((worker) => this.#members.neededFor(worker.id)).find((reason) => reason !== undefined);
+    const leaving = this.#directory
+      .all()
+      .filter(({ id, spawned: { kind } }) => !names.includes(id) && kind !== "human");
+    const needed = leaving.map((worker) => this.#directory.neededFor(worker.id)).find((reason) => reason !== undefined);
     if (needed) return wrong(`Not launched: ${needed}`);
     const work: RoleWork[] = [];
     for (const [at, each] of given.entries()) {
@@ -166,8 +168,8 @@ export class TeamStages {
 
   #launched(role: StageOfRoles["roles"][number], stage: number, node_id: NodeId, given: RoleWork): NewFact[] {
     const identity = `${role.title}.`;
-    const worker = this.#members.named(role.name);
-    const worker_id = worker?.id ?? idOf(role.name);
+    const worker = this.#directory.named(role.name);
+    const worker_id = worker?.id ?? workerIdOf(role.name);
     const model = role.model && hiredAs({ program: worker?.spawned.program, model: role.model }, () => "acp").model;
     const theirs = { ...(model && { model }), ...(role.tools && { tools: role.tools }) };
     const who: NewFact = worker
@@ -190,7 +192,7 @@ export class TeamStages {
   }
 
   #retired(word: string): NewFact[] {
-    const worker = this.#members.named(word);
+    const worker = this.#directory.named(word);
     return worker ? [{ type: "worker.retired", data: { worker_id: worker.id } }] : [];
   }
 }

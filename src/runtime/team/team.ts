@@ -17,18 +17,18 @@ import { COORDINATOR, HUMAN, type NewFact, type NodeId, type RunId, type WorkerI
 import type { CoordinationPort, NewWorker, NodeChange, Reconvening, StageOfRoles } from "../../tools/coordination.ts";
 import { refusal, type ToolOutput } from "../../tools/tool.ts";
 import type { NewWork } from "../../tools/work.ts";
-import { idOf } from "../agent-names.ts";
 import { cancelledWords, cancelNodes } from "./cancelling.ts";
 import { handingOver, problemAssigning } from "./handing-over.ts";
 import { problemHiring, spawned } from "./hiring.ts";
-import { Members } from "./members.ts";
 import { createNode } from "./node-creation.ts";
 import { isTaken } from "./node-run.ts";
 import { whyBarred } from "./not-by.ts";
+import { TeamDirectory } from "./team-directory.ts";
 import { TeamMail } from "./team-mail.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
 import { TeamStages } from "./team-stages.ts";
 import { notAPath } from "./work-order.ts";
+import { workerIdOf } from "./worker-names.ts";
 
 const CONTRACT_MET = "The contract of its stage is met without it.";
 
@@ -38,7 +38,7 @@ const CONTRACT_MET = "The contract of its stage is met without it.";
  */
 export class Team {
   readonly #ports: TeamPorts;
-  readonly #members: Members;
+  readonly #directory: TeamDirectory;
   readonly #stages: TeamStages;
   readonly #mail: TeamMail;
   #nodes = 0;
@@ -47,9 +47,9 @@ export class Team {
 
   constructor(run: RunId, ports: Omit<TeamPorts, "run">) {
     this.#ports = { ...ports, run };
-    this.#members = new Members(this.#ports);
-    this.#stages = new TeamStages(this.#ports, this.#members, () => this.#nextNode());
-    this.#mail = new TeamMail(this.#ports, this.#members);
+    this.#directory = new TeamDirectory(this.#ports);
+    this.#stages = new TeamStages(this.#ports, this.#directory, () => this.#nextNode());
+    this.#mail = new TeamMail(this.#ports, this.#directory);
     this.recount();
   }
 
@@ -65,7 +65,7 @@ export class Team {
     if (order.worker !== undefined) await this.#admitHuman(order.worker);
     const { said, node_id, isOpen } = await createNode(by, order, {
       ports: this.#ports,
-      members: this.#members,
+      directory: this.#directory,
       stages: this.#stages,
       nextNode: () => this.#nextNode(),
     });
@@ -105,13 +105,13 @@ export class Team {
     const node = this.#node(nodeId);
     if (typeof node === "string") return refusal(node);
     await this.#admitHuman(word);
-    const worker = this.#members.named(word);
-    if (!worker) return refusal(this.#members.nobody(word));
+    const worker = this.#directory.named(word);
+    if (!worker) return refusal(this.#directory.nobody(word));
     const now = this.#ports.pending();
     const parent = node.spec.parent_node_id ? now.board.nodes[node.spec.parent_node_id] : undefined;
     // A person decides over it.
     const barred = by === HUMAN || worker.id === HUMAN ? undefined : whyBarred(node.spec, worker.id, now);
-    const problem = problemAssigning(node, worker, now) ?? barred ?? this.#members.tiedUp(worker, parent);
+    const problem = problemAssigning(node, worker, now) ?? barred ?? this.#directory.tiedUp(worker, parent);
     if (problem) return refusal(problem);
     if (isTaken(node)) await this.#ports.stopWork(node.id);
     const left = this.#ports.pending().board.nodes[node.id] ?? node;
@@ -190,7 +190,7 @@ export class Team {
 
   /** A person is there from the beginning, and on the roster with the first work that is given to them. */
   async #admitHuman(word: string): Promise<void> {
-    if (idOf(word) !== HUMAN || this.#members.named(word)) return;
+    if (workerIdOf(word) !== HUMAN || this.#directory.named(word)) return;
     const who = { worker_id: HUMAN, name: "Human", kind: "human", model: "human" } as const;
     await record(this.#ports, [{ type: "worker.spawned", data: { run_id: this.#ports.run, ...who } }]);
   }

@@ -15,7 +15,7 @@ import {
 import { dict } from "../../protocol/dict.ts";
 import type { NodeId, RunId } from "../../protocol/index.ts";
 import type { NewWork } from "../../tools/work.ts";
-import { idOf } from "../agent-names.ts";
+import { workerIdOf } from "./worker-names.ts";
 
 type Checked = { ok: true; dependencies: NodeId[]; refs: Record<string, string> } | { ok: false; reason: string };
 
@@ -83,7 +83,8 @@ export function checkedNotBy(
   { board, roster }: Situation,
   run: RunId,
 ): { ok: true; ids: string[] } | { ok: false; reason: string } {
-  const idIn = (word: string) => nodeNamed(board, word)?.id ?? (Object.hasOwn(roster, idOf(word)) ? idOf(word) : null);
+  const idIn = (word: string) =>
+    nodeNamed(board, word)?.id ?? (Object.hasOwn(roster, workerIdOf(word)) ? workerIdOf(word) : null);
   const unknown = not_by.find((word) => idIn(word) === null);
   if (unknown === undefined) return { ok: true, ids: not_by.map((word) => idIn(word) ?? word) };
   const people = Object.values(rosterOf(roster, run)).map(({ spawned }) => spawned.name);

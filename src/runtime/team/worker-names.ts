@@ -1,5 +1,5 @@
+import { createHash } from "node:crypto";
 import type { WorkerId } from "../../protocol/index.ts";
-import { idOf } from "../agent-names.ts";
 
 /** Names for workers nobody named, in the order they are hired. */
 export const NAMES = `
@@ -28,8 +28,15 @@ export function fullName(taken: ReadonlySet<WorkerId>): string {
   for (let number = 1; ; number++) {
     for (const surname of SURNAMES) {
       const last = number === 1 ? surname : `${surname} ${number}`;
-      const first = NAMES.find((name) => !taken.has(idOf(`${name} ${last}`)));
+      const first = NAMES.find((name) => !taken.has(workerIdOf(`${name} ${last}`)));
       if (first !== undefined) return `${first} ${last}`;
     }
   }
+}
+
+/** Folders and files are named by it, so it is plain; a name in another script is known by its hash. */
+export function workerIdOf(name: string): string {
+  const folded = name.trim().toLowerCase().normalize("NFKD");
+  const plain = folded.replace(/[^a-z0-9*]+/g, "-").replace(/^-+|-+$/g, "");
+  return plain || `worker-${createHash("sha256").update(folded).digest("hex").slice(0, 8)}`;
 }

@@ -10,7 +10,7 @@ import { withMeshes } from "../meshes/hirable-meshes.ts";
 import type { PendingLog } from "../pending-log.ts";
 import { runCoordinator } from "./coordinator-run.ts";
 import { isTaken, runNode } from "./node-run.ts";
-import type { Tasks } from "./running-tasks.ts";
+import type { RunningTasks } from "./running-tasks.ts";
 import { Team } from "./team.ts";
 
 interface WorkforcePorts {
@@ -18,9 +18,9 @@ interface WorkforcePorts {
   now(): Situation;
   /** With what is appended and not yet on disk: everything is decided by it. */
   pending(): Situation;
-  house: AgentServices;
+  services: AgentServices;
   files: AgentFiles;
-  tasks: Tasks;
+  tasks: RunningTasks;
   /** What somebody may have happen later. */
   schedule(who: WorkerId): SchedulePort;
   live(delta: Delta): void;
@@ -51,13 +51,13 @@ export class Workforce {
   /** One for each run: it counts nodes and messages. */
   team(run: RunId): Team {
     if (this.#teamOf?.run !== run) {
-      const { log, now, pending, house, tasks } = this.#ports;
+      const { log, now, pending, services, tasks } = this.#ports;
       const stopWork = async (id: NodeId) => {
         // Somebody to whom it was just given begins when that is on disk.
         await log.settled();
         await tasks.end(id, new Error("somebody else is to have it, or nobody"));
       };
-      const { limits, checkModel, checkTools, checkPrices } = house;
+      const { limits, checkModel, checkTools, checkPrices } = services;
       const outside = this.#outside();
       const team = new Team(run, { log, now, pending, stopWork, limits, outside, checkModel, checkTools, checkPrices });
       this.#teamOf = { run, team };
@@ -92,15 +92,15 @@ export class Workforce {
 
   /** Programs, and the meshes of the project that the agent was given. */
   #outside(): AgentServices["outside"] {
-    const { log, now, house } = this.#ports;
-    const { outside, hostMeshes, trust, clock } = house;
+    const { log, now, services } = this.#ports;
+    const { outside, hostMeshes, trust, clock } = services;
     return withMeshes(outside, { agent: log.id, project: now().agent.created.project, hostMeshes, trust, clock });
   }
 
   #workplace(run: RunId): Workplace {
-    const { log, now, pending, house, schedule, live } = this.#ports;
+    const { log, now, pending, services, schedule, live } = this.#ports;
     // Not spread: what config.json says may change while somebody works, and is asked anew.
-    const standing = Object.defineProperties({}, Object.getOwnPropertyDescriptors(house)) as AgentServices;
+    const standing = Object.defineProperties({}, Object.getOwnPropertyDescriptors(services)) as AgentServices;
     return Object.assign(standing, {
       outside: this.#outside(),
       log,

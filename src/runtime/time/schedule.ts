@@ -9,8 +9,8 @@ import { nextDue } from "../../triggers/due.ts";
 import { checkedTrigger, type TriggerOrder } from "../../triggers/order.ts";
 import { asWritten } from "../../triggers/wall-clock.ts";
 import { isCycle } from "../../workers/loop/cycles.ts";
-import { idOf } from "../agent-names.ts";
 import type { PendingLog } from "../pending-log.ts";
+import { workerIdOf } from "../team/worker-names.ts";
 import { actionIn, conditionIn } from "./trigger-text.ts";
 
 export interface SchedulePorts {
@@ -170,7 +170,7 @@ export class Schedule {
 
   #addressProblem(name: string): string | undefined {
     const { roster } = this.#ports.pending();
-    const id = idOf(name);
+    const id = workerIdOf(name);
     if (name === "*" || id === HUMAN || id === COORDINATOR || Object.hasOwn(roster, id)) return undefined;
     const names = Object.values(roster).map((worker) => worker.spawned.name);
     return `There is nobody named "${name}". There are: ${[...names, HUMAN].join(", ")}.`;

@@ -1,7 +1,7 @@
 import type { Situation } from "../../projections/index.ts";
 import { COORDINATOR, HUMAN, type NodeId, type RunId, triggerIn } from "../../protocol/index.ts";
-import { idOf } from "../agent-names.ts";
 import type { Team } from "../team/team.ts";
+import { workerIdOf } from "../team/worker-names.ts";
 import type { TriggerActions } from "./alarms.ts";
 
 /** What triggers may have called, by name: registered by the program, never code from a model. */
@@ -57,7 +57,7 @@ export function triggerActions({ pending, team, begin, goOn, readGoal, callbacks
     async sendMessage(to, content, key) {
       const run = openRun() ?? pending().agent.run?.id;
       if (run === undefined) throw new Error("Nobody has begun yet.");
-      const isForHuman = idOf(to) === HUMAN;
+      const isForHuman = workerIdOf(to) === HUMAN;
       if (openRun() === undefined && !isForHuman) throw new Error(`The run has ended, and ${to} with it.`);
       // To the human it is the agent who speaks; to its people, the clock.
       await team(run).remind(key, isForHuman ? COORDINATOR : "agiraph", to, content);

@@ -1,10 +1,10 @@
 import { ancestorsOf, type NodeState, type WorkerState } from "../../projections/index.ts";
 import { COORDINATOR, HUMAN } from "../../protocol/index.ts";
-import { idOf } from "../agent-names.ts";
 import type { TeamPorts } from "./team-ports.ts";
+import { workerIdOf } from "./worker-names.ts";
 
 /** Those in a run who can be given work or written to, by the words people have for them. */
-export class Members {
+export class TeamDirectory {
   readonly #ports: Pick<TeamPorts, "run" | "pending">;
 
   constructor(ports: Pick<TeamPorts, "run" | "pending">) {
@@ -18,11 +18,11 @@ export class Members {
   }
 
   named(word: string): WorkerState | undefined {
-    return this.all().find((worker) => worker.id === idOf(word) || worker.spawned.name === word);
+    return this.all().find((worker) => worker.id === workerIdOf(word) || worker.spawned.name === word);
   }
 
   addressee(word: string): string | undefined {
-    const id = idOf(word);
+    const id = workerIdOf(word);
     if (word === "*" || id === COORDINATOR || id === HUMAN) return id;
     // Somebody who has left is still a name: their mail reaches the coordinator.
     const { roster } = this.#ports.pending();
