@@ -97,6 +97,13 @@ test("the tree shows the cost, the coordinator, and each node with who does what
   ]);
 });
 
+test("of an agent that goes on, the head counts what was spent since, and says what it was in all", () => {
+  const before = { calls: 1, tokens: 14_200, cost_usd: 0.0123, unpriced_calls: 0 };
+  const now = situationAfter(spent, spent, spent);
+  const [head] = statusTree({ now, activity: new Map(), seconds: 5, before, columns: 90, lines: 2, paint: noPaint });
+  expect(head).toBe("survey-docs · 2 calls · 28k tokens · $0.02 · 0:05 (3 calls, $0.04 in all)");
+});
+
 test("it never takes more lines or columns than it was given", () => {
   const activity = new Map([["bob", "日本語のとても長いファイル名を読んでいます"]]);
   for (let lines = 1; lines <= 12; lines++) {

@@ -2,7 +2,7 @@ import { isUnderWay, type NodeState, type Situation } from "../../projections/in
 import { COORDINATOR } from "../../protocol/ids.ts";
 import type { NodeId } from "../../protocol/index.ts";
 import type { Activity } from "../wording/activity.ts";
-import { amount, clockTime, costOf, count } from "../wording/format.ts";
+import { amount, clockTime, costOf, count, type Spent, spentIn, spentSince } from "../wording/format.ts";
 import { nameOf } from "../wording/names.ts";
 import type { Paint } from "../wording/paint.ts";
 import { isTold, stageTitle } from "../wording/stage-words.ts";
@@ -14,13 +14,15 @@ export interface TreeView {
   activity: Activity;
   /** Seconds since this process began to look on. */
   seconds: number;
+  /** What the agent had spent by then. */
+  before?: Spent | undefined;
   columns: number;
   lines: number;
   paint: Paint;
 }
 
 /** The team at a glance: what it cost so far, the coordinator, and under it the work as it grows, piece from piece. */
-export function statusTree({ now, activity, seconds, columns, lines, paint }: TreeView): string[] {
+export function statusTree({ now, activity, seconds, before, columns, lines, paint }: TreeView): string[] {
   const nodes = Object.values(now.board.nodes).filter((node) => node.spec.run_id === now.agent.run?.id);
   const room = Math.max(0, lines - 2);
   const shown = nodes.length <= room ? nodes : mostTelling(nodes, room - 1);
@@ -30,7 +32,7 @@ export function statusTree({ now, activity, seconds, columns, lines, paint }: Tr
     hidden > 0 ? { node, stem: stem.replace(/^└/, "├").replace(/^ /, "│") } : { node, stem },
   );
   const rows = [
-    [paint.bold(cut(headOf(now, nodes, seconds), columns))],
+    [paint.bold(cut(headOf(now, nodes, seconds, before), columns))],
     [paint.yellow("★"), cut(` ${withActivity("coordinator", activity.get(COORDINATOR))}`, columns - 1)],
     ...branches.map((branch) => rowOf(branch, now, activity, columns, paint)),
   ];
@@ -41,18 +43,17 @@ export function statusTree({ now, activity, seconds, columns, lines, paint }: Tr
   return rows.slice(0, lines).map((row) => row.join(""));
 }
 
-function headOf(now: Situation, nodes: NodeState[], seconds: number): string {
-  const { total } = now.spending;
+function headOf(now: Situation, nodes: NodeState[], seconds: number, before: Spent | undefined): string {
+  const { calls, tokens, inAll, ...cost } = spentSince(before, spentIn(now.spending.total));
   const done = nodes.filter((node) => node.status === "completed").length;
-  const tokens = total.usage.input + total.usage.output;
   const parts = [
     now.agent.created.name,
     ...stagePart(now),
     ...(nodes.length > 0 ? [`${done}/${count(nodes.length, "node")}`] : []),
-    count(total.calls, "call"),
+    count(calls, "call"),
     ...(tokens > 0 ? [`${amount(tokens)} tokens`] : []),
-    costOf(total),
-    clockTime(seconds),
+    costOf(cost),
+    clockTime(seconds) + inAll,
   ];
   return plain(parts.join(" · "));
 }

@@ -2,6 +2,7 @@ import type { Situation } from "../../projections/index.ts";
 import { COORDINATOR, type Fact } from "../../protocol/index.ts";
 import { type Activity, applyToActivity } from "../wording/activity.ts";
 import { asleepWords } from "../wording/asleep.ts";
+import type { Spent } from "../wording/format.ts";
 import { Story, type StoryLine } from "../wording/story.ts";
 import { storyText } from "../wording/story-text.ts";
 import { plain } from "../wording/width.ts";
@@ -60,6 +61,8 @@ export function liveView(
   now: () => Situation,
   /** The person's own line, at the very bottom. */
   prompt: (columns: number) => string[] = () => [],
+  /** What the agent had spent before it was looked at. */
+  before?: Spent,
 ): TeamView {
   const { stderr, errPaint: paint } = terminal;
   const began = performance.now();
@@ -72,6 +75,7 @@ export function liveView(
       now: now(),
       activity: withSleep(withWords(activity, thinking), now()),
       seconds: (performance.now() - began) / SECOND,
+      before,
       columns,
       lines: Math.max(0, lines - typed.length),
       paint,

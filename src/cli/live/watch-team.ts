@@ -1,4 +1,4 @@
-import { isAtWork, type Situation } from "../../projections/index.ts";
+import { isAtWork } from "../../projections/index.ts";
 import { type Fact, HUMAN } from "../../protocol/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
 import { boardTable } from "../commands/board.ts";
@@ -7,7 +7,7 @@ import { asCalled, commandLine, type Invocation } from "../invocation.ts";
 import { listenToKeys, listenToLines } from "../talk/keyboard.ts";
 import { sayTo } from "../talk/speaker.ts";
 import { TalkLine } from "../talk/talk-line.ts";
-import { clockTime, costOf, count } from "../wording/format.ts";
+import { clockTime, costOf, count, type Spent, spentIn, spentSince } from "../wording/format.ts";
 import { waitingLines } from "../wording/question-text.ts";
 import {
   restingWords,
@@ -51,9 +51,11 @@ export async function watchTeam(
   stay: Stay = "to_the_end",
 ): Promise<ExitCode> {
   const began = performance.now();
-  const before = after > 0 ? { ...agent.now.spending.total } : undefined;
+  const before = after > 0 ? spentIn(agent.now.spending.total) : undefined;
   const attended = isAttended(call);
-  const { view, talk } = attended ? talkingView(call, agent) : { view: viewFor(call, agent), talk: undefined };
+  const { view, talk } = attended
+    ? talkingView(call, agent, before)
+    : { view: viewFor(call, agent, before), talk: undefined };
   const interrupted = obeyInterrupts(agent, call, view);
   // Through the view: anybody else writing to the terminal would tear the live region.
   for (const remark of remarks) void remark.then((words) => words && view.note(words));
@@ -111,13 +113,18 @@ function isForHuman(fact: Fact): boolean {
   return fact.type === "message.sent" && (fact.data.reader ?? fact.data.to) === HUMAN;
 }
 
-function viewFor({ json, terminal }: Invocation, agent: Watched): TeamView {
+function viewFor({ json, terminal }: Invocation, agent: Watched, before: Spent | undefined): TeamView {
   if (json) return jsonView(terminal);
-  return isLive(terminal) ? liveView(terminal, () => agent.now) : plainView(terminal, () => agent.now);
+  const now = () => agent.now;
+  return isLive(terminal) ? liveView(terminal, now, undefined, before) : plainView(terminal, now);
 }
 
 /** The team at work, and a line to talk to it. */
-function talkingView({ terminal }: Invocation, agent: Watched): { view: TeamView; talk: TalkLine } {
+function talkingView(
+  { terminal }: Invocation,
+  agent: Watched,
+  before: Spent | undefined,
+): { view: TeamView; talk: TalkLine } {
   const talk: TalkLine = new TalkLine({
     now: () => agent.now,
     say: (saying) => sayTo(agent, saying),
@@ -141,6 +148,7 @@ function talkingView({ terminal }: Invocation, agent: Watched): { view: TeamView
         terminal,
         () => agent.now,
         (columns) => talk.draw(columns),
+        before,
       )
     : plainView(terminal, () => agent.now);
   const typist = { press: talk.press.bind(talk), line: talk.line.bind(talk), clear: () => talk.clear() };
@@ -191,18 +199,10 @@ function wrapped({ terminal: { stderr } }: Invocation, text: string): string[] {
   return stderr.isTTY ? wrap(text, stderr.columns ?? 80) : [text];
 }
 
-type Spent = Situation["spending"]["total"];
-
 /** What this call of the program had done, and what the agent spent in all where that is more. */
 function figuresOf(total: Spent, before: Spent | undefined, seconds: number): string {
-  const { calls = 0, cost_usd = 0, unpriced_calls = 0 } = before ?? {};
-  const own = {
-    calls: total.calls - calls,
-    cost_usd: Math.max(0, total.cost_usd - cost_usd),
-    unpriced_calls: total.unpriced_calls - unpriced_calls,
-  };
-  const inAll = calls > 0 ? ` (${count(total.calls, "call")}, ${costOf(total)} in all)` : "";
-  return `${count(own.calls, "model call")}, ${costOf(own)}, ${clockTime(seconds)}${inAll}`;
+  const { calls, inAll, ...cost } = spentSince(before, total);
+  return `${count(calls, "model call")}, ${costOf(cost)}, ${clockTime(seconds)}${inAll}`;
 }
 
 async function tellEnding(
@@ -216,7 +216,7 @@ async function tellEnding(
   const paint = terminal.errPaint;
   const id = agent.id;
   if (!json) await terminal.printLines(await resultLines(now, log.dir, terminal.columns));
-  const figures = figuresOf(spending.total, before, seconds);
+  const figures = figuresOf(spentIn(spending.total), before, seconds);
   const undone = undoneWords(now);
   switch (agent.status) {
     case "completed": {

@@ -1,3 +1,4 @@
+import type { Tally } from "../../projections/index.ts";
 import type { FactOf } from "../../protocol/index.ts";
 
 /** Figures as people read them. */
@@ -13,6 +14,29 @@ export function costOf(tally: { cost_usd: number; unpriced_calls: number }): str
   return tally.cost_usd === 0
     ? "price unknown"
     : `${money(tally.cost_usd)} + ${count(tally.unpriced_calls, "unpriced call")}`;
+}
+
+export interface Spent {
+  calls: number;
+  tokens: number;
+  cost_usd: number;
+  unpriced_calls: number;
+}
+
+export function spentIn({ calls, usage, cost_usd, unpriced_calls }: Tally): Spent {
+  return { calls, tokens: usage.input + usage.output, cost_usd, unpriced_calls };
+}
+
+/** What was spent since, and in words what it was in all where that is more. */
+export function spentSince(before: Spent | undefined, total: Spent): Spent & { inAll: string } {
+  if (!before || before.calls === 0) return { ...total, inAll: "" };
+  return {
+    calls: total.calls - before.calls,
+    tokens: total.tokens - before.tokens,
+    cost_usd: Math.max(0, total.cost_usd - before.cost_usd),
+    unpriced_calls: total.unpriced_calls - before.unpriced_calls,
+    inAll: ` (${count(total.calls, "call")}, ${costOf(total)} in all)`,
+  };
 }
 
 /** What was spent of a budget: of money, or of tokens where it was a budget of tokens. */
