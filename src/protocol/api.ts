@@ -378,6 +378,8 @@ export const memoryFoundSchema = z.object({
       score: z.number(),
     }),
   ),
+  /** What was too much to be searched, if anything, in words: files beyond the first 50,000, or 8 MB of one. */
+  not_searched: z.array(z.string()).optional(),
 });
 
 export const createTriggerSchema = z.strictObject({

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
-import { mkdir, readdir, readlink, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readlink, symlink, truncate, writeFile } from "node:fs/promises";
 import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";
@@ -57,6 +57,13 @@ test("the files of an agent are listed page by page and sent as they are", async
         score: expect.any(Number),
       },
     ],
+  });
+  // What is too much to be searched is said.
+  await writeFile(join(dir, "memory/knowledge/long.md"), "Slow chips.\n");
+  await truncate(join(dir, "memory/knowledge/long.md"), 9 * 1024 ** 2);
+  expect((await house.post(`/agents/${id}/memory/search`, { query: "slow chips" })).body).toMatchObject({
+    results: expect.arrayContaining([expect.objectContaining({ path: "knowledge/long.md" })]),
+    not_searched: ["Of knowledge/long.md only the first 8 MB are searched. Split it by topic."],
   });
 });
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { Memory } from "../memory/memory.ts";
@@ -111,6 +111,13 @@ test("a large memory answers with sections, each under its file and headings, an
     true,
     "No note has any of these words. Try others, or see the list with memory_read.",
   ]);
+});
+
+test("what is too much to be searched is said with the answer", async () => {
+  writeFileSync(join(dir, "memory/tea.md"), "Tea is hot.\n");
+  truncateSync(join(dir, "memory/tea.md"), 9 * 1024 ** 2);
+  const [, content] = await use("memory_search", { query: "tea" });
+  expect(content).toMatch(/\n\n\(Of tea\.md only the first 8 MB are searched\. Split it by topic\.\)$/);
 });
 
 test("an insight that was written before a crash, and not yet decided, is there once when the call is repeated", async () => {

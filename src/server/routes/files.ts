@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { Memory } from "../../memory/memory.ts";
-import { searchMemory } from "../../memory/search.ts";
+import { searchMemory, unsearched } from "../../memory/search.ts";
 import { filesPageSchema, filesQuery, memoryFoundSchema, memorySearchSchema } from "../../protocol/api.ts";
 import { zoneOf } from "../../runtime/config/settings.ts";
 import type { OpenFile } from "../../store/disk/walk.ts";
@@ -114,11 +114,13 @@ export function fileRoutes(app: Api, { agents, settings }: RouteDeps): void {
       },
     },
     async ({ params, body: { query, limit } }) => {
-      const { searchable, timeZone } = (await memoryOf(params.id)).memory;
-      const options = { tokens: ANSWER_TOKENS, timeZone, least: limit ?? LEAST_FOUND };
-      const found = await searchMemory(searchable, query, options);
+      const { memory } = await memoryOf(params.id);
+      const options = { tokens: ANSWER_TOKENS, timeZone: memory.timeZone, least: limit ?? LEAST_FOUND };
+      const found = await searchMemory(memory.searchable, query, options);
+      const not_searched = unsearched(await memory.list());
       return {
         results: found.slice(0, limit ?? MOST_FOUND).map((each) => ({ ...each, headings: [...each.headings] })),
+        ...(not_searched.length > 0 && { not_searched }),
       };
     },
   );

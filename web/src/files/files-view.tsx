@@ -1,7 +1,7 @@
 import { type FormEvent, useMemo, useState } from "react";
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { Loading, Missing, Nowhere } from "../entity/entity-view.tsx";
-import { type FileItem, filesIn, type MemoryHit, type Shelf, searchMemory } from "../live/api.ts";
+import { type FileItem, filesIn, type MemorySearch, type Shelf, searchMemory } from "../live/api.ts";
 import { useAgent, useLoaded, usePaced } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
 import { complain } from "../shell/overlay.ts";
@@ -23,7 +23,7 @@ export default function FilesView({ agent, shelf, path }: { agent: string; shelf
   // Files change with the work.
   const tick = usePaced(situation ? `${view.newest} ${situation.agent.status}` : "", 1500);
   const files = useLoaded(`${agent} ${shelf} ${tick}`, () => filesIn(agent, shelf));
-  const [found, setFound] = useState<MemoryHit[] | null>(null);
+  const [found, setFound] = useState<MemorySearch | null>(null);
   const all = files.state === "ready" ? files.value.files : NONE;
   const isPast = view.standing === "replay";
   // Drawn again with every fact; sorted again only when there is something else to sort.
@@ -142,17 +142,28 @@ function AsOfNow({ shelf, later }: { shelf: Shelf; later: number }) {
   );
 }
 
-function Found({ agent, found, onDone }: { agent: string; found: readonly MemoryHit[]; onDone: () => void }) {
+interface FoundProps {
+  agent: string;
+  found: MemorySearch;
+  onDone: () => void;
+}
+
+function Found({ agent, found: { results, not_searched = [] }, onDone }: FoundProps) {
   return (
     <section aria-label="Found">
       <p className="flex items-center justify-between px-2 pb-2 text-xs text-dim">
-        {found.length === 0 ? "Nothing found." : count(found.length, "passage")}
+        {results.length === 0 ? "Nothing found." : count(results.length, "passage")}
         <button type="button" onClick={onDone} className="min-h-11 font-semibold text-accent underline md:min-h-8">
           All files
         </button>
       </p>
+      {not_searched.map((words) => (
+        <p key={words} role="note" className="mb-1 rounded-md bg-wait-tint px-3 py-1.5 text-xs text-wait">
+          {visible(words)}
+        </p>
+      ))}
       <ul className="space-y-1">
-        {found.map((hit) => (
+        {results.map((hit) => (
           <li key={`${hit.path} ${hit.text}`}>
             <Link
               to={{ screen: "memory", agent, path: hit.path }}

@@ -49,7 +49,8 @@ export type InboxItem = z.infer<typeof inboxItemSchema>;
 export type FileItem = z.infer<typeof listedFileSchema>;
 export type Person = z.infer<typeof peoplePageSchema>["workers"][number];
 export type NodeDetail = z.infer<typeof nodeDetailSchema>;
-export type MemoryHit = z.infer<typeof memoryFoundSchema>["results"][number];
+export type MemorySearch = z.infer<typeof memoryFoundSchema>;
+export type MemoryHit = MemorySearch["results"][number];
 
 export type { MeshProjectView, MeshView } from "../../../src/protocol/api.ts";
 export type MeshQueues = z.infer<typeof meshQueuesSchema>;
@@ -211,8 +212,8 @@ export interface FileText {
   isCut: boolean;
 }
 
-export async function searchMemory(id: string, query: string): Promise<MemoryHit[]> {
-  return (await post<{ results: MemoryHit[] }>(`/agents/${id}/memory/search`, { query })).results;
+export function searchMemory(id: string, query: string): Promise<MemorySearch> {
+  return post<MemorySearch>(`/agents/${id}/memory/search`, { query });
 }
 
 export async function cancelNode(id: string, node: string, reason: string): Promise<string> {
