@@ -1,6 +1,7 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { ProviderTurn } from "../testing/provider-turn.ts";
 import { jsonLines } from "./testing/json-lines.ts";
 import { ask, finish, lines, scriptedAgent } from "./testing/scripted-agent.ts";
 
@@ -58,6 +59,8 @@ test("an agent goes on with another model, by --model and by AGIRAPH_MODEL", asy
   await run();
   const resumed = await call("resume", "paint", "--model", "ollama/other");
   expect(resumed.code).toBe(3);
+  // What is still open is asked again.
+  expect(lines(resumed)).toEqual(expect.arrayContaining(["coordinator asks (question-1):", "  Which colour?"]));
   expect(lines(resumed)).toContain("! paint-house had ollama/test. To go back: --model ollama/test");
   const { folder, env } = options();
   const { agiraph } = await import("./testing/cli-process.ts");
@@ -97,6 +100,40 @@ test("an agent is erased for good: only when somebody says so, and nothing bring
   expect(erased.stderr).toMatch(/^Erased for good: gone \(agent-\w+\), \d+ files, [\d.]+ KiB\.\n$/);
   expect(onStdout(await call("ls", "--all", "--json")).map(({ name }) => name)).toEqual(["keep"]);
   expect(await readdir(join(home, "agents"))).toHaveLength(1);
+});
+
+/** An agent that nobody runs: Alice, who has node-1, waits for an answer. */
+async function agentAtRest(...next: ProviderTurn[]) {
+  const order = { name: "create_work_node", args: { task: "Sign it.", deliverables: ["a.md"], worker: "Alice" } };
+  const provider = await scripted({
+    "Paint the house": [{ calls: [order] }, { text: "I wait." }, ...next],
+    "Sign it.": [ask({ question: "With which pen?" })],
+  });
+  expect((await run()).code).toBe(3);
+  return provider;
+}
+
+test("a node of an agent that does not run is given to you: it is in the inbox, and publishing it goes on", async () => {
+  const provider = await agentAtRest({ text: "I wait for you." }, finish("Signed."));
+  const given = await call("assign", "paint", "node-1", "human");
+  expect([given.code, lines(given)[0]]).toEqual([0, expect.stringContaining("node-1 is yours.")]);
+  const inbox = (await call("inbox")).stdout;
+  expect(inbox).not.toContain("With which pen?");
+  const [, folder = ""] = /Put the files into (\S+),/.exec(inbox) ?? [];
+  await writeFile(join(folder, "a.md"), "me");
+  const done = await call("publish", "paint", "node-1", "--summary", "I signed it.");
+  expect([done.code, done.stdout.split("\n")[0]]).toEqual([0, "Signed."]);
+  provider.assertDone();
+  expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain("Your human has taken over node-1.");
+});
+
+test("a node of an agent that does not run is cancelled, and the coordinator hears why when it goes on", async () => {
+  const provider = await agentAtRest(finish("Done without it."));
+  const cancelled = await call("cancel", "paint", "node-1", "Nobody needs it.");
+  expect([cancelled.code, lines(cancelled)[0]]).toEqual([0, "paint-house (ID): node-1 is cancelled."]);
+  const resumed = await call("resume", "paint");
+  expect([resumed.code, resumed.stdout.split("\n")[0]]).toEqual([0, "Done without it."]);
+  expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain("Nobody needs it.");
 });
 
 test("while somebody works in the home nothing is erased", async () => {

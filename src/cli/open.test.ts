@@ -20,10 +20,12 @@ test("open prints where the result is; what has none yet is refused with what to
     /^✗ paint-house has no result yet: it is waiting for human\. Look: agiraph show agent-\w+/,
   );
 
-  await call("answer", "paint", "blue");
-  await call("resume", "paint");
+  const ended = await call("answer", "paint", "blue");
   const { dir } = JSON.parse((await call("show", "paint", "--json")).stdout);
   const path = join(dir, "runs/run-1/output/house.md");
+  // What the coordinator wrote itself is listed at the end and by show.
+  expect(ended.stdout).toContain(`Painted.\n\n${path}\n`);
+  expect((await call("show", "paint")).stdout).toContain(`\nResults\n${path}\n`);
   expect(await call("open", "paint")).toEqual({ code: 0, stdout: `${path}\n`, stderr: "" });
   expect(JSON.parse((await call("open", "paint", "--json")).stdout)).toMatchObject({
     name: "paint-house",

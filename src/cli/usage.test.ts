@@ -58,6 +58,7 @@ test("alone it prints help, and every command that help names has its own", asyn
       home: true,
       json: true,
     });
+  expect(helps[0]?.stdout).toContain("ANTHROPIC_BASE_URL, OPENAI_BASE_URL");
 });
 
 test("help is also a word, as in many programs", async () => {

@@ -241,7 +241,7 @@ function reopeningOf({ data }: FactOf<"node.reopened">, now: Situation): string 
   const { node_id, why, reserved_for, by } = data;
   if (why === "reassigned")
     return by === HUMAN && reserved_for !== null
-      ? `Your human has given ${node_id} to ${nameOf(reserved_for, now)}.`
+      ? `Your human has ${reserved_for === HUMAN ? `taken over ${node_id}` : `given ${node_id} to ${nameOf(reserved_for, now)}`}.`
       : undefined;
   return why === "trigger"
     ? `${node_id} had failed and is tried again, as a trigger asks.`
