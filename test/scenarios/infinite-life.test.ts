@@ -52,6 +52,47 @@ test("stages are counted in each cycle: after many cycles a node can still be ma
   expect(team.agent.now.stages.map(({ status }) => status)).toEqual(days.map(() => "completed"));
 });
 
+test("turns are counted in each cycle", async () => {
+  const clock = manualClock();
+  const CYCLES = 4;
+  const cycle = (day: number) => [call("list_files", { path: "notes" }), call("checkpoint", { summary: `Day ${day}` })];
+  const coordinator = script(...Array.from({ length: CYCLES }, (_, at) => cycle(at + 1)).flat());
+  await using team = await startTeam({ ...plan, clock, coordinator, config: { max_turns: 2 } });
+  for (let day = 1; day <= CYCLES; day++) {
+    await isAsleep(team, coordinator, 2 * day);
+    await clock.advance(DAY * 1000);
+  }
+  expect([coordinator.played, team.agent.now.agent.error]).toEqual([2 * CYCLES, null]);
+});
+
+test("messages between two are counted in each cycle", async () => {
+  const clock = manualClock();
+  const sent = (content: string) => call("send_message", { to: "coordinator", content });
+  const wrote = call("write_file", { path: "scratch/a.md", content: "a" });
+  const published = call("publish", { summary: "said" });
+  const coordinator = script(
+    call("create_work_node", { task: "Talk", worker: "Alice" }),
+    call("checkpoint", { summary: "Day 1" }).after("node-1 completed"),
+    call("create_work_node", { task: "Talk again", worker: "Alice" }),
+    call("checkpoint", { summary: "Day 2" }).after("node-2 completed"),
+  );
+  const alice = script(
+    both(...Array.from({ length: 60 }, (_, at) => sent(`Word ${at + 1}.`))),
+    sent("One too many."),
+    wrote.after("have written to each other 60 times"),
+    published,
+    sent("Hello.").after("Talk again"),
+    wrote.after("Sent to coordinator."),
+    published,
+  );
+  await using team = await startTeam({ ...plan, clock, coordinator, workers: { Alice: alice } });
+  await isAsleep(team, coordinator, 2);
+  await clock.advance(DAY * 1000);
+  await isAsleep(team, coordinator, 4);
+  const last = (await team.facts()).findLast((fact) => fact.type === "message.sent" && fact.data.from === "alice");
+  expect(last?.data).toMatchObject({ text: "Hello.", hops: 1 });
+});
+
 test("a waking tells the date, the last checkpoint and what others changed in the memory; the prompt stays the same", async () => {
   const clock = manualClock();
   const coordinator = script(

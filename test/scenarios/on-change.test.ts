@@ -29,6 +29,7 @@ test("an infinite agent that watches a file is woken when its content changes, a
   await using team = await startTeam({ ...plan, clock, coordinator, project: project.path, watch });
   await team.until(isAsleep(coordinator, 1));
   await team.until(({ triggers }) => Object.values(triggers.open).some(({ seen }) => seen));
+  expect(coordinator.requests[0]?.system).toContain("you are woken when project/data.csv changes, by your triggers");
   await quiet(clock);
   await save(file, "a\nb\n"); // touched, and the same
   await quiet(clock);

@@ -44,6 +44,21 @@ test("what holds for a provider holds for its models; what a model says of itsel
   );
 });
 
+test.each([
+  "anthropic/claude-sonnet-4-5",
+  "openai/gpt-5",
+  "google/gemini-2.5-pro",
+  "openrouter/qwen/qwen3-coder",
+  "ollama/qwen3",
+])("%s without native tools gets them as text in its prompt", async (id) => {
+  const look = { name: "look", description: "Look around.", parameters: { type: "object" } };
+  const native = await bodySent(id, {}, [look]);
+  const asText = await bodySent(id, { models: { [id]: { native_tools: false } } }, [look]);
+  const hasTools = (body: unknown) => ((body as { tools?: unknown[] }).tools ?? []).length > 0;
+  expect([hasTools(native), hasTools(asText)]).toEqual([true, false]);
+  expect(JSON.stringify(asText)).toMatch(/<tool_call-.*Look around\./);
+});
+
 test("OpenAI is told how often it may search in one reply; it takes no limit for the search itself", async () => {
   const search = { name: "web_search", description: "", parameters: { type: "object" } };
   expect(await bodySent("openai/gpt-5", {}, [search])).toMatchObject({ max_tool_calls: 5 });
