@@ -1,23 +1,9 @@
-// Builds the page into dist/web, unless nothing it is made of has changed since: `npm start` should not wait for it.
-import { existsSync, readdirSync, statSync } from "node:fs";
+// Builds the page into dist/web.
 import { join } from "node:path";
 
-const SOURCES = ["web", "src/protocol", "src/projections", "package-lock.json"];
-const BUILT = "dist/web/index.html";
-
-if (!existsSync(BUILT) || newest(SOURCES) > statSync(BUILT).mtimeMs) {
-  // Whoever calls, tests too, gets the page that people get.
+export default async function buildWeb(root) {
+  // The page that people get, also where a test asks for it.
   process.env.NODE_ENV = "production";
   const { build } = await import("vite");
-  await build({ configFile: "web/vite.config.ts", logLevel: "warn" });
-}
-
-function newest(paths) {
-  return Math.max(...paths.map(changed));
-}
-
-function changed(path) {
-  const stat = statSync(path);
-  if (!stat.isDirectory()) return stat.mtimeMs;
-  return Math.max(stat.mtimeMs, ...readdirSync(path).map((name) => changed(join(path, name))));
+  await build({ root: join(root, "web"), configFile: join(root, "web/vite.config.ts"), logLevel: "warn" });
 }

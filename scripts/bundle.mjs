@@ -2,29 +2,36 @@
 // 95 files). `tsc` gives the types. What code finds by its path lies flat beside the bundles: what opens ports in a
 // sandbox, the threads that read web pages and long logs and match patterns, the prompts.
 import { chmodSync, cpSync, readFileSync, rmSync } from "node:fs";
-import { rolldown } from "rolldown";
+import { join } from "node:path";
 
 const INLINED = new Set(["zod", "croner"]);
-const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
-const external = Object.keys(dependencies).filter((name) => !INLINED.has(name));
 
-rmSync("dist/bundle", { recursive: true, force: true });
-const bundle = await rolldown({
-  input: {
-    main: "src/cli/main.ts",
-    tx: "src/cli/tx.ts",
-    index: "src/index.ts",
-    testing: "src/testing/index.ts",
-    "inner-ports": "src/sandbox/inner-ports.ts",
-    "mcp-bridge": "src/workers/outside/acp/mcp-bridge.ts",
-    "web-page-thread": "src/tools/web-page-thread.ts",
-    "grep-thread": "src/tools/grep-thread.ts",
-    "catch-up-thread": "src/runtime/views/catch-up-thread.ts",
-  },
-  platform: "node",
-  external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
-});
-await bundle.write({ dir: "dist/bundle", format: "esm", chunkFileNames: "[name]-[hash].js" });
-cpSync("src/workers/prompts", "dist/bundle/prompts", { recursive: true });
-// `npm link` sets this only once, and the next build would take it away.
-for (const program of ["main", "tx"]) chmodSync(`dist/bundle/${program}.js`, 0o755);
+export default async function bundle(root) {
+  const { rolldown } = await import("rolldown");
+  const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const external = Object.keys(dependencies).filter((name) => !INLINED.has(name));
+  const into = join(root, "dist/bundle");
+  rmSync(into, { recursive: true, force: true });
+  const programs = await rolldown({
+    cwd: root,
+    input: INPUT,
+    platform: "node",
+    external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
+  });
+  await programs.write({ dir: into, format: "esm", chunkFileNames: "[name]-[hash].js" });
+  cpSync(join(root, "src/workers/prompts"), join(into, "prompts"), { recursive: true });
+  // `npm link` sets this only once, and the next build would take it away.
+  for (const program of ["main", "tx"]) chmodSync(join(into, `${program}.js`), 0o755);
+}
+
+const INPUT = {
+  main: "src/cli/main.ts",
+  tx: "src/cli/tx.ts",
+  index: "src/index.ts",
+  testing: "src/testing/index.ts",
+  "inner-ports": "src/sandbox/inner-ports.ts",
+  "mcp-bridge": "src/workers/outside/acp/mcp-bridge.ts",
+  "web-page-thread": "src/tools/web-page-thread.ts",
+  "grep-thread": "src/tools/grep-thread.ts",
+  "catch-up-thread": "src/runtime/views/catch-up-thread.ts",
+};

@@ -4,6 +4,5 @@ import { execFileSync } from "node:child_process";
 export default function buildOnce(): void {
   // A home that a group may write is refused (store/home/home-modes.ts); with another umask the tests' homes would be.
   process.umask(0o022);
-  execFileSync(process.execPath, ["scripts/bundle.mjs"], { stdio: "inherit" });
-  execFileSync(process.execPath, ["scripts/build-web.mjs"], { stdio: "inherit" });
+  execFileSync(process.execPath, ["scripts/build.mjs"], { stdio: "inherit" });
 }
