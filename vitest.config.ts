@@ -2,25 +2,27 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import LongestFirst from "./test/longest-first.ts";
 
-const exclude = ["test/soak/**", "**/node_modules/**"];
-/** Those that look at what their whole process holds (memory, open files, its children), or have a browser. */
-const alone = ["test/faults/**/*.test.ts", "test/browser/**/*.test.ts", "bench/*.test.mjs"];
+/** Each group has its command: `npm run test:unit` and so on. Where a test lives: CONTRIBUTING.md. */
+const GROUPS = {
+  unit: ["src/**/*.test.ts", "web/**/*.test.ts", "test/*.test.ts"],
+  scenarios: ["test/{scenarios,habits,memory,mesh,outside,simulation}/**/*.test.ts"],
+  // These look at what their whole process holds (memory, open files, its children).
+  faults: ["test/faults/**/*.test.ts", "bench/*.test.mjs"],
+  browser: ["test/browser/**/*.test.ts"],
+};
 
 export default defineConfig({
   test: {
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: "together",
-          include: ["src/**/*.test.ts", "web/**/*.test.ts", "test/**/*.test.ts"],
-          exclude: [...exclude, ...alone],
-          // One process for many files: reading the whole program again for each of them was a tenth of the run.
-          isolate: false,
-        },
+    projects: Object.entries(GROUPS).map(([name, include]) => ({
+      extends: true,
+      test: {
+        name,
+        include,
+        exclude: ["**/node_modules/**"],
+        // One process for many files: reading the whole program again for each of them was a tenth of the run.
+        isolate: name === "faults" || name === "browser",
       },
-      { extends: true, test: { name: "alone", include: alone, exclude } },
-    ],
+    })),
     globalSetup: ["test/global-setup.ts"],
     reporters: ["default", "./test/closing-line.ts"],
     // By itself Vitest leaves a core free: on two that is one file at a time, where many wait rather than compute.

@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // Commit subjects are conventional (CONTRIBUTING.md). Checks those since the rule began, or the message in the file that
 // git names when this is used as a commit-msg hook: `ln -s ../../scripts/check-commits.mjs .git/hooks/commit-msg`.
 import { execFileSync } from "node:child_process";
