@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { programBinds } from "../src/sandbox/program-binds.ts";
-import { openSandbox } from "../src/sandbox/sandbox.ts";
+import { programBinds } from "../src/sandbox/binds/program-binds.ts";
+import { openSandbox } from "../src/sandbox/open-sandbox.ts";
 
 /**
  * What outside workers cost us while they are silent: so many programs, each in a sandbox of its own with a door and a

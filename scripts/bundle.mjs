@@ -29,7 +29,7 @@ const INPUT = {
   tx: "src/cli/tx.ts",
   index: "src/index.ts",
   testing: "src/testing/index.ts",
-  "inner-ports": "src/sandbox/inner-ports.ts",
+  "inner-ports": "src/sandbox/network/inner-ports.ts",
   "mcp-bridge": "src/workers/outside/acp/mcp-bridge.ts",
   "web-page-thread": "src/tools/web-page-thread.ts",
   "grep-thread": "src/tools/grep-thread.ts",

@@ -1,5 +1,5 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
-import { Output } from "../sandbox/output.ts";
+import { Output } from "../sandbox/process/output.ts";
 import type { ToolOutput } from "../tools/tool.ts";
 import { foreignText, withoutControls } from "../tools/web-foreign.ts";
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { type JSONRPCMessage, ReadBuffer, serializeMessage, type Transport } from "@modelcontextprotocol/client";
-import { type GroupWatcher, startGroupWatcher } from "../sandbox/group-watcher.ts";
-import { Output } from "../sandbox/output.ts";
+import { type GroupWatcher, startGroupWatcher } from "../sandbox/process/group-watcher.ts";
+import { Output } from "../sandbox/process/output.ts";
 
 export interface StdioServer {
   command: readonly string[];

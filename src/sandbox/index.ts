@@ -1,6 +1,9 @@
-export { allGone, type First, thisProcess } from "./inside.ts";
-export type { Ended, Launched, Program, Running } from "./program.ts";
-export { type ProgramBinds, programBinds } from "./program-binds.ts";
+export type { Binds } from "./binds/binds.ts";
+export { type ProgramBinds, programBinds } from "./binds/program-binds.ts";
+export { type Bound, defaultLimits, type Limits } from "./bounds/limits.ts";
+export { SandboxFailure } from "./failure.ts";
+export { allGone, type First, thisProcess } from "./first-process.ts";
+export type { Network } from "./network/egress.ts";
 export {
   type Address,
   type AddressGuard,
@@ -10,19 +13,7 @@ export {
   PrivateAddress,
   resolvePublic,
   systemLookup,
-} from "./public-address.ts";
-export {
-  type Binds,
-  type Bound,
-  type Command,
-  type CommandResult,
-  defaultLimits,
-  type Limits,
-  type Network,
-  openSandbox,
-  type Sandbox,
-  SandboxFailure,
-  type SandboxKind,
-  type SandboxOptions,
-  type SelfTest,
-} from "./sandbox.ts";
+} from "./network/public-address.ts";
+export { openSandbox, type SandboxOptions } from "./open-sandbox.ts";
+export type { Ended, Launched, Program, Running } from "./program.ts";
+export type { Command, CommandResult, Sandbox, SandboxKind, SelfTest } from "./sandbox.ts";

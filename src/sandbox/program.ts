@@ -1,7 +1,9 @@
 import type { Server } from "node:net";
 import type { Readable, Writable } from "node:stream";
-import type { First } from "./inside.ts";
-import type { Binds, Bound, Limits, Network } from "./sandbox.ts";
+import type { Binds } from "./binds/binds.ts";
+import type { Bound, Limits } from "./bounds/limits.ts";
+import type { First } from "./first-process.ts";
+import type { Network } from "./network/egress.ts";
 
 /** A program that lives on and talks, where a command runs and is over. The same confinement holds for both. */
 export interface Program {

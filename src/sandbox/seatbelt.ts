@@ -1,8 +1,9 @@
 import { access } from "node:fs/promises";
-import { type Mount, mountsOf } from "./binds.ts";
-import { runProcess } from "./process.ts";
+import { type Mount, mountsOf } from "./binds/binds.ts";
+import { SandboxFailure } from "./failure.ts";
+import { runCommand } from "./process/run-command.ts";
 import type { Program } from "./program.ts";
-import { type Command, type Sandbox, SandboxFailure, type SandboxPorts } from "./sandbox.ts";
+import type { Command, Sandbox, SandboxPorts } from "./sandbox.ts";
 import { proveSandbox } from "./self-test.ts";
 import { startUnconfined, unconfined } from "./unsafe.ts";
 
@@ -18,7 +19,7 @@ export async function openSeatbelt(ports: SandboxPorts): Promise<Sandbox> {
       if (command.network)
         throw new SandboxFailure("The seatbelt sandbox has no way out to a list of hosts yet. Run without network.");
       const profile = seatbeltProfile(await mountsOf(command.binds));
-      return runProcess(await unconfined(command, ports, [sandboxExec, "-p", profile]), command, ports);
+      return runCommand(await unconfined(command, ports, [sandboxExec, "-p", profile]), command, ports);
     },
     async start(program: Program) {
       await isThere();

@@ -1,8 +1,10 @@
-import { limitsNow, mustNotBeFull } from "./disk-use.ts";
-import { openLoopback } from "./inner-network.ts";
-import { type Launch, prologue, runProcess } from "./process.ts";
+import { limitsNow, mustNotBeFull } from "./bounds/disk-use.ts";
+import { openLoopback } from "./network/inner-network.ts";
+import type { Launch } from "./process/launch.ts";
+import { prologue } from "./process/prologue.ts";
+import { runCommand } from "./process/run-command.ts";
+import { startProgram } from "./process/start-program.ts";
 import type { Program, Running } from "./program.ts";
-import { startProgram } from "./running.ts";
 import type { Command, Sandbox, SandboxPorts } from "./sandbox.ts";
 
 /**
@@ -13,7 +15,7 @@ export function openUnsafe(ports: SandboxPorts): Sandbox {
   return {
     kind: "unsafe",
     about: "no sandbox: commands run with all rights of this process",
-    run: async (command) => runProcess(await unconfined(command, ports, []), command, ports),
+    run: async (command) => runCommand(await unconfined(command, ports, []), command, ports),
     // Unconfined in its network too.
     start: ({ network: _, ...program }) => startUnconfined(program, ports, () => []),
     selfTest: async () => ({ ok: false, reason: "Commands run unconfined, as was asked for by --unsafe-no-sandbox." }),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Running } from "../sandbox/index.ts";
-import { Output } from "../sandbox/output.ts";
+import { Output } from "../sandbox/process/output.ts";
 import { exitWords } from "./exit-words.ts";
 import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
 

@@ -1,4 +1,4 @@
-import { egressProxy } from "../../src/sandbox/egress.ts";
+import { egressProxy } from "../../src/sandbox/network/egress.ts";
 import { startServer } from "../../src/testing/start-server.ts";
 
 /** A server with the way out of a sandbox in the same process, as when a command runs. Nothing catches what is thrown. */

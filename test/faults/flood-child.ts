@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { Config } from "../../src/protocol/config.ts";
-import { egressProxy } from "../../src/sandbox/egress.ts";
+import { egressProxy } from "../../src/sandbox/network/egress.ts";
 import { startServer } from "../../src/testing/start-server.ts";
 
 /** A server under floods, in a process of its own: its memory is nobody else's. Nothing catches what is thrown. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { openSandbox } from "../../src/sandbox/sandbox.ts";
+import { openSandbox } from "../../src/sandbox/open-sandbox.ts";
 import type { Scope } from "../../src/store/scope/scope.ts";
 import { filesOf, type ScopeTeam, scopeTeam } from "./scope-team.ts";
 

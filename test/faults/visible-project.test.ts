@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { openSandbox } from "../../src/sandbox/sandbox.ts";
+import { openSandbox } from "../../src/sandbox/open-sandbox.ts";
 import type { Scope } from "../../src/store/scope/scope.ts";
 import { coordinatorScope, workerScope } from "../../src/store/scope/scope.ts";
 import { type ScopeTeam, scopeTeam } from "./scope-team.ts";

@@ -1,7 +1,7 @@
 import type { Mailbox } from "../../mail/mailbox.ts";
 import type { WorkerState } from "../../projections/index.ts";
 import type { Entry, Outcome, RunId, UserEntry } from "../../protocol/index.ts";
-import type { Binds } from "../../sandbox/sandbox.ts";
+import type { Binds } from "../../sandbox/binds/binds.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import type { Past } from "../loop/past.ts";
 import type { Actor } from "../loop/recorded-loop.ts";

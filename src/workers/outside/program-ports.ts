@@ -1,6 +1,6 @@
 import type { FactOf, NodeId, ProgramProfile, Usage } from "../../protocol/index.ts";
+import type { Binds } from "../../sandbox/binds/binds.ts";
 import type { Launched, Running } from "../../sandbox/program.ts";
-import type { Binds } from "../../sandbox/sandbox.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import type { Adapter, Door } from "./session.ts";
 

@@ -1,5 +1,6 @@
 import type { ProgramProfile } from "../../protocol/index.ts";
-import { type Binds, SandboxFailure } from "../../sandbox/sandbox.ts";
+import type { Binds } from "../../sandbox/binds/binds.ts";
+import { SandboxFailure } from "../../sandbox/failure.ts";
 import { programHome } from "../../store/paths.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import type { Workplace } from "../workplace.ts";

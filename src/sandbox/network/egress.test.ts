@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { inSandbox, skipped } from "../../test/try-sandbox.ts";
+import { inSandbox, skipped } from "../../../test/try-sandbox.ts";
 import { egressProxy } from "./egress.ts";
 
 let server: Server;

@@ -1,7 +1,8 @@
+import type { Binds } from "../binds/binds.ts";
 import type { Cgroup } from "./cgroups.ts";
 import { DiskWatch } from "./disk-use.ts";
+import type { Bound, Limits } from "./limits.ts";
 import { isOverMemory } from "./memory-use.ts";
-import type { Binds, Bound, Limits } from "./sandbox.ts";
 
 /**
  * Looks, while a command runs, at what no limit of one process can bound: the memory of all of them together, and the

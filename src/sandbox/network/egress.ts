@@ -9,7 +9,11 @@ import {
 import { connect, type Socket } from "node:net";
 import { type Duplex, pipeline } from "node:stream";
 import { isListed, type Lookup, resolvePublic, systemLookup } from "./public-address.ts";
-import type { Network } from "./sandbox.ts";
+
+export interface Network {
+  /** "host", "host:port", "*.host" or "*". A private address must itself be listed: "10.0.0.7", "localhost:8080". */
+  readonly allow: readonly string[];
+}
 
 /**
  * The only way out of a sandbox: our proxy.

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import type { Mount } from "./binds.ts";
+import type { Mount } from "../binds/binds.ts";
 import { mountPlan, mountScript } from "./mount-script.ts";
 
 /**

@@ -3,9 +3,9 @@ import { chmod, readdir, readFile, stat, statfs } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { inSandbox, sandbox, skipped, whole } from "../../test/try-sandbox.ts";
+import { inSandbox, sandbox, skipped, whole } from "../../../test/try-sandbox.ts";
+import type { SandboxOptions } from "../open-sandbox.ts";
 import { openCgroups, placesOf } from "./cgroups.ts";
-import type { SandboxOptions } from "./sandbox.ts";
 
 const MB = 1024 ** 2;
 const cgroups = skipped ? null : await openCgroups();
@@ -152,7 +152,7 @@ describe.skipIf(skipped)(`what a command leaves on the disk ${skipped}`, () => {
   });
 });
 
-const room = fileURLToPath(new URL("./sandbox.ts", import.meta.url));
+const room = fileURLToPath(new URL("../open-sandbox.ts", import.meta.url));
 const cgroupFile = fileURLToPath(new URL("./cgroups.ts", import.meta.url));
 const diskUse = fileURLToPath(new URL("./disk-use.ts", import.meta.url));
 

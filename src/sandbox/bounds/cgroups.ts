@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { thisProcess } from "./inside.ts";
+import { thisProcess } from "../first-process.ts";
 
 /**
  * Bounds of the kernel on all memory of a sandbox: also memory of no process (memfds, files in /tmp, buffers of pipes

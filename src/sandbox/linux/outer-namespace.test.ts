@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { skipped } from "../../test/try-sandbox.ts";
+import { skipped } from "../../../test/try-sandbox.ts";
 
 test.skipIf(skipped)(
   `an ordinary user's layout is mounted before bubblewrap starts, read-only, and no rights are left ${skipped}`,
@@ -57,4 +57,4 @@ const script = (
     onStart: (pid) => (commandLine = readFileSync("/proc/" + pid + "/cmdline", "utf8")) });
   console.log(output.trimEnd() + "\\ncode " + code + ", names on the command line: " + commandLine.includes("/f7"));`;
 
-const room = fileURLToPath(new URL("./index.ts", import.meta.url));
+const room = fileURLToPath(new URL("../index.ts", import.meta.url));

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { readdir, stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { daemon, inSandbox, lifeOf, skipped } from "../../test/try-sandbox.ts";
+import { daemon, inSandbox, lifeOf, skipped } from "../../../test/try-sandbox.ts";
 
 const MB = 1024 ** 2;
 
@@ -58,7 +58,7 @@ describe.skipIf(skipped)(`nothing survives ${skipped}`, () => {
   });
 });
 
-const room = fileURLToPath(new URL("./sandbox.ts", import.meta.url));
+const room = fileURLToPath(new URL("../open-sandbox.ts", import.meta.url));
 
 describe.skipIf(skipped)(`a runaway is bounded ${skipped}`, () => {
   test("in processes, each sandbox for itself", async () => {

@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { allGone, type First, firstInside } from "./inside.ts";
+import { allGone, type First, firstInside } from "../first-process.ts";
 
 /**
  * Ends all that a process of ours holds, at once.

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { inSandbox, skipped, whole } from "../../test/try-sandbox.ts";
+import { inSandbox, skipped, whole } from "../../../test/try-sandbox.ts";
 import { systemCallFilter } from "./seccomp.ts";
 
 const none = skipped || !systemCallFilter(process.arch, { cgroup: true, outer: true });
@@ -98,4 +98,4 @@ async function modesIn(folder: string): Promise<{ name: string; mode: number }[]
   return Promise.all(names.map(async (name) => ({ name, mode: (await stat(join(folder, name))).mode })));
 }
 
-const room = fileURLToPath(new URL("./sandbox.ts", import.meta.url));
+const room = fileURLToPath(new URL("../open-sandbox.ts", import.meta.url));

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
-import { inSandbox, lifeOf } from "../../test/try-sandbox.ts";
+import { inSandbox, lifeOf } from "../../../test/try-sandbox.ts";
 
 test("a command without a sandbox ends when we are killed, also what ignores signals and what killed its siblings", async () => {
   const { file } = await inSandbox({ unsafe: true });
@@ -41,4 +41,4 @@ function childrenOf(pid: number): string {
   }
 }
 
-const room = fileURLToPath(new URL("./sandbox.ts", import.meta.url));
+const room = fileURLToPath(new URL("../open-sandbox.ts", import.meta.url));

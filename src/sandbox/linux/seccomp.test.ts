@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { inSandbox, skipped } from "../../test/try-sandbox.ts";
+import { inSandbox, skipped } from "../../../test/try-sandbox.ts";
 import { systemCallFilter } from "./seccomp.ts";
 import { checkedCalls, missingCalls, modeCalls, refusedCalls } from "./system-calls.ts";
 

@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
 import { statfs } from "node:fs/promises";
-import { isBelow } from "./binds.ts";
-import { type Binds, type Bound, type Limits, SandboxFailure } from "./sandbox.ts";
+import { type Binds, isBelow } from "../binds/binds.ts";
+import { SandboxFailure } from "../failure.ts";
+import type { Bound, Limits } from "./limits.ts";
 
 /**
  * Looks at what a command leaves in its writable folders.

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { chmod, chown } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { canTamper, tamperWithFirst } from "../../test/attack-first-process.ts";
-import { daemon, deafDaemon, inSandbox, lifeOf, skipped } from "../../test/try-sandbox.ts";
-import type { SandboxOptions } from "./sandbox.ts";
+import { canTamper, tamperWithFirst } from "../../../test/attack-first-process.ts";
+import { daemon, deafDaemon, inSandbox, lifeOf, skipped } from "../../../test/try-sandbox.ts";
+import type { SandboxOptions } from "../open-sandbox.ts";
 
 const killed = { code: null, signal: "SIGKILL", exceeded: null };
 
@@ -72,4 +72,4 @@ describe.skipIf(skipped || !canTamper).each(ways)(`a tampered sandbox on $machin
   });
 });
 
-const room = fileURLToPath(new URL("./sandbox.ts", import.meta.url));
+const room = fileURLToPath(new URL("../open-sandbox.ts", import.meta.url));

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { statfs } from "node:fs/promises";
-import { firstInside, programInside } from "./inside.ts";
+import { firstInside, programInside } from "../first-process.ts";
 
 /**
  * Whether a process and its descendants take more memory than this, with what lies in the sandbox's own /tmp and

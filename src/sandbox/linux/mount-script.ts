@@ -1,4 +1,4 @@
-import { isBelow, type Mount } from "./binds.ts";
+import { isBelow, type Mount } from "../binds/binds.ts";
 
 /**
  * Makes the mounts that bubblewrap then binds, in a mount namespace that exists already. A small Perl program, since

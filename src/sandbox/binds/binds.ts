@@ -1,6 +1,29 @@
 import { lstat, realpath } from "node:fs/promises";
 import { isAbsolute, normalize, sep } from "node:path";
-import { type Binds, type LaidOutPart, SandboxFailure } from "./sandbox.ts";
+import { SandboxFailure } from "../failure.ts";
+
+/** Absolute paths of files and folders; the deeper path wins, so a folder can be writable inside one that is hidden. */
+export interface Binds {
+  readonly write: readonly string[];
+  readonly read: readonly string[];
+  readonly hide: readonly string[];
+  /** Folders of which only some parts are shown, read-only; all else in them is not there, whatever it becomes. */
+  readonly laidOut?: readonly LaidOutFolder[];
+}
+
+export interface LaidOutFolder {
+  readonly at: string;
+  readonly parts: readonly LaidOutPart[];
+}
+
+export interface LaidOutPart {
+  /** As seen from the folder. */
+  readonly path: string;
+  /** Bound as it is; made again as a link; or an empty folder in which other parts may lie. */
+  readonly kind: "folder" | "file" | "link" | "empty";
+  /** Where a link leads; null for the others. */
+  readonly target: string | null;
+}
 
 export interface Mount {
   /** Where the command sees it: the path it has outside. */

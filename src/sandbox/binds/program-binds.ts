@@ -1,9 +1,9 @@
 import { access, constants, open, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join, sep } from "node:path";
+import { SandboxFailure } from "../failure.ts";
 import { isBelow } from "./binds.ts";
 import { shownOfPackage } from "./package-files.ts";
-import { SandboxFailure } from "./sandbox.ts";
 
 /**
  * What has to be shown to a sandbox so that a program of the user's runs in it: the program and its package, wherever

@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { inSandbox, skipped, whole } from "../../test/try-sandbox.ts";
-import { temporaryHome } from "../testing/temporary-home.ts";
+import { inSandbox, skipped, whole } from "../../../test/try-sandbox.ts";
+import { temporaryHome } from "../../testing/temporary-home.ts";
 import { overBound } from "./disk-use.ts";
-import { defaultLimits } from "./sandbox.ts";
+import { defaultLimits } from "./limits.ts";
 
 const MB = 2 ** 20;
 const heldMB = (folder: string) => Number(execFileSync("du", ["-sm", folder], { encoding: "utf8" }).split("\t")[0]);

@@ -2,10 +2,10 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import type { Mount } from "./binds.ts";
-import { type Dial, egressProxy } from "./egress.ts";
+import type { Mount } from "../binds/binds.ts";
+import { SandboxFailure } from "../failure.ts";
+import { type Dial, egressProxy, type Network } from "./egress.ts";
 import type { Lookup } from "./public-address.ts";
-import { type Network, SandboxFailure } from "./sandbox.ts";
 
 /**
  * What whoever is inside finds on loopback: our proxy, our door, and each listed port of this machine.

@@ -6,7 +6,7 @@ import { createServer, type Server } from "node:net";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { deafDaemon, inSandbox, lifeOf, skipped, whole } from "../../test/try-sandbox.ts";
+import { deafDaemon, inSandbox, lifeOf, skipped, whole } from "../../../test/try-sandbox.ts";
 
 const fine = { code: 0, signal: null, exceeded: null };
 const killed = { code: null, signal: "SIGKILL", exceeded: null };
@@ -170,8 +170,8 @@ test("who opens the ports of a sandbox ends when we are killed before they are t
   expect(await Promise.all([text(us.stdout), text(us.stderr)])).toEqual(["", ""]);
 });
 
-const room = fileURLToPath(new URL("./sandbox.ts", import.meta.url));
-const helper = fileURLToPath(new URL("./inner-ports.ts", import.meta.url));
+const room = fileURLToPath(new URL("../open-sandbox.ts", import.meta.url));
+const helper = fileURLToPath(new URL("../network/inner-ports.ts", import.meta.url));
 
 describe.skipIf(skipped)(`the door of a program ${skipped}`, () => {
   test("is open for whoever is inside, and closed when it ends", async () => {

@@ -4,9 +4,9 @@ import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { inSandbox, sandbox, skipped } from "../../test/try-sandbox.ts";
-import { openSandbox } from "./sandbox.ts";
-import { proveSandbox } from "./self-test.ts";
+import { inSandbox, sandbox, skipped } from "../../../test/try-sandbox.ts";
+import { openSandbox } from "../open-sandbox.ts";
+import { proveSandbox } from "../self-test.ts";
 
 describe.skipIf(skipped)(`a confined command ${skipped}`, () => {
   test("writes its folder, says both its streams in order, and gives its exit code", async () => {
@@ -184,7 +184,7 @@ describe.skipIf(skipped)(`a confined command ${skipped}`, () => {
   });
 });
 
-const room = fileURLToPath(new URL("./sandbox.ts", import.meta.url));
+const room = fileURLToPath(new URL("../open-sandbox.ts", import.meta.url));
 
 describe("before a sandbox is used it is tried", () => {
   test("one that confines passes, if this machine has one", async () => {

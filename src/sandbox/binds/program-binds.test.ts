@@ -1,7 +1,7 @@
 import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
-import { inSandbox, skipped, whole } from "../../test/try-sandbox.ts";
+import { inSandbox, skipped, whole } from "../../../test/try-sandbox.ts";
 import { programBinds } from "./program-binds.ts";
 
 const nodeFolder = dirname(process.execPath);

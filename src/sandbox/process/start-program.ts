@@ -2,16 +2,17 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { PassThrough, type Readable, type Writable } from "node:stream";
 import { setTimeout as after } from "node:timers/promises";
+import type { Limits } from "../bounds/limits.ts";
+import { calmPace, watchResources } from "../bounds/resource-watch.ts";
+import { SandboxFailure } from "../failure.ts";
+import { allGone, type First, firstInside, programInside, thisProcess } from "../first-process.ts";
+import type { Ended, Program, Running } from "../program.ts";
 import { end, mostEndingMs, send } from "./ending.ts";
-import { allGone, type First, firstInside, programInside, thisProcess } from "./inside.ts";
+import { failureText, type Launch, spawnLaunch } from "./launch.ts";
 import { Output } from "./output.ts";
-import { failureText, type Launch, spawnLaunch } from "./process.ts";
-import type { Ended, Program, Running } from "./program.ts";
-import { calmPace, watchResources } from "./resource-watch.ts";
-import { type Limits, SandboxFailure } from "./sandbox.ts";
 
 /**
- * Starts a program in a confining one, as `runProcess` does with a command, and hands out its streams.
+ * Starts a program in a confining one, as `runCommand` does with a command, and hands out its streams.
  *
  * RUNNING-1. What the confining program says where the program never begins is the reason of the failure. Otherwise
  *     every byte is the program's own: none is lost, and no more are read than are taken.
@@ -59,7 +60,9 @@ async function whyNot(
   stderr.on("data", (chunk: Buffer) => complaint.push(chunk));
   const [{ code, signal }] = await Promise.all([ended, once(stderr, "end")]);
   if (stop.aborted) return stop.reason;
-  return new SandboxFailure(failureText("program", launch.program, code, signal, complaint.text()));
+  return new SandboxFailure(
+    failureText({ what: "program", holder: launch.program, code, signal, complaint: complaint.text() }),
+  );
 }
 
 /** Node throws away what is left of a stream that nobody reads when a process exits; of this one it does not. */

@@ -1,0 +1,111 @@
+import { openCgroups } from "../bounds/cgroups.ts";
+import { limitsNow, mustNotBeFull } from "../bounds/disk-use.ts";
+import { SandboxFailure } from "../failure.ts";
+import { openInnerNetwork } from "../network/inner-network.ts";
+import type { Launch } from "../process/launch.ts";
+import { prologue } from "../process/prologue.ts";
+import { runCommand } from "../process/run-command.ts";
+import { startProgram } from "../process/start-program.ts";
+import type { Program, Running } from "../program.ts";
+import type { Command, CommandResult, Sandbox, SandboxPorts } from "../sandbox.ts";
+import { proveSandbox } from "../self-test.ts";
+import { featuresOf, safePath } from "./bubblewrap-options.ts";
+import { type Confinement, confine } from "./confine.ts";
+import { canMountOutside } from "./outer-namespace.ts";
+import { systemCallFilter } from "./seccomp.ts";
+import { systemMounts } from "./system-mounts.ts";
+
+/**
+ * Linux: its own user, mount, pid, network, ipc and host name namespaces, no capabilities, no way to gain any, and only
+ * the system calls that commands need.
+ *
+ * BWRAP-1. What runs inside can write into the memory of bubblewrap's first process, which has the same uid. So that
+ *          process is trusted with nothing: a pid namespace around it, which the inside cannot see, is killed as a whole
+ *          and dies with us. Where the machine refuses that namespace, the filter keeps the first process from taking
+ *          its own parent-death signal back.
+ */
+export async function openBubblewrap(bwrap: string, ports: SandboxPorts, missing: Missing): Promise<Sandbox> {
+  const [system, features] = [await systemMounts(), await featuresOf(bwrap)];
+  const cgroups = missing.cgroups ? null : await openCgroups();
+  const outer = !missing.outerNamespace;
+  const mountsOutside = outer && ports.uid !== 0 && (await canMountOutside({ PATH: safePath }));
+  const [filter = null, filterInCgroup = null] = [false, true].map((cgroup) =>
+    systemCallFilter(process.arch, { cgroup, outer }),
+  );
+  const how: Confinement = { bwrap, ports, system, features, cgroups, outer, mountsOutside, filter, filterInCgroup };
+  const sandbox: Sandbox = {
+    kind: "bubblewrap",
+    about: aboutOf(how),
+    run: (command) => run(how, command),
+    start: (program) => start(how, program),
+    selfTest: () => proveSandbox(sandbox, { filtered: filter !== null }),
+  };
+  return sandbox;
+}
+
+/** What bubblewrap can do without, at the price of a weaker guarantee. */
+export interface Missing {
+  cgroups?: boolean;
+  outerNamespace?: boolean;
+}
+
+function aboutOf({ bwrap, ports, cgroups, outer, filter }: Confinement): string {
+  return [
+    `bubblewrap (${bwrap})`,
+    ports.uid === 0 ? "stepping down from root first" : "",
+    cgroups ? "memory bounded by cgroups" : "",
+    outer ? "" : "without a pid namespace around it",
+    filter ? "" : `without a filter of system calls, which there is none of for ${process.arch}`,
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+/** Room for the rest within the kernel's 128 KiB for one argument. */
+const longestCommand = 100_000;
+
+async function run(how: Confinement, command: Command): Promise<CommandResult> {
+  if (Buffer.byteLength(command.command) > longestCommand) {
+    throw new SandboxFailure(
+      `The command has more than ${longestCommand} bytes. Write it to a file first and run that.`,
+    );
+  }
+  const { ports, outer } = how;
+  const limits = await limitsNow(command.binds, ports.limits, command.signal);
+  const network = command.network
+    ? openInnerNetwork({ network: command.network, lookup: ports.lookup, mirror: false })
+    : undefined;
+  const before = network ? { before: network.prologue } : {};
+  const script = prologue({ limits, timeoutMs: command.timeoutMs, linux: true, held: outer, ...before });
+  let launch: Launch | undefined;
+  try {
+    launch = await confine(how, { ...command, network, limits, script, args: [command.command], streams: "one" });
+    return await runCommand(launch, command, ports);
+  } finally {
+    launch?.cgroup?.release();
+    network?.close();
+  }
+}
+
+async function start(how: Confinement, program: Program): Promise<Running> {
+  const { ports, outer } = how;
+  const limits = { ...ports.limits, ...program.limits };
+  await mustNotBeFull(program, limits);
+  const wanted = { network: program.network, door: program.door, lookup: ports.lookup, mirror: true };
+  const network = program.network || program.door ? openInnerNetwork(wanted) : undefined;
+  const { argv, env } = program.launch(network?.door ?? null);
+  const before = network ? { before: network.prologue } : {};
+  const script = prologue({ limits, timeoutMs: null, linux: true, held: outer, ...before });
+  let launch: Launch | undefined;
+  const over = () => {
+    launch?.cgroup?.release();
+    network?.close();
+  };
+  try {
+    launch = await confine(how, { ...program, env, network, limits, script, args: argv, streams: "apart" });
+    return await startProgram(launch, program, limits, over);
+  } catch (error) {
+    over();
+    throw error;
+  }
+}

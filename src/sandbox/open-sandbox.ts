@@ -1,0 +1,84 @@
+import { access } from "node:fs/promises";
+import { defaultLimits, type Limits } from "./bounds/limits.ts";
+import { SandboxFailure } from "./failure.ts";
+import { type Missing, openBubblewrap } from "./linux/bubblewrap.ts";
+import type { Lookup } from "./network/public-address.ts";
+import type { Sandbox, SandboxPorts } from "./sandbox.ts";
+import { openSeatbelt } from "./seatbelt.ts";
+import { openUnsafe } from "./unsafe.ts";
+
+export interface SandboxOptions {
+  /** Run commands unconfined. Loud wherever it shows. */
+  unsafe?: boolean;
+  limits?: Partial<Limits>;
+  platform?: NodeJS.Platform;
+  /** 0 when we are root and have to step down first. */
+  uid?: number;
+  /** Where the confining program is; for tests. */
+  bwrap?: string;
+  /** What this machine is taken to lack; for tests. */
+  without?: Missing;
+  lookup?: Lookup;
+  /** Milliseconds on a clock that only goes forward. */
+  now?: () => number;
+}
+
+/**
+ * The best confinement this machine has, already tried out. Landlock is not among them: Node cannot make its calls, and
+ * alone it would hold neither SANDBOX-2 (it knows TCP only) nor SANDBOX-4 (it has no pid namespace).
+ */
+export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const platform = options.platform ?? process.platform;
+  const ports: SandboxPorts = {
+    limits: { ...defaultLimits, ...options.limits },
+    uid: options.uid ?? process.getuid?.() ?? -1,
+    now: options.now ?? (() => performance.now()),
+    ...(options.lookup ? { lookup: options.lookup } : {}),
+  };
+  if (options.unsafe) return openUnsafe(ports);
+  if (platform === "linux") return linux(options, ports);
+  if (platform === "darwin") return proven(await openSeatbelt(ports));
+  return noSandbox(`There is no sandbox for ${platform} yet. ${unsafeHint}`);
+}
+
+const unsafeHint = "Or pass --unsafe-no-sandbox to run commands unconfined, with all your rights.";
+const installHint = "Install it (Debian, Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap).";
+
+async function linux({ bwrap, without = {} }: SandboxOptions, ports: SandboxPorts): Promise<Sandbox> {
+  const found = await firstExisting(
+    bwrap ? [bwrap] : ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"],
+  );
+  if (!found)
+    return noSandbox(`bubblewrap is not installed, so commands cannot be confined. ${installHint} ${unsafeHint}`);
+  const best = await proven(await openBubblewrap(found, ports, without));
+  if (best.kind !== "none" || without.outerNamespace) return best;
+  // Some machines let bubblewrap make namespaces, but not within another one.
+  return proven(await openBubblewrap(found, ports, { ...without, outerNamespace: true }));
+}
+
+async function proven(sandbox: Sandbox): Promise<Sandbox> {
+  if (sandbox.kind === "none") return sandbox;
+  const test = await sandbox.selfTest();
+  return test.ok ? sandbox : noSandbox(`The ${sandbox.kind} sandbox does not hold here: ${test.reason} ${unsafeHint}`);
+}
+
+function noSandbox(why: string): Sandbox {
+  return {
+    kind: "none",
+    about: why,
+    run: () => Promise.reject(new SandboxFailure(why)),
+    start: () => Promise.reject(new SandboxFailure(why)),
+    selfTest: async () => ({ ok: false, reason: why }),
+  };
+}
+
+async function firstExisting(paths: readonly string[]): Promise<string | undefined> {
+  for (const path of paths) {
+    const there = await access(path).then(
+      () => true,
+      () => false,
+    );
+    if (there) return path;
+  }
+  return undefined;
+}
