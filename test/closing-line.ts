@@ -5,7 +5,7 @@ import { KNOWN_RETRIES } from "./known-retries.ts";
  * Ends every run with "N passed, N failed", a line that any CI can read, and names what was skipped and what passed only
  * at the second try, with its first failure.
  *
- * RETRY-1. A test that passed only at the second try fails the run, unless test/known-retries.ts lists it with a reason.
+ * SECOND-TRY-1. A test that passed only at the second try fails the run, unless test/known-retries.ts lists it with a reason.
  */
 export default class ClosingLine implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]) {
