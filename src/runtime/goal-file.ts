@@ -1,14 +1,21 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import type { AgentState } from "../projections/index.ts";
+import type { Situation } from "../projections/index.ts";
 import type { NewFact } from "../protocol/index.ts";
 import { writeFileAtomic } from "../store/disk/atomic-file.ts";
 import { codeOf } from "../store/disk/disk.ts";
 import { LONGEST_WORDS } from "./human/human-refusal.ts";
+import type { PendingLog } from "./pending-log.ts";
+import type { Start, WhyStarted } from "./start-facts.ts";
 
 /** As text of at most four bytes a character. */
 const MOST_BYTES = 4 * LONGEST_WORDS;
+
+interface GoalPorts {
+  log: Pick<PendingLog, "dir" | "append">;
+  pending(): Situation;
+}
 
 type Read = { goal: string } | { refused: string } | "as it was";
 
@@ -17,19 +24,38 @@ type Read = { goal: string } | { refused: string } | "as it was";
  * before the fact that makes it true, so what differs from the record was written by somebody else.
  */
 export class GoalFile {
+  readonly #ports: GoalPorts;
   readonly #path: string;
   /** Said once, not at each waking. */
   #refused: string | undefined;
 
-  constructor(agentDir: string) {
-    this.#path = join(agentDir, "GOAL.md");
+  constructor(ports: GoalPorts) {
+    this.#ports = ports;
+    this.#path = join(ports.log.dir, "GOAL.md");
+  }
+
+  /** What the person wrote there since the last run; a new goal goes there, unless they just wrote another. */
+  async changesAtStart(why: WhyStarted, { goal, trigger }: Start): Promise<NewFact[]> {
+    if (why === "created") return [];
+    const changes = await this.#changes();
+    const isEdited = changes.some(({ type }) => type === "goal.set");
+    if (why === "new_goal" && goal !== undefined && !trigger && !isEdited) await this.#write(goal);
+    return changes;
+  }
+
+  /** Records what the person wrote there during a run. */
+  async recordChanges(): Promise<void> {
+    const { run } = this.#ports.pending().agent;
+    if (!run || run.finished) return;
+    const facts = await this.#changes();
+    if (facts.length > 0) await this.#ports.log.append({ facts }).durable;
   }
 
   /** What a person changed there since, as facts to be appended at once. The goal of a run under way changes with it. */
-  async changes(known: () => Pick<AgentState, "goal" | "run">): Promise<NewFact[]> {
-    const read = await this.#read(known);
+  async #changes(): Promise<NewFact[]> {
+    const read = await this.#read();
     if (read === "as it was") return [];
-    const { run } = known();
+    const { run } = this.#ports.pending().agent;
     // What a trigger asks for stays the task of its run.
     const isOfRun = run !== null && !run.finished && !run.trigger;
     if ("goal" in read) return [{ type: "goal.set", data: { goal: read.goal, ...(isOfRun && { run_id: run.id }) } }];
@@ -39,7 +65,7 @@ export class GoalFile {
   }
 
   /** Before the fact that makes it so: a crash in between means that it is read as a person's own words. */
-  async write(goal: string): Promise<void> {
+  async #write(goal: string): Promise<void> {
     try {
       await writeFileAtomic(this.#path, `${goal.trim()}\n`);
     } catch (error) {
@@ -48,7 +74,7 @@ export class GoalFile {
     }
   }
 
-  async #read(known: () => Pick<AgentState, "goal">): Promise<Read> {
+  async #read(): Promise<Read> {
     let text: string;
     try {
       text = await textOf(this.#path);
@@ -56,7 +82,7 @@ export class GoalFile {
       // A file that is gone is written again; a disk that cannot be read is not a new goal.
       return error instanceof Unusable ? { refused: error.message } : "as it was";
     }
-    if (text === known().goal.trim()) {
+    if (text === this.#ports.pending().agent.goal.trim()) {
       this.#refused = undefined;
       return "as it was";
     }

@@ -162,7 +162,7 @@ export const mutants: Mutant[] = [
   ),
   mutant(
     "whoever speaks while a run is ending is refused",
-    "runtime/agent.ts",
+    "runtime/agent-work.ts",
     "      await this.#putAway();\n    }\n",
     "      break;\n    }\n",
   ),

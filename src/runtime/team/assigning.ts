@@ -6,13 +6,12 @@ import { assignments } from "./scheduler.ts";
 
 interface AssigningPorts {
   log: AgentLog;
+  now(): Situation;
   /** With what is appended and not yet on disk: everything is decided by it. */
   pending(): Situation;
   maxConcurrent: number;
   /** Nobody begins any more. */
   isOver(): boolean;
-  /** After a stop, while the coordinator decides: mail goes its way, but nobody begins. */
-  isDeciding(): boolean;
   failed(error: unknown): void;
 }
 
@@ -52,9 +51,11 @@ export class Assigning {
   }
 
   goOn(): void {
-    const { log, pending, isOver, isDeciding, failed } = this.#ports;
+    const { log, now, pending, isOver, failed } = this.#ports;
     if (this.#isUnderWay || isOver()) return;
-    const facts = [...(isDeciding() ? [] : assignments(pending(), this.#ports)), ...strandedMail(pending())];
+    // After a stop, while the coordinator decides, mail goes its way, but nobody begins.
+    const isDeciding = now().agent.coordinator_decides;
+    const facts = [...(isDeciding ? [] : assignments(pending(), this.#ports)), ...strandedMail(pending())];
     if (facts.length === 0) return;
     this.#isUnderWay = true;
     log.append({ facts }).durable.then(

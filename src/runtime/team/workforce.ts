@@ -1,5 +1,5 @@
-import type { Situation } from "../../projections/index.ts";
-import { COORDINATOR, type NodeId, type RunId, type WorkerId } from "../../protocol/index.ts";
+import { losersIn, type NodeState, openNodes, type Situation } from "../../projections/index.ts";
+import { COORDINATOR, type Fact, type NewFact, type NodeId, type RunId, type WorkerId } from "../../protocol/index.ts";
 import type { SchedulePort } from "../../tools/schedule.ts";
 import { Purse } from "../../workers/loop/purse.ts";
 import type { Delta } from "../../workers/loop/recorded-loop.ts";
@@ -8,9 +8,10 @@ import type { AgentFiles } from "../agent-files.ts";
 import type { AgentServices } from "../agent-services.ts";
 import { withMeshes } from "../meshes/hirable-meshes.ts";
 import type { PendingLog } from "../pending-log.ts";
+import { Assigning } from "./assigning.ts";
 import { runCoordinator } from "./coordinator-run.ts";
 import { isTaken, runNode } from "./node-run.ts";
-import type { RunningTasks } from "./running-tasks.ts";
+import { RunningTasks } from "./running-tasks.ts";
 import { Team } from "./team.ts";
 
 interface WorkforcePorts {
@@ -20,27 +21,83 @@ interface WorkforcePorts {
   pending(): Situation;
   services: AgentServices;
   files: AgentFiles;
-  tasks: RunningTasks;
   /** What somebody may have happen later. */
   schedule(who: WorkerId): SchedulePort;
   live(delta: Delta): void;
+  /** A start is under way: work is given out before anybody has begun. */
+  isStarting(): boolean;
+  /** The record could not be kept, or we have a bug. */
+  failed(error: unknown): void;
+  /** The coordinator has ended, and everybody of its run with it. */
+  ended(): Promise<void>;
 }
 
-/** Begins those who work for an agent, each with the team and the workplace of its run. */
+/** Those who work for an agent in this process: who begins, with the team and the workplace of its run, and who ends. */
 export class Workforce {
   readonly #ports: WorkforcePorts;
+  readonly #tasks: RunningTasks;
+  readonly #assigning: Assigning;
   #purse: Purse;
   #teamOf: { run: RunId; team: Team } | undefined;
+  #cancelling: Promise<void> = Promise.resolve();
 
   constructor(ports: WorkforcePorts) {
+    const { log, now, pending, failed, ended, services } = ports;
     this.#ports = ports;
-    this.#purse = new Purse(ports.pending);
+    this.#purse = new Purse(pending);
+    this.#tasks = new RunningTasks({ failed, ended });
+    const { maxConcurrent } = services;
+    const isOver = () => !this.isGivingOutWork;
+    this.#assigning = new Assigning({ log, now, pending, maxConcurrent, isOver, failed });
+  }
+
+  /** Somebody works, or is about to. */
+  get isUnderWay(): boolean {
+    return !this.#tasks.isEmpty || this.#ports.isStarting();
+  }
+
+  /** While an agent rests, work changes hands on the record alone: its new worker begins when the agent goes on. */
+  get isGivingOutWork(): boolean {
+    return this.isUnderWay && !this.#tasks.isAborted;
+  }
+
+  /** Those who work now, each until they end. */
+  get ends(): Promise<void>[] {
+    return this.#tasks.all;
+  }
+
+  /** Work that lost is being cancelled, which nobody else waits for. A new promise with each. */
+  get cancelling(): Promise<void> {
+    return this.#cancelling;
   }
 
   /** Who begins from now on has nothing to do with what ended the others. */
   renew(): void {
-    this.#ports.tasks.renew();
+    this.#tasks.renew();
     this.#purse = new Purse(this.#ports.pending);
+  }
+
+  /** The run begins or goes on, with the nodes that somebody was on. */
+  begin(run: { id: RunId; goal: string }, goingOn: readonly NodeState[]): void {
+    this.#beginRun(run);
+    for (const { id } of goingOn) this.#beginNode(id);
+    this.#assigning.goOn();
+    this.#cancelLosers();
+  }
+
+  /** A fact is on disk: what follows from it for those who work. */
+  hear(fact: Fact, wasDeciding: boolean): void {
+    if (fact.type === "node.assigned" && this.isUnderWay) this.#beginNode(fact.data.node_id);
+    // What a share has left comes back with the end of its node.
+    if (fact.type === "node.completed" || fact.type === "node.failed" || fact.type === "node.cancelled")
+      this.#purse.wake();
+    if (fact.type === "node.completed") this.#cancelLosers();
+    if (wasDeciding && !this.#ports.now().agent.coordinator_decides) this.#goOnWithNodes();
+    this.#assigning.note(fact);
+  }
+
+  abort(reason: unknown): void {
+    this.#tasks.abort(reason);
   }
 
   /** What the last team has counted is not so. */
@@ -51,11 +108,11 @@ export class Workforce {
   /** One for each run: it counts nodes and messages. */
   team(run: RunId): Team {
     if (this.#teamOf?.run !== run) {
-      const { log, now, pending, services, tasks } = this.#ports;
+      const { log, now, pending, services } = this.#ports;
       const stopWork = async (id: NodeId) => {
         // Somebody to whom it was just given begins when that is on disk.
         await log.settled();
-        await tasks.end(id, new Error("somebody else is to have it, or nobody"));
+        await this.#tasks.end(id, new Error("somebody else is to have it, or nobody"));
       };
       const { limits, checkModel, checkTools, checkPrices } = services;
       const outside = this.#outside();
@@ -65,15 +122,16 @@ export class Workforce {
     return this.#teamOf.team;
   }
 
-  beginRun(run: { id: RunId; goal: string }): void {
-    this.#ports.tasks.begin(COORDINATOR, async (signal) => {
-      await runCoordinator(run, this.team(run.id), this.#workplace(run.id), this.#ports, signal);
+  #beginRun(run: { id: RunId; goal: string }): void {
+    const help = { files: this.#ports.files, tasks: this.#tasks };
+    this.#tasks.begin(COORDINATOR, async (signal) => {
+      await runCoordinator(run, this.team(run.id), this.#workplace(run.id), help, signal);
     });
   }
 
-  beginNode(id: NodeId): void {
-    const { now, pending, files, tasks } = this.#ports;
-    tasks.begin(id, async (signal) => {
+  #beginNode(id: NodeId): void {
+    const { now, pending, files } = this.#ports;
+    this.#tasks.begin(id, async (signal) => {
       const node = now().board.nodes[id];
       const next = pending().board.nodes[id];
       // Cancelled, or given to somebody else, while the assignment was on its way to the disk.
@@ -85,9 +143,34 @@ export class Workforce {
     });
   }
 
-  /** Somebody has spent what was reserved for them: there may be room for others. */
-  wakePurse(): void {
-    this.#purse.wake();
+  /** The contract of a stage is met (`any`, `majority`): who still works on it need not. */
+  #cancelLosers(): void {
+    const { pending, failed } = this.#ports;
+    const { agent, stages, board } = pending();
+    const run = agent.run;
+    if (!run || run.finished || losersIn(stages, board, run.id).length === 0) return;
+    const cancelling = this.team(run.id)
+      .cancelLosers()
+      // When the run ended meanwhile, they ended with it.
+      .catch((error: unknown) => {
+        if (!pending().agent.run?.finished) failed(error);
+      });
+    this.#cancelling = Promise.all([this.#cancelling, cancelling]).then(() => {});
+  }
+
+  /** After a stop: the coordinator has decided, and what it left goes on. */
+  #goOnWithNodes(): void {
+    const { log, pending, failed } = this.#ports;
+    const { board, agent } = pending();
+    if (!agent.run || this.#tasks.isAborted) return;
+    const left = openNodes(board, agent.run.id)
+      .filter(isTaken)
+      .filter(({ id }) => !this.#tasks.has(id));
+    if (left.length === 0) return;
+    const facts = left.map(({ id, worker_id }): NewFact => ({ type: "worker.busy", data: { worker_id, node_id: id } }));
+    log.append({ facts }).durable.then(() => {
+      for (const { id } of left) if (!this.#tasks.isAborted) this.#beginNode(id);
+    }, failed);
   }
 
   /** Programs, and the meshes of the project that the agent was given. */
@@ -100,8 +183,8 @@ export class Workforce {
   #workplace(run: RunId): Workplace {
     const { log, now, pending, services, schedule, live } = this.#ports;
     // Not spread: what config.json says may change while somebody works, and is asked anew.
-    const standing = Object.defineProperties({}, Object.getOwnPropertyDescriptors(services)) as AgentServices;
-    return Object.assign(standing, {
+    const workplace = Object.defineProperties({}, Object.getOwnPropertyDescriptors(services)) as AgentServices;
+    return Object.assign(workplace, {
       outside: this.#outside(),
       log,
       now,

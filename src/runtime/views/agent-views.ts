@@ -1,15 +1,26 @@
 import type { Scrubber } from "../../boundary/scrubber.ts";
+import type { Situation } from "../../projections/index.ts";
 import type { Watched } from "../../protocol/index.ts";
 import type { Network, Sandbox } from "../../sandbox/index.ts";
-import type { Scope } from "../../store/scope/scope.ts";
+import { manifestsOf } from "../../store/run/manifests.ts";
+import { coordinatorScope, type Scope } from "../../store/scope/scope.ts";
 import { FileNotFound, ScopeRefusal } from "../../store/scope/scope-refusal.ts";
 import { type FetchOptions, fetchText } from "../../tools/web-fetch.ts";
 import { NOT_THERE, type Sight, sightOf } from "../../triggers/change.ts";
+import { placesOf } from "../programs/command-places.ts";
 
 /** What can be seen: files, and what a command may call their folders. */
 export interface View {
   scope: Scope;
   env: Readonly<Record<string, string>>;
+}
+
+/** What an agent itself may see. */
+export function viewOf(agentDir: string, now: Situation): View {
+  const { run, created } = now.agent;
+  const published = manifestsOf(() => now.board);
+  const scope = coordinatorScope({ agentDir, runId: run?.id ?? "run-1", project: created.project, published });
+  return { scope, env: placesOf(scope, agentDir, now.agent) };
 }
 
 /** Resolves with what is there now; rejects, in words, where nobody can look. */

@@ -1,0 +1,228 @@
+import { type AgentState, isAtWork, type Situation } from "../projections/index.ts";
+import { isForWantOfRoom } from "../store/disk/disk.ts";
+import { StoreError } from "../store/errors.ts";
+import type { AgentFiles } from "./agent-files.ts";
+import type { AgentServices } from "./agent-services.ts";
+import { checkPricesToGoOn, TooLittleMoney, whyTooLittle } from "./budget-raise.ts";
+import { unheardGoal } from "./end-facts.ts";
+import type { GoalFile } from "./goal-file.ts";
+import { checkNotArchived } from "./human/human-facts.ts";
+import type { LiveSituation } from "./live-situation.ts";
+import type { MeshHosting } from "./mesh-hosting.ts";
+import { type Start, startOf, type WhyStarted } from "./start-facts.ts";
+import type { Workforce } from "./team/workforce.ts";
+
+interface AgentWorkPorts {
+  situation: LiveSituation;
+  services: Pick<AgentServices, "checkPrices" | "hadNoRoom" | "pid" | "prompts">;
+  files: AgentFiles;
+  goalFile: GoalFile;
+  workforce: Workforce;
+  meshes: MeshHosting;
+  /** From the first start on, what is due happens. */
+  keepTime(): void;
+}
+
+/**
+ * An agent's work in this process: how it starts, goes on, rests and fails. An agent that thinks has a team at work; one
+ * that is the record of a project's meshes has those.
+ */
+export class AgentWork {
+  readonly #ports: AgentWorkPorts;
+  #starting: Promise<void> | undefined;
+  /** Somebody wants it to rest: nothing begins by itself. */
+  #isHalting = false;
+  #isClosed = false;
+  #changing: Promise<unknown> | undefined;
+  #broken: unknown;
+
+  constructor(ports: AgentWorkPorts) {
+    this.#ports = ports;
+  }
+
+  /** A start that is under way; rejects when it fails. */
+  get starting(): Promise<void> | undefined {
+    return this.#starting;
+  }
+
+  get isUnderWay(): boolean {
+    return this.#ports.workforce.isUnderWay || this.#ports.meshes.hosted !== undefined;
+  }
+
+  start(why: WhyStarted, order: Start = {}): Promise<void> {
+    const { id } = this.#ports.situation.log;
+    // A trigger or a message may come just then: nobody begins what would have to be stopped at once.
+    if (this.#isClosed) return Promise.reject(new Error(`${id} is being closed.`));
+    if (this.isUnderWay) return Promise.reject(new Error(`${id} is at work already.`));
+    this.#starting = this.#start(why, order)
+      .catch((error: unknown) => {
+        if (isForWantOfRoom(error)) this.fail(error);
+        throw error;
+      })
+      .finally(() => {
+        this.#starting = undefined;
+      });
+    return this.#starting;
+  }
+
+  async #start(why: WhyStarted, order: Start): Promise<void> {
+    const { situation, meshes } = this.#ports;
+    checkNotArchived(situation.pending());
+    this.#broken = undefined;
+    if (situation.now().agent.created.meshes) return meshes.start(why);
+    await this.#checkMoney(situation.now(), why, order);
+    return this.#startTeam(why, order);
+  }
+
+  async #checkMoney(now: Situation, why: WhyStarted, order: Start): Promise<void> {
+    if (why === "created") return;
+    const refusal = whyTooLittle(now, order, why);
+    if (refusal) throw new TooLittleMoney(refusal);
+    await checkPricesToGoOn(now, order.budget_usd, this.#ports.services.checkPrices);
+  }
+
+  async #startTeam(why: WhyStarted, order: Start): Promise<void> {
+    const { situation, services, files, goalFile, workforce, keepTime } = this.#ports;
+    const { log, now } = situation;
+    const goal_changes = await goalFile.changesAtStart(why, order);
+    const { facts, goingOn } = startOf(now(), why, { ...order, goal_changes }, services.pid);
+    workforce.renew();
+    await log.append({ facts }).durable;
+    keepTime();
+    await files.repair();
+    const { run } = now().agent;
+    if (!run) throw new Error(`${log.id} has no run after a start.`);
+    await files.prepareRun(run, why, services.prompts);
+    workforce.begin(run, goingOn);
+  }
+
+  /** There is room again: whoever stopped for want of it goes on, and what is due happens. */
+  async recover(): Promise<void> {
+    await this.#putAway();
+    const { status, run, archived_ts, created } = this.#agent;
+    if (this.#isClosed || this.isUnderWay || archived_ts !== null) return;
+    if (isAtWork(status) || (run === null && !created.meshes)) await this.start("recovered");
+    else this.#ports.keepTime();
+  }
+
+  /** An agent that is spoken to goes on, unless the human paused it. Resolves with what keeps it from that, in words. */
+  async goOn(): Promise<string> {
+    const { status, created } = this.#agent;
+    if (status === "paused") return ` ${created.name} is paused and hears it when resumed.`;
+    await this.#starting;
+    // Those who were stopped may still be putting their things away.
+    if (!isAtWork(this.#agent.status)) await this.#putAway();
+    const isOpen = this.#agent.run?.finished === null; // it may have ended meanwhile, and another begun
+    if (!isOpen || this.isUnderWay) return "";
+    const why = isAtWork(this.#agent.status) ? "recovered" : "resumed";
+    // Who stopped it and now speaks may want something else: nobody goes on before the coordinator has heard it.
+    const coordinator_decides = this.#agent.status === "stopped";
+    return this.start(why, { coordinator_decides }).then(
+      () => "",
+      (error: unknown) => {
+        // What was said is recorded: to have it said again would be to have it twice.
+        if (isForWantOfRoom(error)) return ` ${created.name} goes on when there is room on the disk again.`;
+        throw error;
+      },
+    );
+  }
+
+  /** The next run, once those of the last have put their things away; false: another has begun meanwhile. */
+  async startNextRun(order: Start): Promise<boolean> {
+    while (this.isUnderWay) {
+      if (this.#agent.run?.finished === null) return false;
+      await this.#putAway();
+    }
+    if (this.#agent.run?.finished === null) return false;
+    await this.start("new_goal", order);
+    return true;
+  }
+
+  /** What the human said in the moment of the end is the next goal. */
+  async startUnheardGoal(): Promise<void> {
+    const { pending } = this.#ports.situation;
+    if (!unheardGoal(pending())) return;
+    // Those who were stopped with the run may still be putting their things away.
+    await this.#putAway();
+    const next = this.#starting || this.#isHalting ? undefined : unheardGoal(pending());
+    if (!next) return;
+    await this.start("new_goal", next).catch((error: unknown) => {
+      // Without money, say, it waits: whoever begins the next run hears it there.
+      if (error instanceof StoreError) this.fail(error);
+    });
+  }
+
+  /** Ends the work in this process; the run stays open for the next start. */
+  async halt(how: "leaves" | "ends"): Promise<void> {
+    const { workforce, meshes } = this.#ports;
+    const before = this.#broken;
+    this.#isHalting = true;
+    try {
+      // Who is just beginning would not hear it.
+      await this.#starting?.catch(() => {});
+      workforce.abort(new Error("stopped"));
+      await meshes.close(how);
+      await this.#atRest().catch((error: unknown) => {
+        // What had gone wrong before was told when it happened.
+        if (error !== before) throw error;
+      });
+    } finally {
+      this.#isHalting = false;
+    }
+  }
+
+  /** Resolves when nobody works any more, nor is about to after a change. Rejects when the record could not be kept. */
+  async idle(): Promise<void> {
+    await this.#atRest();
+    while (this.#changing) {
+      await this.#changing;
+      await this.#atRest();
+    }
+  }
+
+  /** Whoever waits for the end of the work waits for this change too: it may stop the work for a moment. */
+  change<T>(change: Promise<T>): Promise<T> {
+    const changing = change.then(
+      () => {},
+      () => {},
+    );
+    this.#changing = changing;
+    void changing.then(() => {
+      if (this.#changing === changing) this.#changing = undefined;
+    });
+    return change;
+  }
+
+  /** The record could not be kept, or we have a bug: stop everything, lose nothing, say so. */
+  fail(error: unknown): void {
+    const { situation, services, workforce } = this.#ports;
+    this.#broken ??= error;
+    workforce.abort(error);
+    if (isForWantOfRoom(error) && !this.#isClosed) services.hadNoRoom(situation.log.id);
+  }
+
+  /** Nothing starts any more. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  get #agent(): AgentState {
+    return this.#ports.situation.pending().agent;
+  }
+
+  /** Those who work now have ended, and a start that is under way has succeeded or failed. */
+  async #putAway(): Promise<void> {
+    await Promise.allSettled([...this.#ports.workforce.ends, this.#starting]);
+  }
+
+  async #atRest(): Promise<void> {
+    const { situation, files, workforce } = this.#ports;
+    for (let awaited: unknown; awaited !== workforce.cancelling || workforce.isUnderWay; ) {
+      awaited = workforce.cancelling;
+      await Promise.all([...workforce.ends, this.#starting, awaited]);
+    }
+    await files.settle();
+    situation.forgetRecent();
+    if (this.#broken) throw this.#broken;
+  }
+}
