@@ -72,7 +72,7 @@ test("messages between two are counted in each cycle", async () => {
   const published = call("publish", { summary: "said" });
   const coordinator = script(
     call("create_work_node", { task: "Talk", worker: "Alice" }),
-    call("checkpoint", { summary: "Day 1" }).after("node-1 completed"),
+    say("That is all for today.").after("node-1 completed"),
     call("create_work_node", { task: "Talk again", worker: "Alice" }),
     call("checkpoint", { summary: "Day 2" }).after("node-2 completed"),
   );
