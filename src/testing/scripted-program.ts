@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import type { ProgramProfile, ResultEntry } from "../protocol/index.ts";
 import type { Ended } from "../sandbox/program.ts";
 import type { Tools } from "../tools/toolbox.ts";
-import type { OutsidePlace } from "../workers/outside/program-ports.ts";
+import type { ProgramPorts } from "../workers/outside/program-ports.ts";
 import type { Decision, OutsideEvent, OutsideJob, OutsideSession } from "../workers/outside/session.ts";
 
 /**
@@ -52,7 +52,7 @@ const tools = new Map<string, Tools>();
 
 export type Play = (program: ScriptedProgram) => Promise<void>;
 
-export interface ScriptedPrograms extends OutsidePlace {
+export interface ScriptedPrograms extends ProgramPorts {
   /** Every session so far, in order. */
   readonly started: readonly ScriptedProgram[];
   profile: ProgramProfile;
@@ -103,7 +103,7 @@ export class ScriptedProgram implements OutsideSession {
   /** Asks leave, and gets it or not. */
   async want(tool: string, args: unknown, title?: string): Promise<Decision> {
     const id = `want-${++this.#calls}`;
-    this.emit({ kind: "wants", id, tool, args, title, call_id: id });
+    this.emit({ kind: "asked_permission", id, tool, args, title, call_id: id });
     await this.#until(() => id in this.decisions);
     return this.decisions[id] as Decision;
   }

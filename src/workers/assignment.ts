@@ -12,7 +12,7 @@ import { goalWords, teamWords } from "./team-context.ts";
 import type { Workplace } from "./workplace.ts";
 
 /** What differs between those who begin: a model in our loop, one that answers once, a program. */
-export interface Manner {
+export interface AssignmentFormat {
   rules: PromptName;
   /** What it may read and write, and how the paths are written. */
   files: string;
@@ -22,7 +22,7 @@ export interface Manner {
 }
 
 /** A worker with tools, in our loop. */
-export function withTools(scope: Scope): Manner {
+export function withTools(scope: Scope): AssignmentFormat {
   const inputs: InputOptions = { inline: SMALL_INPUTS, beyond: "described", pathOf: (target) => `nodes/${target}` };
   return { rules: "worker-rules", files: scope.describe(), inputs, hands: "loop" };
 }
@@ -31,7 +31,7 @@ export function withTools(scope: Scope): Manner {
 const MOST_INPUT = 200_000;
 
 /** One reply, no tools: what it is to read must be in what it is told. */
-export function inOneReply({ contextWindow }: { contextWindow: number }): Manner {
+export function inOneReply({ contextWindow }: { contextWindow: number }): AssignmentFormat {
   const inline = Math.min(MOST_INPUT, 2 * contextWindow);
   const inputs: InputOptions = { inline, beyond: "cut", pathOf: (target) => `nodes/${target}` };
   return { rules: "single-rules", files: "", inputs, hands: "nobody" };
@@ -49,7 +49,7 @@ export async function beginAssignment(
   actor: Actor,
   cursor: number,
   place: Workplace,
-  { rules, files, inputs, hands }: Manner,
+  { rules, files, inputs, hands }: AssignmentFormat,
 ) {
   const { log, prompts, now } = place;
   const [identity, memory, notebook, task, usual, built] = await Promise.all([

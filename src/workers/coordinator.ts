@@ -30,14 +30,14 @@ import { momentIn } from "../triggers/wall-clock.ts";
 import { textIn } from "./assignment.ts";
 import { asking } from "./loop/asking.ts";
 import { BEFORE_SLEEP, cycleRules } from "./loop/cycles.ts";
-import { isQuiet } from "./loop/heartbeat.ts";
-import { hasMuchToNote, Sleep } from "./loop/long-sleep.ts";
+import { hasMuchToNote, LongSleep } from "./loop/long-sleep.ts";
+import { isNoAnswer } from "./loop/missed-calls.ts";
 import { type Past, pastOf } from "./loop/past.ts";
-import { type Actor, carryOut } from "./loop/recorded-loop.ts";
-import { noticingRepeats, PATIENT_IN_CYCLES, type RepeatPorts } from "./loop/repeat-guard.ts";
-import { coordinatorStanding } from "./loop/restate.ts";
+import { type Actor, runRecordedLoop } from "./loop/recorded-loop.ts";
+import { PATIENT_IN_CYCLES, type RepeatPorts, withRepeatGuard } from "./loop/repeat-guard.ts";
+import { restateForCoordinator } from "./loop/restate.ts";
+import { isQuiet } from "./loop/shown-history.ts";
 import { withShortPast } from "./loop/trimming.ts";
-import { isNoAnswer } from "./loop/unheard.ts";
 import { waitForMail } from "./loop/waiting.ts";
 import { seenMemory, Waking } from "./loop/waking.ts";
 import type { Silence } from "./loop/work-loop.ts";
@@ -88,8 +88,8 @@ export async function coordinate(
   };
   const hands = place.tools(scope, LEAD, model, place);
   const human = asking(LEAD, place, mailbox);
-  const sleep = new Sleep(place, (until) => waking.sleep(until));
-  const ports = { hands, mail, human, endCycle: (until: AbortSignal) => sleep.until(until) };
+  const sleep = new LongSleep(place, (until) => waking.sleep(until));
+  const ports = { baseTools: hands, mail, human, endCycle: (until: AbortSignal) => sleep.until(until) };
   const repeats = {
     othersWork: () => team.unfinished() !== null,
     news: (until: AbortSignal) => mail.arrived(until, false),
@@ -109,14 +109,14 @@ export async function coordinate(
         flushWords: () => place.prompts("memory-flush"),
         async restate() {
           await waking.restated();
-          return coordinatorStanding(run, scope, now(), mailbox.untoldFrom, await surroundings(place));
+          return restateForCoordinator(run, scope, now(), mailbox.untoldFrom, await surroundings(place));
         },
-        ...(isEndless(place) && { window: MOST_IN_CYCLES, wokeLate: () => sleep.takeLate() }),
+        ...(isInfinite(place) && { window: MOST_IN_CYCLES, wokeLate: () => sleep.takeLate() }),
       },
       onSilence: waitOrEnd(run.id, team, mailbox, waking, sleep, place),
     };
     const hearing = { mail: () => waking.told(mailbox.take()), isUrgent: () => mailbox.isUrgent };
-    return await carryOut(job, { model, toolbox, ...hearing }, LEAD, place, signal);
+    return await runRecordedLoop(job, { model, toolbox, ...hearing }, LEAD, place, signal);
   } finally {
     await closeTools(hands);
     human.close();
@@ -163,7 +163,7 @@ export function reflectionOn(run: RunId, begun: Past | undefined, { pending }: W
 /** How the coordinator at hand uses what differs between a model in our loop and a program. */
 export interface LeadPorts {
   /** Files, shell, web and memory. */
-  hands: readonly Tool[];
+  baseTools: readonly Tool[];
   mail: Pick<MailPort, "waiting" | "arrived">;
   human: HumanPort;
   /** The cycle of an infinite agent is over. */
@@ -173,7 +173,7 @@ export interface LeadPorts {
 export function leadTools(
   run: { id: RunId; goal: string },
   team: TeamPort,
-  { hands, mail, human, endCycle }: LeadPorts,
+  { baseTools: hands, mail, human, endCycle }: LeadPorts,
   reflection: ReflectionPort,
   place: Workplace,
 ): Tool[] {
@@ -184,7 +184,7 @@ export function leadTools(
     // Asked again after a crash, it was recorded.
     if (!call || place.pending().agent.checkpoint !== call.id)
       await place.log.append({ facts: [{ type: "worker.checkpointed", data }] }).durable;
-    const said = isEndless(place) ? await endCycle(signal) : `Recorded. ${learned?.trim() ? "" : `${REFLECT} `}Go on.`;
+    const said = isInfinite(place) ? await endCycle(signal) : `Recorded. ${learned?.trim() ? "" : `${REFLECT} `}Go on.`;
     return [notice, said].filter(Boolean).join("\n\n");
   };
   return [
@@ -195,7 +195,7 @@ export function leadTools(
     ...coordinationTools(team, (named) => namedResults(place.pending(), place.log.dir, named), reflection),
     ...scheduleTools(place.schedule(COORDINATOR), "coordinator's"),
     // Elsewhere it ends nothing, and nobody waits for it.
-    isEndless(place) ? checkpointTool({ checkpoint }, true) : hidden(checkpointTool({ checkpoint }, true)),
+    isInfinite(place) ? checkpointTool({ checkpoint }, true) : hidden(checkpointTool({ checkpoint }, true)),
   ];
 }
 
@@ -203,14 +203,14 @@ export function leadTools(
 export async function leadToolbox(place: Workplace, repeats: RepeatPorts): Promise<(hands: readonly Tool[]) => Tools> {
   const allowed = place.now().agent.created.tools;
   const foreign = await place.foreignTools(LEAD, place);
-  const always = isEndless(place) ? ["checkpoint", "finish"] : ["finish"];
+  const always = isInfinite(place) ? ["checkpoint", "finish"] : ["finish"];
   return (hands) => {
     const tools = new Toolbox(onlyThese(hands, allowed, always), () => onlyThese(foreign(), allowed, []));
-    return noticingRepeats(tools, isEndless(place) ? { ...repeats, patient: PATIENT_IN_CYCLES } : repeats);
+    return withRepeatGuard(tools, isInfinite(place) ? { ...repeats, patient: PATIENT_IN_CYCLES } : repeats);
   };
 }
 
-export function isEndless({ now }: Pick<Workplace, "now">): boolean {
+export function isInfinite({ now }: Pick<Workplace, "now">): boolean {
   return now().agent.created.mode === "infinite";
 }
 
@@ -225,7 +225,7 @@ export async function beginRun(
 ) {
   const { log, now, prompts } = place;
   const { created } = now().agent;
-  const endless = isEndless(place);
+  const endless = isInfinite(place);
   const firstDay = endless ? ", your first day; each waking tells the date" : "";
   const [soul, memory, usual, around] = await Promise.all([
     textIn(scope, "agent/SOUL.md"),
@@ -267,7 +267,7 @@ function waitOrEnd(
   team: Pick<CoordinationPort, "unfinished">,
   mailbox: Mailbox,
   waking: Waking,
-  sleep: Sleep,
+  sleep: LongSleep,
   place: Workplace,
 ) {
   return async (silence: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
@@ -275,7 +275,7 @@ function waitOrEnd(
     if (reason !== null && mailbox.waiting === 0) await waitForMail(LEAD, reason, mailbox, place, signal);
     if (mailbox.waiting > 0) return waking.told(mailbox.take());
     // An infinite agent that has nothing more to say has ended its cycle.
-    if (isEndless(place) && (silence.unheard === undefined || silence.inARow > 1)) {
+    if (isInfinite(place) && (silence.missedCall === undefined || silence.inARow > 1)) {
       if (silence.inARow === 1 && hasMuchToNote(silence.history))
         return [{ role: "user", from: "agiraph", content: BEFORE_SLEEP }];
       await sleep.until(signal);
@@ -288,7 +288,7 @@ function waitOrEnd(
 /** Nothing is under way, and it says nothing that could be followed: the end, or what it is asked. */
 export function endOrAsk(
   run: RunId,
-  { reply, inARow, unheard }: Omit<Silence, "history">,
+  { reply, inARow, missedCall: unheard }: Omit<Silence, "history">,
   place: Workplace,
 ): Outcome | UserEntry[] {
   // It says of a look that there was nothing to do; of a goal it says nothing.

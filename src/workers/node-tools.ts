@@ -6,13 +6,13 @@ import { scheduleTools } from "../tools/schedule.ts";
 import { hidden, type Tool, type ToolOutput } from "../tools/tool.ts";
 import { checkpointTool, createWorkNodeTool, giveUpTool, publishTool, suggestTool } from "../tools/work.ts";
 import type { Actor } from "./loop/recorded-loop.ts";
-import type { Desk } from "./resume.ts";
+import type { NodeWork } from "./resume.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
 
 /** What everyone on a node has, whoever thinks for them: the team, the human, and the node itself. */
 export function nodeTools(
   node: NodeState,
-  { actor, scope, port }: Pick<Desk, "actor" | "scope" | "port">,
+  { actor, scope, port }: Pick<NodeWork, "actor" | "scope" | "port">,
   mail: Pick<MailPort, "waiting" | "arrived">,
   human: HumanPort,
   team: Colleagues,

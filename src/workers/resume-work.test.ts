@@ -4,7 +4,7 @@ import type { Entry, Outcome, UserEntry } from "../protocol/index.ts";
 import { both, call, say, script } from "../testing/index.ts";
 import { defineTool } from "../tools/tool.ts";
 import { Toolbox } from "../tools/toolbox.ts";
-import { type Assignment, workLoop } from "./loop/work-loop.ts";
+import { type LoopJob, workLoop } from "./loop/work-loop.ts";
 
 const goal: UserEntry = { role: "user", from: "human", content: "Go." };
 const nudge: UserEntry = { role: "user", from: "agiraph", content: "Go on." };
@@ -70,7 +70,7 @@ test("a silence that is answered after the crash is heard by the model", async (
   expect(model.requests[0]?.history.map(tell)).toEqual(["user Go.", "assistant", "user Go on."]);
 });
 
-function job(change: Partial<Assignment> = {}): Assignment {
+function job(change: Partial<LoopJob> = {}): LoopJob {
   return {
     system: "S",
     history: [goal],

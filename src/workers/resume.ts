@@ -5,13 +5,13 @@ import { conversationFile } from "../store/paths.ts";
 import { manifestsOf } from "../store/run/manifests.ts";
 import { type Scope, workerScope } from "../store/scope/scope.ts";
 import type { NodePort } from "../tools/work.ts";
-import { lastCursor, lastNodeIn, type Past, pastOf, sinceSummary, wordsBefore, wordsOn } from "./loop/past.ts";
+import { entriesBefore, entriesOn, lastCursor, lastNodeIn, type Past, pastOf, sinceSummary } from "./loop/past.ts";
 import type { Actor } from "./loop/recorded-loop.ts";
 import { publisher } from "./publishing.ts";
 import type { Workplace } from "./workplace.ts";
 
 /** A worker at its desk: what it may touch, what it has not been told yet, and what was said on this node before. */
-export interface Desk {
+export interface NodeWork {
   actor: Actor;
   scope: Scope;
   port: NodePort;
@@ -24,13 +24,13 @@ export interface Desk {
   cursor: number;
 }
 
-export async function takeUp(
+export async function resumeWork(
   node: NodeState,
   worker: WorkerState,
   place: Workplace,
   signal: AbortSignal,
   letGo?: () => Promise<void>,
-): Promise<Desk> {
+): Promise<NodeWork> {
   const { log } = place;
   const { run_id } = node.spec;
   const actor: Actor = { worker_id: worker.id, node_id: node.id, conversation: conversationFile(run_id, worker.id) };
@@ -49,9 +49,9 @@ export async function takeUp(
   let stored = await log.conversation(actor.conversation);
   // A program keeps its own conversation, and has one for each node.
   const isRole = node.spec.role !== undefined && worker.spawned.kind === "harnessed";
-  const earlier = isRole ? wordsBefore(stored, node.id) : [];
+  const earlier = isRole ? entriesBefore(stored, node.id) : [];
   let begun = pastOn(node, stored, earlier);
-  const again = begun ? takenUpAgain(node, stored, begun) : [];
+  const again = begun ? resumedEntries(node, stored, begun) : [];
   if (begun && again.length > 0) {
     await log.append({ entries: { file: actor.conversation, entries: again } }).durable;
     stored = await log.conversation(actor.conversation);
@@ -72,12 +72,12 @@ export function pastOn(
   stored: readonly StoredEntry[],
   earlier: readonly StoredEntry[] = [],
 ): Past | undefined {
-  const words = [...earlier, ...wordsOn(stored, id)];
+  const words = [...earlier, ...entriesOn(stored, id)];
   return pastOf(words, "beginning", (entry) => entry.role === "user" && entry.node_id === id);
 }
 
 /** What is said to somebody who has a node again: after other work, or after it had ended with them. */
-function takenUpAgain(node: NodeState, stored: readonly StoredEntry[], begun: Past): Entry[] {
+function resumedEntries(node: NodeState, stored: readonly StoredEntry[], begun: Past): Entry[] {
   const { id, spec } = node;
   const system: Entry[] = lastNodeIn(stored) === id ? [] : [{ role: "system", content: begun.system, node_id: id }];
   const assigned = "assigned_seq" in node ? node.assigned_seq : undefined;

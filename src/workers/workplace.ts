@@ -5,7 +5,7 @@ import type { SchedulePort } from "../tools/schedule.ts";
 import type { Tool, ToolOutput } from "../tools/tool.ts";
 import type { NewWork } from "../tools/work.ts";
 import type { Actor, Recorder } from "./loop/recorded-loop.ts";
-import type { OutsidePlace } from "./outside/program-ports.ts";
+import type { ProgramPorts } from "./outside/program-ports.ts";
 import type { Prompts } from "./prompt.ts";
 import type { Machine } from "./surroundings.ts";
 
@@ -27,7 +27,7 @@ export interface Workplace extends Recorder {
   /** What somebody may have happen later. */
   schedule(who: WorkerId): SchedulePort;
   /** Programs that think for themselves. */
-  outside: OutsidePlace;
+  outside: ProgramPorts;
 }
 
 /** What a worker on a node may ask of the rest of its team. */

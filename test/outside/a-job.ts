@@ -1,13 +1,17 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { ProgramProfile } from "../../src/protocol/index.ts";
-import type { Door, OutsideEvent, OutsideJob, OutsideSession } from "../../src/workers/outside/session.ts";
+import type { OutsideEvent, OutsideJob, OutsideSession, ToolServer } from "../../src/workers/outside/session.ts";
 import { startPlainly } from "./plain-start.ts";
 
-const NO_DOOR: Door = { url: "http://127.0.0.1:9/mcp", token: "none" };
+const NO_DOOR: ToolServer = { url: "http://127.0.0.1:9/mcp", token: "none" };
 
 /** A piece of work for a program, in a folder of its own. */
-export async function aJob(folder: string, profile: ProgramProfile, more: Partial<OutsideJob> & { door?: Door } = {}) {
+export async function aJob(
+  folder: string,
+  profile: ProgramProfile,
+  more: Partial<OutsideJob> & { door?: ToolServer } = {},
+) {
   const { door = NO_DOOR, ...rest } = more;
   const [cwd, home] = [join(folder, "work"), join(folder, "home")];
   for (const made of [cwd, home]) await mkdir(made, { recursive: true });

@@ -100,7 +100,7 @@ test("one that asks for leave and vanishes: a decision that comes too late chang
   const session = await adapter(await aJob(home.path, fake(), { words: "AskAndVanish", system: "" }));
   const events = await heard(session);
   await session.decide("leave-1", { allow: true });
-  expect(events.map(({ kind }) => kind)).toEqual(["begun", "called", "wants", "answered", "exited"]);
+  expect(events.map(({ kind }) => kind)).toEqual(["begun", "called", "asked_permission", "answered", "exited"]);
 });
 
 test("leave is given once, or not; the reason, for which the protocol has no room, is said next", async () => {
@@ -108,7 +108,7 @@ test("leave is given once, or not; the reason, for which the protocol has no roo
   const decided = async (decision: { allow: boolean; why?: string }, at: string) => {
     const session = await adapter(await aJob(join(home.path, at), fake(), { words: "Ask", system: "" }));
     const events = await heard(session, async (event) => {
-      if (event.kind === "wants") await session.decide(event.id, decision);
+      if (event.kind === "asked_permission") await session.decide(event.id, decision);
       if (event.kind === "rested") await session.close();
     });
     return events.flatMap((event) => (event.kind === "said" ? [event.text] : []));
@@ -125,7 +125,7 @@ test("a flood of requests is not answered by a flood of reasons", async () => {
   const session = await adapter(await aJob(home.path, fake(), { words: "Nag", system: "" }));
   let asked = 0;
   const events = await heard(session, async (event) => {
-    if (event.kind === "wants") {
+    if (event.kind === "asked_permission") {
       asked += 1;
       await session.decide(event.id, { allow: false, why: "No." });
     }
@@ -139,7 +139,7 @@ test("what is said while a turn runs is the next prompt, and it does not rest in
   await using home = await temporaryHome();
   const session = await adapter(await aJob(home.path, fake(), { words: "Ask", system: "" }));
   const events = await heard(session, async (event) => {
-    if (event.kind === "wants") {
+    if (event.kind === "asked_permission") {
       await session.say("one");
       await session.say("two");
       await session.decide(event.id, { allow: true });

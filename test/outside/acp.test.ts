@@ -103,7 +103,7 @@ withCodex(
     });
     const session = await adapter(await aJob(home.path, profileOf("codex", provider), { door, model: "gpt-5.5" }));
     const ended = heard(session, async (event) => {
-      if (event.kind === "wants") await session.decide(event.id, { allow: true });
+      if (event.kind === "asked_permission") await session.decide(event.id, { allow: true });
       if (event.kind === "rested") await session.close();
     });
     await provider.reached("first");
@@ -140,7 +140,7 @@ withCodex(
     const session = await adapter(job);
     let rests = 0;
     const events = await heard(session, async (event) => {
-      if (event.kind === "wants") {
+      if (event.kind === "asked_permission") {
         expect(existsSync(join(job.cwd, rests === 0 ? "a.txt" : "b.txt"))).toBe(false);
         await session.decide(event.id, rests === 0 ? { allow: true } : { allow: false, why: "ask somebody else." });
       }

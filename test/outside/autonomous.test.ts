@@ -35,10 +35,10 @@ test("it reads its task, sends messages and a suggestion, checkpoints, and its r
   );
   expect(withoutDeltas(await heard(await adapter(job)))).toEqual([
     BEGUN,
-    { kind: "wishes", tool: "send_message", args: { to: "Alice", content: "It is long." }, id: ID },
-    { kind: "wishes", tool: "suggest_next", args: { suggestion: "paint it" }, id: ID },
-    { kind: "wishes", tool: "checkpoint", args: { summary: "Half of it." }, id: ID },
-    { kind: "wishes", tool: "publish", args: { summary: "The bridge is 80 m long." }, id: ID },
+    { kind: "requested_call", tool: "send_message", args: { to: "Alice", content: "It is long." }, id: ID },
+    { kind: "requested_call", tool: "suggest_next", args: { suggestion: "paint it" }, id: ID },
+    { kind: "requested_call", tool: "checkpoint", args: { summary: "Half of it." }, id: ID },
+    { kind: "requested_call", tool: "publish", args: { summary: "The bridge is 80 m long." }, id: ID },
     exited(0),
   ]);
 });
@@ -51,11 +51,11 @@ test("a result while it still runs is taken when it is whole, and the program en
   );
   const session = await adapter(job);
   const events = await heard(session, async ({ kind }) => {
-    if (kind === "wishes") await session.close();
+    if (kind === "requested_call") await session.close();
   });
   expect(events).toEqual([
     BEGUN,
-    { kind: "wishes", tool: "publish", args: { summary: "Done." }, id: ID },
+    { kind: "requested_call", tool: "publish", args: { summary: "Done." }, id: ID },
     exited(null, "SIGTERM"),
   ]);
   expect(await readFile(join(job.cwd, "result.md"), "utf8")).toBe("Done.\n");
@@ -71,7 +71,7 @@ test("what it is told is in its inbox, with the time", async () => {
   const events = await heard(session, async (event) => {
     if (event.kind === "delta" && event.text === "ready\n") await session.say("Message from Alice: hello");
   });
-  expect(events.find(({ kind }) => kind === "wishes")).toMatchObject({
+  expect(events.find(({ kind }) => kind === "requested_call")).toMatchObject({
     tool: "publish",
     args: { summary: expect.stringMatching(/^## \d{4}-\d\d-\d\dT[\d:.]+Z\n\nMessage from Alice: hello\n\n---$/) },
   });
@@ -84,7 +84,7 @@ test("how it ends is told: well and silently, badly, and with what it printed or
   expect(await ending("true", "silently")).toEqual([BEGUN, exited(0)]);
   expect(await ending("echo 'The answer.'", "well")).toEqual([
     BEGUN,
-    { kind: "wishes", tool: "publish", args: { summary: "The answer." }, id: ID },
+    { kind: "requested_call", tool: "publish", args: { summary: "The answer." }, id: ID },
     { kind: "said", text: "The answer." },
     exited(0),
   ]);
@@ -93,7 +93,7 @@ test("how it ends is told: well and silently, badly, and with what it printed or
   expect(await ending("kill -9 $$", "killed")).toEqual([BEGUN, exited(null, "SIGKILL")]);
   expect(await ending("echo 'All of it.' > _checkpoint.md", "checkpoint")).toEqual([
     BEGUN,
-    { kind: "wishes", tool: "publish", args: { summary: "All of it." }, id: ID },
+    { kind: "requested_call", tool: "publish", args: { summary: "All of it." }, id: ID },
     exited(0),
   ]);
 });
@@ -103,7 +103,7 @@ test("a result that it prints in one long line is whole, and no letter of it is 
   // 300 kB, which no pipe hands on at once; of an odd number of bytes before letters of two.
   const job = await aJob(folder.path, shell(`printf x; for at in {1..1500}; do printf 'é%.0s' {1..100}; done`));
   const events = await heard(await adapter(job));
-  expect(events.find(({ kind }) => kind === "wishes")).toMatchObject({ tool: "publish" });
+  expect(events.find(({ kind }) => kind === "requested_call")).toMatchObject({ tool: "publish" });
   expect(await readFile(join(job.cwd, "stdout.txt"), "utf8")).toBe(`x${"é".repeat(150_000)}`);
 });
 
@@ -111,7 +111,7 @@ test("a torn last entry is sent by one who ended well, and not by one who was ki
   await using folder = await temporaryHome();
   const sent = async (script: string, at: string) =>
     (await heard(await adapter(await aJob(join(folder.path, at), shell(script))))).flatMap((event) =>
-      event.kind === "wishes" ? [event.args] : [],
+      event.kind === "requested_call" ? [event.args] : [],
     );
   expect(await sent("printf 'TO: Alice\\nbye' > _outbox.md", "well")).toEqual([{ to: "Alice", content: "bye" }]);
   expect(await sent("printf 'TO: Alice\\nby' > _outbox.md; kill -9 $$", "killed")).toEqual([]);
@@ -125,16 +125,16 @@ test("after a restart nothing is sent twice, and what nobody dealt with is wishe
   const first: OutsideEvent[] = [];
   // The first wish is dealt with, since the next event is asked for; in the middle of the second we are gone.
   for await (const event of session.events) {
-    if (event.kind === "wishes") first.push(event);
+    if (event.kind === "requested_call") first.push(event);
     if (first.length === 2) break;
   }
   await session.close();
 
   const again = await adapter({ ...job, profile: shell("printf 'TO: Alice\\nthree\\n---\\n' >> _outbox.md") });
-  const wishes = (await heard(again)).filter(({ kind }) => kind === "wishes");
+  const wishes = (await heard(again)).filter(({ kind }) => kind === "requested_call");
   expect(wishes).toEqual([
     first[1],
-    { kind: "wishes", tool: "send_message", args: { to: "Alice", content: "three" }, id: ID },
+    { kind: "requested_call", tool: "send_message", args: { to: "Alice", content: "three" }, id: ID },
   ]);
 });
 
@@ -142,19 +142,22 @@ test("a result written just before we were ended is taken without running the pr
   await using folder = await temporaryHome();
   const job = await aJob(folder.path, shell("echo ran >> runs.txt; echo 'Done.' > _result.md; sleep 600"));
   const session = await adapter(job);
-  for await (const event of session.events) if (event.kind === "wishes") break;
+  for await (const event of session.events) if (event.kind === "requested_call") break;
   await session.close();
   const wished = (await heard(await adapter(job))).map(({ kind }) => kind);
-  expect(wished).toEqual(["begun", "wishes", "exited"]);
+  expect(wished).toEqual(["begun", "requested_call", "exited"]);
   expect(await readFile(join(job.cwd, "runs.txt"), "utf8")).toBe("ran\n");
 });
 
 test("a result that was refused and is written again, word by word the same, is wished for again", async () => {
   await using folder = await temporaryHome();
   const job = await aJob(folder.path, shell("echo 'Done.' > _result.md"));
-  const first = (await heard(await adapter(job))).find(({ kind }) => kind === "wishes");
-  const second = (await heard(await adapter(job))).find(({ kind }) => kind === "wishes");
-  expect(second).toEqual({ ...first, id: expect.not.stringMatching(`^${first?.kind === "wishes" ? first.id : ""}$`) });
+  const first = (await heard(await adapter(job))).find(({ kind }) => kind === "requested_call");
+  const second = (await heard(await adapter(job))).find(({ kind }) => kind === "requested_call");
+  expect(second).toEqual({
+    ...first,
+    id: expect.not.stringMatching(`^${first?.kind === "requested_call" ? first.id : ""}$`),
+  });
 });
 
 test("what another worker left in the folder is not this one's", async () => {
@@ -181,11 +184,11 @@ test("links, hard ones too, that it lays in place of its files lead nowhere", as
     await session.say("hello");
     await session.close();
   });
-  expect(events.filter(({ kind }) => kind === "wishes")).toEqual([]);
+  expect(events.filter(({ kind }) => kind === "requested_call")).toEqual([]);
   expect(await readFile(secret, "utf8")).toBe("TO: Alice\nthe key\n---\n");
   // The control: the same words in a file of its own are heard.
   const plain = await aJob(join(folder.path, "plain"), shell(`cat ${secret} > _outbox.md`));
-  expect((await heard(await adapter(plain))).filter(({ kind }) => kind === "wishes")).toHaveLength(1);
+  expect((await heard(await adapter(plain))).filter(({ kind }) => kind === "requested_call")).toHaveLength(1);
 });
 
 test("one that ignores being told to end is gone within 5 s, with all it started", async () => {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { NO_USAGE } from "../../src/protocol/index.ts";
 import { both, call, manualClock, script, startTeam, type TeamPlan, until } from "../../src/testing/index.ts";
 import { type Play, scriptedPrograms } from "../../src/testing/scripted-program.ts";
-import type { Stay } from "../../src/workers/outside/program-ports.ts";
+import type { ProgramStart } from "../../src/workers/outside/program-ports.ts";
 import type { Decision } from "../../src/workers/outside/session.ts";
 
 const begun = { kind: "begun", session_id: "s-1" } as const;
@@ -33,7 +33,7 @@ test("a program that leads has the coordinator's tools, and none of ours for fil
 
 test("it works in a folder that it may write, the same in every run; the agent's own it may read", async () => {
   const plan = led(finishes, finishes);
-  const stays: Stay[] = [];
+  const stays: ProgramStart[] = [];
   const { start } = plan.outside;
   plan.outside.start = (stay) => {
     stays.push(stay);

@@ -76,7 +76,7 @@ const NONE = { input: 1, output: 1, cache_read: 0, cache_write: 0, reasoning: 0 
 
 test("what a program wished for and a crash cut off is not done again behind its back", async () => {
   const wish = {
-    kind: "wishes",
+    kind: "requested_call",
     tool: "send_message",
     args: { to: "coordinator", content: "Hello" },
     id: "w1",

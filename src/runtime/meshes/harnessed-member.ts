@@ -7,7 +7,7 @@ import type { Tool } from "../../tools/tool.ts";
 import { closeTools } from "../../tools/tool.ts";
 import { Toolbox, type Tools } from "../../tools/toolbox.ts";
 import { type Past, pastOf } from "../../workers/loop/past.ts";
-import { type Actor, carryOut, type Recorder } from "../../workers/loop/recorded-loop.ts";
+import { type Actor, type Recorder, runRecordedLoop } from "../../workers/loop/recorded-loop.ts";
 import type { Silence } from "../../workers/loop/work-loop.ts";
 import { MESH_RUN } from "./record.ts";
 
@@ -107,7 +107,7 @@ export class HarnessedMember implements Member {
     const { history = [], turn = 1 } = past ?? {};
     const job = { system: past?.system ?? system, history, turn, maxTurns: turn - 1 + maxTurns, compactable: null };
     try {
-      return await carryOut(
+      return await runRecordedLoop(
         { ...job, onSilence: (silence, signal) => this.#onSilence(silence, signal) },
         { model, toolbox, mail: () => this.#take() },
         this.#actor,
@@ -163,7 +163,10 @@ export class HarnessedMember implements Member {
   }
 
   /** Without a task silence is the end. With one it is waiting for an answer, or forgetting `tx_done`: asked once or twice. */
-  async #onSilence({ reply, inARow, unheard }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> {
+  async #onSilence(
+    { reply, inARow, missedCall: unheard }: Silence,
+    signal: AbortSignal,
+  ): Promise<Outcome | UserEntry[]> {
     if (this.#letters.length > 0) return this.#take();
     if (this.#task === undefined) return { kind: "finished", summary: textOf(reply) };
     if (this.#waits) {

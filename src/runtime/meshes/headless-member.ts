@@ -5,12 +5,12 @@ import type { Binds } from "../../sandbox/index.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
 import { OUR_SERVER } from "../../workers/outside/acp/acp-quirks.ts";
-import type { OutsidePlace } from "../../workers/outside/program-ports.ts";
+import type { ProgramPorts } from "../../workers/outside/program-ports.ts";
 import type { OutsideEvent, OutsideSession } from "../../workers/outside/session.ts";
 import { commandOf, pathsOf, type ToolRequest } from "../../workers/outside/tool-request.ts";
 
 export interface HeadlessPorts {
-  outside: OutsidePlace;
+  outside: ProgramPorts;
   profile: ProgramProfile;
   model: string | null;
   cwd: string;
@@ -123,7 +123,7 @@ export class HeadlessMember implements Member {
 
   async #take(session: OutsideSession, event: OutsideEvent): Promise<void> {
     switch (event.kind) {
-      case "wants":
+      case "asked_permission":
         void this.#decide(session, event);
         return;
       case "rested":
@@ -156,7 +156,7 @@ export class HeadlessMember implements Member {
     this.#ports.record("busy");
   }
 
-  async #decide(session: OutsideSession, wish: Extract<OutsideEvent, { kind: "wants" }>): Promise<void> {
+  async #decide(session: OutsideSession, wish: Extract<OutsideEvent, { kind: "asked_permission" }>): Promise<void> {
     const { permissions = "ask" } = this.#ports.profile;
     const allow =
       isForOurTool(wish) || permissions === "allow" || (permissions === "ask" && (await this.#ports.mayIt(wish)));

@@ -5,7 +5,7 @@ import { readMesh } from "../../mesh/files/config.ts";
 import { Layout } from "../../mesh/files/layout.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import { type AgentId, meshConfigSchema, type ProgramProfile } from "../../protocol/index.ts";
-import type { ListedProgram, OutsidePlace } from "../../workers/outside/program-ports.ts";
+import type { ListedProgram, ProgramPorts } from "../../workers/outside/program-ports.ts";
 import { programOf } from "../../workers/outside/programs.ts";
 import { type MeshTrust, mayRun } from "./trust.ts";
 
@@ -20,9 +20,9 @@ interface MeshProgramsPorts {
 
 /** The programs of the house, and the meshes of an agent's project as programs beside them, called `mesh/NAME`. */
 export function withMeshes(
-  outside: OutsidePlace,
+  outside: ProgramPorts,
   { agent, project, hostMeshes, trust, clock }: MeshProgramsPorts,
-): OutsidePlace {
+): ProgramPorts {
   if (project === null) return outside;
   const layout = new Layout(project);
   const host = () => hostMeshes(project);

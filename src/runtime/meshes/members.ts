@@ -16,7 +16,7 @@ import { programHome } from "../../store/paths.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { Purse } from "../../workers/loop/purse.ts";
 import type { Actor, Recorder } from "../../workers/loop/recorded-loop.ts";
-import type { OutsidePlace } from "../../workers/outside/program-ports.ts";
+import type { ProgramPorts } from "../../workers/outside/program-ports.ts";
 import type { Environment } from "../config/settings.ts";
 import { HarnessedMember } from "./harnessed-member.ts";
 import { HeadlessMember } from "./headless-member.ts";
@@ -33,7 +33,7 @@ import type { MeshTrust } from "./trust.ts";
 export interface MembersPorts {
   home: string;
   env: Environment;
-  outside: OutsidePlace;
+  outside: ProgramPorts;
   sandbox(): Promise<Sandbox>;
   model(id: string): Promise<Model>;
   tools(scope: ReturnType<typeof meshScope>, actor: Actor, model: Model, record: Recorder): Tool[];

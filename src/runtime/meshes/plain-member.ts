@@ -9,12 +9,12 @@ import { COORDINATOR, type ProgramProfile } from "../../protocol/index.ts";
 import type { Binds } from "../../sandbox/index.ts";
 import { PROTOCOL_FILES, readPart } from "../../store/disk/foreign-folder.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
-import type { OutsidePlace } from "../../workers/outside/program-ports.ts";
+import type { ProgramPorts } from "../../workers/outside/program-ports.ts";
 import type { OutsideEvent, OutsideSession } from "../../workers/outside/session.ts";
 import { copyFiles, filesBelow, MOST_BYTES } from "./output-files.ts";
 
 export interface PlainPorts {
-  outside: OutsidePlace;
+  outside: ProgramPorts;
   profile: ProgramProfile;
   home: string;
   /** Its own folder: each run has one of its own in there. */
@@ -134,7 +134,7 @@ export class PlainMember implements Member {
 
   async #take(run: Run, event: OutsideEvent): Promise<void> {
     switch (event.kind) {
-      case "wishes":
+      case "requested_call":
         await this.#wishes(run, event);
         return;
       case "said":
@@ -151,7 +151,7 @@ export class PlainMember implements Member {
     }
   }
 
-  async #wishes(run: Run, { tool, args }: Extract<OutsideEvent, { kind: "wishes" }>): Promise<void> {
+  async #wishes(run: Run, { tool, args }: Extract<OutsideEvent, { kind: "requested_call" }>): Promise<void> {
     const words = String(args.summary ?? args.content ?? args.suggestion ?? "");
     if (tool === "publish") {
       await this.#end(run, words);

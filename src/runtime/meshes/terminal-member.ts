@@ -8,13 +8,13 @@ import { TmuxMember } from "../../mesh/terminal/tmux-member.ts";
 import type { TmuxServer } from "../../mesh/terminal/tmux-server.ts";
 import type { SessionState } from "../../mesh/terminal/tmux-session.ts";
 import type { ProgramProfile } from "../../protocol/index.ts";
-import type { OutsidePlace } from "../../workers/outside/program-ports.ts";
+import type { ProgramPorts } from "../../workers/outside/program-ports.ts";
 import type { Environment } from "../config/settings.ts";
 
 export interface TerminalPorts {
   layout: Layout;
   server: TmuxServer;
-  outside: Pick<OutsidePlace, "makeHome">;
+  outside: Pick<ProgramPorts, "makeHome">;
   env: Environment;
   /** Where the home of the agents is, for `tx` in there. */
   home: string;

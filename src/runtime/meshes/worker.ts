@@ -11,7 +11,7 @@ import type { Clock } from "../../protocol/clock.ts";
 import { type AgentId, COORDINATOR, NO_USAGE } from "../../protocol/index.ts";
 import { PROTOCOL_FILES, putFile, readPart } from "../../store/disk/foreign-folder.ts";
 import { EventQueue } from "../../workers/outside/event-queue.ts";
-import { wordsAgain } from "../../workers/outside/first-words.ts";
+import { resumeText } from "../../workers/outside/first-words.ts";
 import type { Adapter, OutsideEvent, OutsideJob, OutsideSession } from "../../workers/outside/session.ts";
 import { copyFiles, filesBelow, MOST_BYTES } from "./output-files.ts";
 
@@ -118,7 +118,7 @@ class MeshSession implements OutsideSession {
     this.#mesh.watch(() => this.#look());
     if (queue === undefined) await this.#give(await this.#taskWords());
     // What may not have been passed on is, as long as there is somebody to hear it.
-    else if (queue !== "complete" && this.#job.resume !== null && this.#job.words !== wordsAgain([], []))
+    else if (queue !== "complete" && this.#job.resume !== null && this.#job.words !== resumeText([], []))
       await this.say(this.#job.words);
     this.#look();
   }
@@ -209,7 +209,7 @@ class MeshSession implements OutsideSession {
     const [line, name] = /^TO: *(\S.*)\n/.exec(body) ?? ["", COORDINATOR];
     const content = `${letter.header.from}: ${body.slice(line.length).trim()}`;
     const event: OutsideEvent = {
-      kind: "wishes",
+      kind: "requested_call",
       tool: "send_message",
       args: { to: name?.trim(), content },
       id: `letter-${stemOf(letter.name)}`,
@@ -224,7 +224,7 @@ class MeshSession implements OutsideSession {
     const words = letter.body.replace(/^# .*\n+/, "").trim() || "(no words)";
     if (letter.header.type === "error") return this.#failed(words);
     await this.#copyOutput(words);
-    this.events.push({ kind: "wishes", tool: "publish", args: { summary: clipped(words, MOST_WORDS) } });
+    this.events.push({ kind: "requested_call", tool: "publish", args: { summary: clipped(words, MOST_WORDS) } });
   }
 
   #failed(words: string): void {

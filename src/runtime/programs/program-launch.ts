@@ -9,7 +9,7 @@ import type { Clock } from "../../protocol/clock.ts";
 import type { ProgramProfile, Usage } from "../../protocol/index.ts";
 import { programBinds, type Sandbox } from "../../sandbox/index.ts";
 import { OUR_SERVER } from "../../workers/outside/acp/acp-quirks.ts";
-import type { Housed, OutsidePlace, Stay } from "../../workers/outside/program-ports.ts";
+import type { ConfinedProgram, ProgramPorts, ProgramStart } from "../../workers/outside/program-ports.ts";
 import { CLAUDE_CODE, programsOf } from "../../workers/outside/programs.ts";
 import { adapterWithoutSecrets } from "../../workers/outside/scrubbed-session.ts";
 import type { Adapter } from "../../workers/outside/session.ts";
@@ -26,7 +26,7 @@ interface OutsidePorts {
 }
 
 /** Programs that think for themselves, as this house has them. */
-export function outsidePlace(settings: Settings, { price, sandbox, clock, scrubber }: OutsidePorts): OutsidePlace {
+export function outsidePlace(settings: Settings, { price, sandbox, clock, scrubber }: OutsidePorts): ProgramPorts {
   const { env } = settings;
   return {
     list: () =>
@@ -69,7 +69,7 @@ const adapters: Record<ProgramProfile["kind"], (clock: Clock) => Promise<Adapter
 
 const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin";
 
-async function start(stay: Stay, sandbox: Sandbox, env: Environment): Promise<Housed> {
+async function start(stay: ProgramStart, sandbox: Sandbox, env: Environment): Promise<ConfinedProgram> {
   const { profile, cwd, home, signal } = stay;
   await lastIsGone(home);
   const { mcpHandler } = await import("../../mcp/serve-toolbox.ts");

@@ -12,7 +12,7 @@ import {
 } from "../../protocol/index.ts";
 import { conversationFile } from "../../store/paths.ts";
 import type { Said } from "../../store/store.ts";
-import { lastNodeIn, wordsOn } from "../../workers/loop/past.ts";
+import { lastNodeIn, entriesOn } from "../../workers/loop/past.ts";
 import { gist } from "../../workers/loop/recorded-loop.ts";
 import { isTaken } from "./node-run.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
@@ -110,7 +110,7 @@ export function cutOffCalls(
   stored: readonly StoredEntry[],
   content: string,
 ): { facts: NewFact[]; entries: ResultEntry[] } {
-  const words = lastNodeIn(stored) === node_id ? wordsOn(stored, node_id) : [];
+  const words = lastNodeIn(stored) === node_id ? entriesOn(stored, node_id) : [];
   const answered = new Set(words.flatMap((entry) => (entry.role === "tool" ? entry.call_id : [])));
   const entries = words
     .flatMap((entry) => (entry.role === "assistant" ? callsOf(entry) : []))

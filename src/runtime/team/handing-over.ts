@@ -3,7 +3,7 @@ import { COORDINATOR, HUMAN, type NewFact, type StoredEntry, textOf, type Worker
 import { conversationFile } from "../../store/paths.ts";
 import { workerScope } from "../../store/scope/scope.ts";
 import type { Batch } from "../../store/store.ts";
-import { wordsOn } from "../../workers/loop/past.ts";
+import { entriesOn } from "../../workers/loop/past.ts";
 import { givenUpWith } from "../budget-raise.ts";
 import { cutOffCalls } from "./cancelling.ts";
 import { isTaken } from "./node-run.ts";
@@ -37,7 +37,7 @@ export async function handingOver(
   const file = conversationFile(node.spec.run_id, from);
   const files = await filesOf(node, log.dir, pending().agent.created.project);
   const stored = from === COORDINATOR ? [] : await log.conversation(file);
-  const did = leftBy(node, wordsOn(stored, node.id), files);
+  const did = leftBy(node, entriesOn(stored, node.id), files);
   const unknown = "Outcome unknown: the work was given to somebody else while this ran.";
   const cutOff = cutOffCalls(node.id, from, stored, unknown);
   const again = givenUpWith(pending().board, run, [node.id]);

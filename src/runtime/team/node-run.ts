@@ -28,7 +28,7 @@ import { writeHistory, writeRefs } from "../../store/run/run-files.ts";
 import type { Batch } from "../../store/store.ts";
 import { workOnNode } from "../../workers/harnessed.ts";
 import { workByHuman } from "../../workers/human-worker.ts";
-import { pastOf, wordsOn } from "../../workers/loop/past.ts";
+import { pastOf, entriesOn } from "../../workers/loop/past.ts";
 import { BudgetExhausted } from "../../workers/loop/purse.ts";
 import { workOutside } from "../../workers/outside/work-outside.ts";
 import { publishPrepared } from "../../workers/publishing.ts";
@@ -191,7 +191,7 @@ async function handOver(
 async function heardUpto({ id, spec }: NodeState, { worker_id }: Who, { log, pending }: Workplace): Promise<number> {
   if ((pending().board.nodes[id]?.children.length ?? 0) === 0) return 0;
   const entries = await log.conversation(conversationFile(spec.run_id, worker_id));
-  const own = wordsOn(entries, id);
+  const own = entriesOn(entries, id);
   return pastOf(own, "assignment", (entry) => entry.role === "user" && entry.node_id === id)?.cursor ?? 0;
 }
 

@@ -1,7 +1,7 @@
 import type { Situation } from "../../projections/index.ts";
 import type { NewFact, NodeId, RunId } from "../../protocol/index.ts";
 import type { AgentLog, Batch } from "../../store/store.ts";
-import type { OutsidePlace } from "../../workers/outside/program-ports.ts";
+import type { ProgramPorts } from "../../workers/outside/program-ports.ts";
 import type { TeamLimits } from "./team-limits.ts";
 
 /** What those who decide for one run have at hand. */
@@ -15,7 +15,7 @@ export interface TeamPorts {
   /** Whoever works on this node stops; resolves when they have put their things away. */
   stopWork(id: NodeId): Promise<void>;
   /** Programs that can be hired. */
-  outside: Pick<OutsidePlace, "list" | "program" | "needsPerson" | "ended">;
+  outside: Pick<ProgramPorts, "list" | "program" | "needsPerson" | "ended">;
   /** Throws, with advice, for a model that cannot be used here. */
   checkModel(id: string): void;
   /** Throws for a tool that nobody has, and names the nearest. */

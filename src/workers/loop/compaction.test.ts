@@ -5,7 +5,7 @@ import { both, call, fail, type ScriptedModel, type Step, say, script } from "..
 import { defineTool } from "../../tools/tool.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
 import { sinceSummary } from "./past.ts";
-import { type Assignment, workLoop } from "./work-loop.ts";
+import { type LoopJob, workLoop } from "./work-loop.ts";
 
 const goal: UserEntry = { role: "user", from: "human", content: "Go." };
 const compactable = {
@@ -219,7 +219,7 @@ test("woken late, it goes on from a summary at once; what woke it is whole, also
   expect(sinceSummary([goal, ...entries.slice(0, 4)]).slice(1)).toEqual([news]);
 });
 
-interface Change extends Partial<Assignment> {
+interface Change extends Partial<LoopJob> {
   mail?: () => UserEntry[];
 }
 
@@ -231,7 +231,7 @@ async function play(steps: Step[], change: Change = {}) {
 }
 
 async function run(model: ScriptedModel, { mail = () => [], ...change }: Change, contextWindow = WINDOW) {
-  const job: Assignment = {
+  const job: LoopJob = {
     system: "S",
     history: [goal],
     turn: 1,

@@ -18,10 +18,10 @@ import {
   type UserEntry,
 } from "../../protocol/index.ts";
 import type { Tools } from "../../tools/toolbox.ts";
-import { show } from "./heartbeat.ts";
 import { openFlush, sinceSummary } from "./past.ts";
+import { addShown } from "./shown-history.ts";
 import { lastStep, notesIn, type Section, summaryOf } from "./summary.ts";
-import { act } from "./tool-calls.ts";
+import { runCalls } from "./tool-calls.ts";
 import { tailWithin, trimmed } from "./trimming.ts";
 
 /** What a compaction wants of whoever's conversation it is. */
@@ -36,14 +36,14 @@ export interface Compactable {
   restate(): Promise<Section[]>;
 }
 
-interface Senses {
+interface CompactionPorts {
   model: Model;
   toolbox: Tools;
   mail(): UserEntry[];
 }
 
 /** What the model said to the history, or how the work ended instead. */
-export type Thought = { reply: ReplyEntry } | { ending: Outcome };
+export type ReplyOrEnding = { reply: ReplyEntry } | { ending: Outcome };
 
 /** How many turns it may take to write things down. */
 const FLUSH_TURNS = 3;
@@ -75,7 +75,7 @@ const KEPT_AT_WAKING = 1_500;
  * COMPACTION-4. It ends: a refused request is compacted once and sent once more; two compactions in a row that did not
  *     get below the limit are the last.
  */
-export class Thinking {
+export class Compaction {
   readonly #system: string;
   readonly #model: Model;
   readonly #toolbox: Tools;
@@ -86,7 +86,7 @@ export class Thinking {
   #window: number;
   #fruitless = 0;
 
-  constructor(system: string, { model, toolbox, mail }: Senses, compactable: Compactable | null) {
+  constructor(system: string, { model, toolbox, mail }: CompactionPorts, compactable: Compactable | null) {
     this.#system = system;
     this.#model = model;
     this.#toolbox = toolbox;
@@ -97,7 +97,7 @@ export class Thinking {
   }
 
   /** Asks for the reply to a history, which it may compact for it, in place; what it yields is already in it. */
-  async *about(history: Entry[], signal: AbortSignal): AsyncGenerator<Entry, Thought> {
+  async *replyTo(history: Entry[], signal: AbortSignal): AsyncGenerator<Entry, ReplyOrEnding> {
     const compactable = this.#compactable;
     if (compactable === null) return { reply: await this.#reply(history, signal) };
     if (compactable.wokeLate?.() && openFlush(history) < 0 && isLongToWakeTo(history))
@@ -142,7 +142,7 @@ export class Thinking {
     yield* this.#goOnFrom(this.#summarise(history, await compactable.restate()), history);
     // What came while things were written down.
     const news = this.#mail();
-    for (const entry of news) show(history, entry);
+    for (const entry of news) addShown(history, entry);
     yield* news;
     return undefined;
   }
@@ -163,7 +163,7 @@ export class Thinking {
       if (!reply) return undefined;
       history.push(reply);
       yield reply;
-      const ending = yield* act(reply, history, this.#toolbox, heldInFlush, signal);
+      const ending = yield* runCalls(reply, history, this.#toolbox, heldInFlush, signal);
       if (ending) return ending;
     }
   }

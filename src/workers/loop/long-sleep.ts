@@ -6,7 +6,7 @@ import { isLongToWakeTo } from "./compaction.ts";
 const KEPT_BY_PROVIDERS_MS = 300_000;
 
 /** Knows whether a sleep was so long that the next request is paid for in full: then it should be a short one. */
-export class Sleep {
+export class LongSleep {
   readonly #now: () => number;
   readonly #sleep: (signal: AbortSignal) => Promise<string>;
   #isLate = false;

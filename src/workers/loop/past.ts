@@ -1,5 +1,5 @@
 import { callsOf, type Entry, type ResultEntry, type StoredEntry, type SummaryEntry } from "../../protocol/index.ts";
-import { show } from "./heartbeat.ts";
+import { addShown } from "./shown-history.ts";
 
 /** What a conversation says about an assignment that was begun before. */
 export interface Past {
@@ -49,7 +49,7 @@ function turnsIn(entries: readonly StoredEntry[]): number {
  * The parts of a worker's conversation that are about one node. Usually it is one part, to the end; a node that was
  * reopened goes on after what its worker did meanwhile.
  */
-export function wordsOn(entries: readonly StoredEntry[], node: string): StoredEntry[] {
+export function entriesOn(entries: readonly StoredEntry[], node: string): StoredEntry[] {
   const words: StoredEntry[] = [];
   let about: string | undefined;
   let system: StoredEntry | undefined;
@@ -67,7 +67,7 @@ export function wordsOn(entries: readonly StoredEntry[], node: string): StoredEn
  * What somebody said before they took up a node, whole: calls that were cut off have a result, since providers refuse
  * a conversation in which one has none.
  */
-export function wordsBefore(entries: readonly StoredEntry[], node: string): StoredEntry[] {
+export function entriesBefore(entries: readonly StoredEntry[], node: string): StoredEntry[] {
   const first = entries.findIndex((entry) => entry.role === "user" && entry.node_id === node);
   const before = (first < 0 ? entries : entries.slice(0, first)).filter(({ role }) => role !== "system");
   const answered = new Set(before.flatMap((entry) => (entry.role === "tool" ? entry.call_id : [])));
@@ -102,7 +102,7 @@ export function sinceSummary(entries: readonly Entry[]): Entry[] {
   let shown: Entry[] = [];
   for (const entry of entries) {
     if (entry.role === "summary") shown = [entry, ...keptBy(entry, shown)];
-    else if (entry.role !== "system") show(shown, entry);
+    else if (entry.role !== "system") addShown(shown, entry);
   }
   return shown;
 }

@@ -8,8 +8,8 @@ import { both, call, fail, manualClock, type ScriptedModel, say, script } from "
 import { defineTool } from "../../tools/tool.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
 import { Purse } from "./purse.ts";
-import { carryOut, type Delta } from "./recorded-loop.ts";
-import type { Assignment } from "./work-loop.ts";
+import { type Delta, runRecordedLoop } from "./recorded-loop.ts";
+import type { LoopJob } from "./work-loop.ts";
 
 const ACTOR = { worker_id: "alice", node_id: "node-1", conversation: "c.jsonl" } as const;
 const WHO = { worker_id: "alice", node_id: "node-1" };
@@ -235,7 +235,7 @@ test("the line a person sees of a call or a result is one line, and short", asyn
 });
 
 interface Conditions {
-  change?: Partial<Assignment>;
+  change?: Partial<LoopJob>;
   durable?: (batch: Batch) => Promise<void>;
   clock?: ReturnType<typeof manualClock>;
   budget_usd?: number;
@@ -304,7 +304,7 @@ function deskOf(
     looks: () => looks,
     facts: (): NewFact[] => batches.flatMap(({ facts }) => facts ?? []),
     work: (signal: AbortSignal = new AbortController().signal): Promise<Outcome> =>
-      carryOut(job, ports, ACTOR, record, signal),
+      runRecordedLoop(job, ports, ACTOR, record, signal),
   };
 }
 

@@ -19,7 +19,7 @@ import type { AgentLog } from "../../store/store.ts";
 import { openFlush } from "./past.ts";
 import { BudgetExhausted, type Cost, type Purse } from "./purse.ts";
 import { ShownPictures } from "./shown-pictures.ts";
-import { type Assignment, type Ports, workLoop } from "./work-loop.ts";
+import { type LoopJob, type LoopPorts, workLoop } from "./work-loop.ts";
 
 /** Who acts, on which node, and the file in which its words are kept. */
 export interface Actor {
@@ -64,9 +64,9 @@ export interface Recorder {
  *     them.
  * RECORD-3. What the log could not take is thrown; everything else that goes wrong is an outcome.
  */
-export async function carryOut(
-  job: Assignment,
-  ports: Ports,
+export async function runRecordedLoop(
+  job: LoopJob,
+  ports: LoopPorts,
   actor: Actor,
   record: Recorder,
   signal: AbortSignal,
@@ -140,7 +140,7 @@ export function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
 }
 
 /** The same model, with each call, failure and warning in the log, and the budget asked first. */
-function modelFacts({ model }: Ports, actor: Actor, record: Recorder, turn: () => number) {
+function modelFacts({ model }: LoopPorts, actor: Actor, record: Recorder, turn: () => number) {
   const { log, live, clock } = record;
   const { worker_id, node_id } = actor;
   const who = { worker_id, node_id, model: model.id };

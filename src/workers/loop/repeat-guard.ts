@@ -33,7 +33,7 @@ export interface RepeatPorts {
  * until its turns or the money run out. Looking while others work is never stopped: after some times it waits for the
  * news instead.
  */
-export function noticingRepeats(tools: Tools, ports: RepeatPorts = {}): Tools {
+export function withRepeatGuard(tools: Tools, ports: RepeatPorts = {}): Tools {
   const { patient = PATIENT, othersWork = () => false, news, cycle = () => 0 } = ports;
   let last = "";
   let times = 0;

@@ -3,7 +3,7 @@ import { apply, begin } from "../../projections/index.ts";
 import type { Fact, NewFact } from "../../protocol/index.ts";
 import { coordinatorScope } from "../../store/scope/scope.ts";
 import { temporaryHome } from "../../testing/index.ts";
-import { coordinatorStanding } from "./restate.ts";
+import { restateForCoordinator } from "./restate.ts";
 import { summaryOf } from "./summary.ts";
 
 const AROUND = { today: "Monday, 2026-03-02, 09:00 (UTC)", memory: "## MEMORY.md\n\nThe page is in French." };
@@ -19,7 +19,7 @@ test("what the human said is restated as far as it was told; the rest comes by m
     said("human", "*", "Three."),
   );
   const between = async (untoldFrom: number) => {
-    const sections = await coordinatorStanding(run, scope, now, untoldFrom, AROUND);
+    const sections = await restateForCoordinator(run, scope, now, untoldFrom, AROUND);
     return sections.find(({ title }) => title === "Between you and your human")?.text;
   };
   expect(await between(4)).toBe("- Your human: One.");
@@ -39,7 +39,7 @@ test("insights nobody has decided about outlast a compaction; those still to be 
     { type: "insight.declined", data: { insight_id: "insight-2", why: "" } },
     offered("Ice is cold"),
   );
-  const sections = await coordinatorStanding(run, scope, now, 5, AROUND);
+  const sections = await restateForCoordinator(run, scope, now, 5, AROUND);
   expect(sections.find(({ title }) => title === "Insights that wait for your decision")?.text).toBe(
     "- insight-1 from alice: Chips throttle\n  Measured twice.",
   );
@@ -53,7 +53,7 @@ test("where there is no room for all, the newest ends, files and words of the hu
     said("human", "coordinator", `Word ${at + 1}.`),
   ]);
   const now = situationAfter(...year.flat(), ...done(102, 101));
-  const summary = summaryOf(await coordinatorStanding(run, scope, now, Number.POSITIVE_INFINITY, AROUND), 2_400);
+  const summary = summaryOf(await restateForCoordinator(run, scope, now, Number.POSITIVE_INFINITY, AROUND), 2_400);
   expect(summary).toMatch(/what has ended\n\n- node-101 \[completed\].*\n- node-102 .*\n- node-100 /);
   expect(summary).toMatch(/published\n\n- nodes\/node-102\/published\/a.md/);
   expect(summary).toContain("- Your human: Word 100.");

@@ -17,7 +17,7 @@ import { FileNotFound, ScopeRefusal } from "../../store/scope/scope-refusal.ts";
 import type { Section } from "./summary.ts";
 
 /** How things stand for the coordinator: a reading of the record and of its files. */
-export async function coordinatorStanding(
+export async function restateForCoordinator(
   run: { id: RunId; goal: string },
   scope: Scope,
   now: Situation,
@@ -45,7 +45,7 @@ export async function coordinatorStanding(
 }
 
 /** How things stand for a worker on its node. */
-export async function workerStanding(
+export async function restateForWorker(
   node: NodeState,
   worker: WorkerId,
   scope: Scope,

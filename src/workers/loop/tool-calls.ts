@@ -7,13 +7,13 @@ import {
   type ResultEntry,
 } from "../../protocol/index.ts";
 import type { Tools } from "../../tools/toolbox.ts";
-import { cutOff } from "./unheard.ts";
+import { whyCutOff } from "./missed-calls.ts";
 
 /**
  * Makes the calls of a reply, one after the other; their results go to the history and to whoever keeps the record.
  * Every call gets one, also one that was not begun: because the work had ended, or because `hold` says why not now.
  */
-export async function* act(
+export async function* runCalls(
   reply: ReplyEntry,
   history: Entry[],
   toolbox: Tools,
@@ -26,7 +26,7 @@ export async function* act(
     if (!ending) signal.throwIfAborted(); // a stop comes through between calls too, unless it comes too late
     const why = ending
       ? "the work had ended before it"
-      : (cutOff(call, reply) ?? hold(call) ?? concludedTooSoon(call, results));
+      : (whyCutOff(call, reply) ?? hold(call) ?? concludedTooSoon(call, results));
     const result = why === undefined ? await toolbox.run(call, signal) : notRun(call, why);
     history.push(result);
     results.push(result);

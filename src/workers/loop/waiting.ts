@@ -35,7 +35,7 @@ const PATIENCE = 3;
 
 /** Silence while others work on its sub-nodes is patience; otherwise a worker is reminded, a few times in a row. */
 export function waitOrAsk(node: NodeState, actor: Actor, mailbox: Mailbox, place: Workplace) {
-  return async ({ inARow, unheard }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
+  return async ({ inARow, missedCall: unheard }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
     const reason = waitsFor(node, actor, place);
     if (reason !== "news" && mailbox.waiting === 0) await waitForMail(actor, reason, mailbox, place, signal);
     if (mailbox.waiting > 0) return newsOn(node, mailbox, place);

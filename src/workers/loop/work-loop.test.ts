@@ -4,12 +4,12 @@ import type { Entry, Outcome, UserEntry } from "../../protocol/index.ts";
 import { both, call, say, script } from "../../testing/index.ts";
 import { defineTool } from "../../tools/tool.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
-import { type Assignment, workLoop } from "./work-loop.ts";
+import { type LoopJob, workLoop } from "./work-loop.ts";
 
 const goal: UserEntry = { role: "user", from: "human", content: "Go." };
 const nudge: UserEntry = { role: "user", from: "agiraph", content: "Go on." };
 
-function job(change: Partial<Assignment> = {}): Assignment {
+function job(change: Partial<LoopJob> = {}): LoopJob {
   return {
     system: "S",
     history: [goal],

@@ -9,14 +9,14 @@ import {
 } from "../../protocol/index.ts";
 import { onlyLooks } from "../../tools/tool.ts";
 import type { Tools } from "../../tools/toolbox.ts";
-import { type Compactable, heldInFlush, Thinking } from "./compaction.ts";
-import { show } from "./heartbeat.ts";
+import { type Compactable, Compaction, heldInFlush } from "./compaction.ts";
+import { missedCallIn, whyCutOff } from "./missed-calls.ts";
 import { openFlush } from "./past.ts";
-import { act, concludedTooSoon, notRun } from "./tool-calls.ts";
-import { cutOff, unheardIn } from "./unheard.ts";
+import { addShown } from "./shown-history.ts";
+import { concludedTooSoon, notRun, runCalls } from "./tool-calls.ts";
 
 /** One piece of thinking to do: by the coordinator on a goal, or by a worker on a node. */
-export interface Assignment {
+export interface LoopJob {
   system: string;
   /** What was said so far, oldest first, since the last summary. */
   history: readonly Entry[];
@@ -37,12 +37,12 @@ export interface Silence {
   reply: ReplyEntry;
   inARow: number;
   /** Said to somebody who meant to do more than to say something. */
-  unheard?: string | undefined;
+  missedCall?: string | undefined;
   /** What was said so far, with the reply. */
   history: readonly Entry[];
 }
 
-export interface Ports {
+export interface LoopPorts {
   model: Model;
   toolbox: Tools;
   /** News for this reader since it last looked. */
@@ -53,20 +53,20 @@ export interface Ports {
 
 /** Think, act, observe — until the work ends, the turns run out, or the signal stops it. */
 export async function* workLoop(
-  job: Assignment,
-  { model, toolbox, mail, isUrgent }: Ports,
+  job: LoopJob,
+  { model, toolbox, mail, isUrgent }: LoopPorts,
   signal: AbortSignal,
 ): AsyncGenerator<Entry, Outcome> {
   const history = [...job.history];
   function* add(...entries: Entry[]) {
-    for (const entry of entries) show(history, entry);
+    for (const entry of entries) addShown(history, entry);
     yield* entries;
   }
 
   const settled = yield* settle(history, job, toolbox, signal);
   if (settled) return settled;
 
-  const thinking = new Thinking(job.system, { model, toolbox, mail }, job.compactable);
+  const thinking = new Compaction(job.system, { model, toolbox, mail }, job.compactable);
   const hold = (call: CallPart) => (isUrgent?.() && !onlyLooks(call, toolbox.specs) ? MESSAGE_FIRST : undefined);
   const lastTurn = (turn: number) => job.lastTurn?.(turn) ?? job.maxTurns;
   for (let turn = job.turn; turn <= lastTurn(turn); turn++) {
@@ -74,12 +74,12 @@ export async function* workLoop(
     // hide what came while things were written down for it.
     if (openFlush(history) < 0) yield* add(...mail());
 
-    const thought = yield* thinking.about(history, signal);
+    const thought = yield* thinking.replyTo(history, signal);
     if ("ending" in thought) return thought.ending;
     const { reply } = thought;
     yield* add(reply); // stored before any of its side effects begins
 
-    const ending = yield* act(reply, history, toolbox, hold, signal);
+    const ending = yield* runCalls(reply, history, toolbox, hold, signal);
     if (ending) return ending;
     if (callsOf(reply).length > 0) continue;
 
@@ -96,7 +96,7 @@ const MESSAGE_FIRST = "a message came first; read it, then decide whether to cal
 /** After a crash: finish the turn that was cut off, and see whether the work had ended already. */
 async function* settle(
   history: Entry[],
-  job: Assignment,
+  job: LoopJob,
   toolbox: Tools,
   signal: AbortSignal,
 ): AsyncGenerator<Entry, Outcome | undefined> {
@@ -111,7 +111,7 @@ async function* settle(
   let ending = results.find((result) => result.ending)?.ending;
   const answered = new Set(results.map((result) => result.call_id));
   for (const call of callsOf(reply).filter((call) => !answered.has(call.id))) {
-    const held = cutOff(call, reply) ?? (openFlush(history) < 0 ? concludedTooSoon(call, all) : heldInFlush(call));
+    const held = whyCutOff(call, reply) ?? (openFlush(history) < 0 ? concludedTooSoon(call, all) : heldInFlush(call));
     const result = held === undefined ? await toolbox.settle(call, signal) : notRun(call, held);
     history.push(result);
     all.push(result);
@@ -123,7 +123,7 @@ async function* settle(
   if (callsOf(reply).length > 0 || openFlush(history) >= 0) return undefined;
   const next = await afterSilence(reply, history, job, toolbox, signal);
   if (!Array.isArray(next)) return next;
-  for (const entry of next) show(history, entry);
+  for (const entry of next) addShown(history, entry);
   yield* next;
   return undefined;
 }
@@ -134,15 +134,15 @@ const MOST_TOLD = 4;
 function afterSilence(
   reply: ReplyEntry,
   history: readonly Entry[],
-  job: Assignment,
+  job: LoopJob,
   toolbox: Tools,
   signal: AbortSignal,
 ): Promise<Outcome | UserEntry[]> {
   const inARow = silencesIn(history);
-  const unheard = unheardIn(reply, toolbox.specs);
+  const unheard = missedCallIn(reply, toolbox.specs);
   if (unheard?.certain && inARow <= MOST_TOLD)
     return Promise.resolve([{ role: "user", from: "agiraph", content: unheard.words }]);
-  return job.onSilence({ reply, inARow, unheard: unheard?.words, history }, signal);
+  return job.onSilence({ reply, inARow, missedCall: unheard?.words, history }, signal);
 }
 
 /** How many replies called nothing since the last call, the last news or the last try: who waits for news is not idle. */

@@ -8,7 +8,7 @@ import { requestGist } from "./request-text.ts";
 import type { Decision, OutsideEvent } from "./session.ts";
 import { type Rule, requestKey, ruleOf } from "./tool-request.ts";
 
-type Wish = Extract<OutsideEvent, { kind: "wants" }>;
+type PermissionRequest = Extract<OutsideEvent, { kind: "asked_permission" }>;
 
 const ONCE = "allow once";
 const NEVER = "deny";
@@ -31,7 +31,7 @@ export class Approvals {
   readonly #name: string;
   readonly #actor: Actor;
   readonly #place: Workplace;
-  readonly #waiting = new Set<Wish>();
+  readonly #waiting = new Set<PermissionRequest>();
   /** Questions that were answered and whose call is not over, by the program's call. */
   readonly #granted = new Map<string, Granted[]>();
   /** Names under which this life has asked, or has an answer that it may not have used (APPROVAL-1). */
@@ -49,29 +49,29 @@ export class Approvals {
     return this.#waiting.size > 0;
   }
 
-  async decide(wish: Wish, signal: AbortSignal): Promise<Decision> {
+  async decide(request: PermissionRequest, signal: AbortSignal): Promise<Decision> {
     if (this.#policy !== "ask") return decisionOf(this.#policy === "allow");
-    const rule = ruleOf(wish);
+    const rule = ruleOf(request);
     if (this.#permitted(this.#place.pending()).some(({ key }) => key === rule?.key)) return decisionOf(true);
     if (this.#waiting.size >= MOST_WAITING) return { allow: false, why: TOO_MANY };
     const { worker_id, node_id } = this.#actor;
     const { put, answerTo } = questioning(this.#actor, this.#place);
-    const asked = this.#nameFor(wish);
+    const asked = this.#nameFor(request);
     const waiting: NewFact = { type: "worker.waiting", data: { worker_id, node_id, for: "human" } };
-    this.#waiting.add(wish);
+    this.#waiting.add(request);
     this.#taken.add(asked);
     try {
-      const question = await permissionQuestion(this.#name, wish, this.#place.log.dir);
+      const question = await permissionQuestion(this.#name, request, this.#place.log.dir);
       if (question === undefined) return { allow: false, why: TOO_LONG };
       const choices = [ONCE, ...(rule ? [rule.choice] : []), NEVER];
-      const permission = { tool: wish.tool, key: rule?.key ?? requestKey(wish) };
+      const permission = { tool: request.tool, key: rule?.key ?? requestKey(request) };
       const id = await put({ question, choices, only_choices: true, permission }, { id: asked }, [waiting]);
       const answer = (await answerTo(id, signal))?.answer?.text ?? NEVER;
-      const isAwaited = this.#waiting.delete(wish);
-      if (isAwaited) this.#grant(wish, asked);
+      const isAwaited = this.#waiting.delete(request);
+      if (isAwaited) this.#grant(request, asked);
       // Whose other requests wait still waits.
       const facts = isAwaited && !this.areOpen ? [this.#busy] : [];
-      if (rule && answer === rule.choice) facts.push(this.#permission(wish, rule));
+      if (rule && answer === rule.choice) facts.push(this.#permission(request, rule));
       if (facts.length > 0) await this.#place.log.append({ facts }).durable;
       if (answer === ONCE || answer === rule?.choice) return { allow: true };
       return {
@@ -79,12 +79,12 @@ export class Approvals {
         why: answer === NEVER ? "Your human does not allow it." : `Your human answers: ${answer}`,
       };
     } finally {
-      this.#waiting.delete(wish);
+      this.#waiting.delete(request);
     }
   }
 
-  /** Who asked has died: nobody waits for the answers any more, but they hold for the same wish of whoever comes next. */
-  asksNoMore(): NewFact[] {
+  /** Who asked has died: nobody waits for the answers any more, but they hold for the same request of whoever comes next. */
+  withdraw(): NewFact[] {
     const facts = this.areOpen ? [this.#busy] : [];
     this.#waiting.clear();
     this.#taken.clear();
@@ -96,9 +96,9 @@ export class Approvals {
     const granted = this.#granted.get(call_id) ?? [];
     this.#granted.delete(call_id);
     const { worker_id, node_id } = this.#actor;
-    return granted.map(({ wish, asked }) => {
+    return granted.map(({ request, asked }) => {
       this.#taken.delete(asked);
-      const data = { call_id: asked, tool: wish.tool, ok: true, ms: 0, gist: gist(requestGist(wish)) };
+      const data = { call_id: asked, tool: request.tool, ok: true, ms: 0, gist: gist(requestGist(request)) };
       return { type: "tool.result", data: { worker_id, node_id, ...data } };
     });
   }
@@ -108,20 +108,20 @@ export class Approvals {
     return [...this.#granted.keys()].flatMap((call_id) => this.settledBy(call_id));
   }
 
-  #permission(wish: Wish, { key, choice }: Rule): NewFact {
-    const { tool } = wish;
-    const what = `${choice}: ${requestGist(wish)}`;
+  #permission(request: PermissionRequest, { key, choice }: Rule): NewFact {
+    const { tool } = request;
+    const what = `${choice}: ${requestGist(request)}`;
     return { type: "worker.permitted", data: { worker_id: this.#actor.worker_id, tool, key, what } };
   }
 
-  #grant(wish: Wish, asked: string): void {
-    const call_id = wish.call_id ?? wish.id;
-    this.#granted.set(call_id, [...(this.#granted.get(call_id) ?? []), { wish, asked }]);
+  #grant(request: PermissionRequest, asked: string): void {
+    const call_id = request.call_id ?? request.id;
+    this.#granted.set(call_id, [...(this.#granted.get(call_id) ?? []), { request, asked }]);
   }
 
   /** The same after a restart, and another for each time that this life asks before the one before has its result. */
-  #nameFor(wish: Wish): string {
-    const key = requestKey(wish);
+  #nameFor(request: PermissionRequest): string {
+    const key = requestKey(request);
     let name = key;
     for (let time = 2; this.#taken.has(name); time++) name = `${key}-${time}`;
     return name;
@@ -138,7 +138,7 @@ export class Approvals {
 }
 
 interface Granted {
-  wish: Wish;
+  request: PermissionRequest;
   asked: string;
 }
 

@@ -40,5 +40,5 @@ function called(call_id: string, args: unknown): OutsideEvent {
 }
 
 function wants(id: string, after: string): OutsideEvent {
-  return { kind: "wants", id, tool: "edit", args: null, changes: [{ path: "a.md", before: null, after }] };
+  return { kind: "asked_permission", id, tool: "edit", args: null, changes: [{ path: "a.md", before: null, after }] };
 }

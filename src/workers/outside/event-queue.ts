@@ -100,8 +100,8 @@ function sizeOf(event: OutsideEvent): number {
     case "rested":
       return event.words.length;
     case "called":
-    case "wants":
-    case "wishes":
+    case "asked_permission":
+    case "requested_call":
       // The changes that a request shows are as long as it likes, whatever its arguments are.
       return JSON.stringify(event).length;
     default:

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { type Entry, NO_USAGE, type Part, type ReplyEntry, type ResultEntry } from "../../protocol/index.ts";
 import { defineTool } from "../../tools/tool.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
-import { settlePast, TAKEN_UP, untold, wordsAgain } from "./first-words.ts";
-import type { Minutes } from "./transcript.ts";
+import { RESUMED, resumeText, settlePast, unheardResults } from "./first-words.ts";
+import type { Transcript } from "./transcript.ts";
 
 const { signal } = new AbortController();
 const shape = { description: "", parameters: z.object({}) };
@@ -24,9 +24,13 @@ function reply(...names: string[]): Entry {
 
 async function settled(...history: Entry[]) {
   const results: ResultEntry[] = [];
-  const minutes = { result: async (result: ResultEntry) => void results.push(result) } as unknown as Minutes;
-  const { ending, settled } = await settlePast(history, tools, minutes, signal);
-  return { ending, told: untold([...history, ...settled], tools), results: results.map(({ tool, ok }) => [tool, ok]) };
+  const transcript = { result: async (result: ResultEntry) => void results.push(result) } as unknown as Transcript;
+  const { ending, settled } = await settlePast(history, tools, transcript, signal);
+  return {
+    ending,
+    told: unheardResults([...history, ...settled], tools),
+    results: results.map(({ tool, ok }) => [tool, ok]),
+  };
 }
 
 test("a publish that was cut off is done, and ends the work", async () => {
@@ -66,17 +70,17 @@ test("a result that is on record and may not have been heard is told again, unti
   const sent: Entry = { role: "tool", call_id: "send_message", tool: "send_message", ok: true, content: "Sent." };
   const again = ["Your call of send_message: Sent."];
   expect([
-    untold([reply("send_message"), sent], tools),
-    untold([reply("send_message"), sent, reply("Bash")], tools),
-    untold([reply("send_message"), sent, reply("Bash"), reply("Bash")], tools),
-    untold([reply("Bash"), { ...sent, call_id: "Bash", tool: "Bash" }], tools),
+    unheardResults([reply("send_message"), sent], tools),
+    unheardResults([reply("send_message"), sent, reply("Bash")], tools),
+    unheardResults([reply("send_message"), sent, reply("Bash"), reply("Bash")], tools),
+    unheardResults([reply("Bash"), { ...sent, call_id: "Bash", tool: "Bash" }], tools),
   ]).toEqual([again, again, [], []]);
 });
 
 test("what may not have been heard is said again: one reply after it is no proof, two are", () => {
   const said = (content: string): Entry => ({ role: "user", from: "human", content });
   const thought: Entry = { ...(reply("Bash") as ReplyEntry), usage: { ...NO_USAGE, output: 1 } };
-  const again = (...history: Entry[]) => wordsAgain(history, []).includes("Hurry.");
+  const again = (...history: Entry[]) => resumeText(history, []).includes("Hurry.");
   expect([
     again(thought, said("Hurry.")),
     again(thought, said("Hurry."), thought),
@@ -84,5 +88,5 @@ test("what may not have been heard is said again: one reply after it is no proof
     again(thought, said("Hurry."), thought, thought),
   ]).toEqual([true, true, true, false]);
   // Its own words about the interruption are not said again and again.
-  expect(wordsAgain([said("Hurry."), said(TAKEN_UP), said(TAKEN_UP)], []).split(TAKEN_UP)).toHaveLength(2);
+  expect(resumeText([said("Hurry."), said(RESUMED), said(RESUMED)], []).split(RESUMED)).toHaveLength(2);
 });

@@ -10,15 +10,15 @@ import {
 } from "../../protocol/index.ts";
 import { nodeDir, runDir, workerDir } from "../../store/paths.ts";
 import type { Tools } from "../../tools/toolbox.ts";
-import type { Desk } from "../resume.ts";
+import type { NodeWork } from "../resume.ts";
 import type { Workplace } from "../workplace.ts";
-import { CUT_OFF, type Minutes } from "./transcript.ts";
+import { CUT_OFF, type Transcript } from "./transcript.ts";
 
 /** What a crash left: calls without a result get one, and an ending that nobody saw is seen. */
 export async function settlePast(
   history: readonly Entry[],
   tools: Tools,
-  minutes: Minutes,
+  transcript: Transcript,
   signal: AbortSignal,
 ): Promise<{ ending: Outcome | undefined; settled: ResultEntry[] }> {
   const results = history.filter((entry) => entry.role === "tool");
@@ -29,7 +29,7 @@ export async function settlePast(
     if (answered.has(call.id)) continue;
     const isOurs = tools.specs.some(({ name }) => name === call.name);
     const result = isOurs ? await tools.settle(call, signal) : cutOff(call);
-    await minutes.result(result);
+    await transcript.result(result);
     ending ??= result.ending;
     settled.push(result);
   }
@@ -37,7 +37,7 @@ export async function settlePast(
 }
 
 /** What became of its calls of these tools, as far as it may not have heard: it may have died before the answer came. */
-export function untold(history: readonly Entry[], { specs }: Pick<Tools, "specs">): string[] {
+export function unheardResults(history: readonly Entry[], { specs }: Pick<Tools, "specs">): string[] {
   return unheard(history)
     .filter((entry) => entry.role === "tool")
     .filter(({ tool }) => specs.some(({ name }) => name === tool))
@@ -74,21 +74,21 @@ function unheard(history: readonly Entry[]): readonly Entry[] {
 function unanswered(history: readonly Entry[]): UserEntry[] {
   return unheard(history)
     .filter((entry) => entry.role === "user")
-    .filter(({ content }) => !content.startsWith(TAKEN_UP));
+    .filter(({ content }) => !content.startsWith(RESUMED));
 }
 
 /** What the record says of it: the rest of the words is in the record already. */
-export const TAKEN_UP = "You were interrupted and are now taken up again. Your files are as you left them.";
+export const RESUMED = "You were interrupted and are now taken up again. Your files are as you left them.";
 
 /** The words with which a session is taken up; `told` is what became of calls that were cut off. */
-export function wordsAgain(history: readonly Entry[], told: readonly string[]): string {
+export function resumeText(history: readonly Entry[], told: readonly string[]): string {
   const again = unanswered(history).map(({ content }) => content);
   const heard = again.length > 0 ? ["Said to you last, in case you did not hear it:", ...again] : [];
-  return [TAKEN_UP, ...told, ...heard, "Go on where you were."].join("\n\n");
+  return [RESUMED, ...told, ...heard, "Go on where you were."].join("\n\n");
 }
 
 /** The words where the old session cannot be taken up, or never began: all it needs to go on. */
-export function wordsAnew(node: NodeState, history: readonly Entry[], told: readonly string[]): string {
+export function newSessionText(node: NodeState, history: readonly Entry[], told: readonly string[]): string {
   const before = "This was begun before, and its session is lost: what was done so far is in your current folder.";
   // What it was told in the session that is lost it does not know any more.
   const last = saidLast(history);
@@ -97,7 +97,7 @@ export function wordsAnew(node: NodeState, history: readonly Entry[], told: read
     .filter((entry) => entry.messages && !last.includes(entry))
     .slice(-MOST_MAIL);
   const said = [...mail, ...last].map(({ content }) => content);
-  return [TAKEN_UP, node.spec.task, before, ...told, ...said].join("\n\n");
+  return [RESUMED, node.spec.task, before, ...told, ...said].join("\n\n");
 }
 
 const MOST_MAIL = 30;
@@ -114,7 +114,7 @@ export function projectLine(project: string, omitted: readonly string[] = []): s
 }
 
 /** Where things are for a program, which knows no short names: by their paths. */
-export async function filesInWords(node: NodeState, { actor, scope }: Desk, { log, now }: Workplace): Promise<string> {
+export async function filesText(node: NodeState, { actor, scope }: NodeWork, { log, now }: Workplace): Promise<string> {
   const { run_id } = node.spec;
   const home = workerDir(log.dir, run_id, actor.worker_id);
   const { project } = now().agent.created;

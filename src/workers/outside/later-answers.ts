@@ -40,7 +40,7 @@ export class LaterAnswers {
   }
 
   /** Those that were asked before a restart. */
-  takeUp(): void {
+  resume(): void {
     const { open, answered } = this.#place.pending().questions;
     for (const question of [...Object.values(open), ...Object.values(answered)])
       if (this.#isMine(question)) this.#await(question.id);

@@ -11,7 +11,7 @@ import {
   beginRun,
   CONVERSATION,
   endOrAsk,
-  isEndless,
+  isInfinite,
   LEAD,
   leadToolbox,
   leadTools,
@@ -24,13 +24,13 @@ import { nextCycle } from "../loop/cycles.ts";
 import { type Past, pastOf } from "../loop/past.ts";
 import { outcomeOf } from "../loop/recorded-loop.ts";
 import type { RepeatPorts } from "../loop/repeat-guard.ts";
-import { coordinatorStanding } from "../loop/restate.ts";
+import { restateForCoordinator } from "../loop/restate.ts";
 import { Waking } from "../loop/waking.ts";
 import type { Workplace } from "../workplace.ts";
-import { checkMessagesTool, type DoorPorts } from "./door-tools.ts";
-import { projectLine, saidLast, TAKEN_UP } from "./first-words.ts";
-import type { Seat } from "./program-assignment.ts";
-import { Sitting } from "./program-run.ts";
+import { projectLine, RESUMED, saidLast } from "./first-words.ts";
+import type { ProgramAssignment } from "./program-assignment.ts";
+import { ProgramRun } from "./program-run.ts";
+import { checkMessagesTool, type ProgramToolPorts } from "./program-tools.ts";
 import { programOf, sessionKey } from "./programs.ts";
 
 /**
@@ -52,15 +52,15 @@ export async function coordinateOutside(
   const cursor = begun?.cursor ?? now().agent.run?.started_seq ?? now().seq;
   const mailbox = await Mailbox.open(log, COORDINATOR, cursor, now);
   const over = new AbortController();
-  let sitting: Sitting | undefined;
+  let programRun: ProgramRun | undefined;
   try {
-    const seat = await leadSeat(run, spawned, begun, cursor, mailbox, team, place);
-    sitting = new Sitting(seat, profile, place, AbortSignal.any([signal, over.signal]));
-    return await sitting.work();
+    const assignment = await leadAssignment(run, spawned, begun, cursor, mailbox, team, place);
+    programRun = new ProgramRun(assignment, profile, place, AbortSignal.any([signal, over.signal]));
+    return await programRun.work();
   } catch (error) {
     return outcomeOf(error, signal);
   } finally {
-    await sitting?.end(signal.aborted ? "at once" : "gently");
+    await programRun?.end(signal.aborted ? "at once" : "gently");
     over.abort(new Error("the run has ended"));
     mailbox.close();
   }
@@ -72,23 +72,23 @@ function begunIn(stored: Awaited<ReturnType<Workplace["log"]["conversation"]>>, 
   return past && { ...past, history: past.history.map(withoutGivingUp) };
 }
 
-async function leadSeat(
+async function leadAssignment(
   run: { id: RunId; goal: string },
-  spawned: Seat["spawned"],
+  spawned: ProgramAssignment["spawned"],
   begun: Past | undefined,
   cursor: number,
   mailbox: Mailbox,
   team: TeamPort,
   place: Workplace,
-): Promise<Seat> {
+): Promise<ProgramAssignment> {
   const { log, now, pending, clock, timeZone } = place;
   const { project } = now().agent.created;
   const published = manifestsOf(() => now().board);
   const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project, published });
   // The same in every run: programs know their sessions by the folder they work in.
-  const desk = leadDesk(log.dir);
+  const folder = leadDesk(log.dir);
   mailbox.aside = () => team.begun(COORDINATOR);
-  await mkdir(desk, { recursive: true, mode: 0o700 });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   const session = now().outside.sessions[sessionKey(LEAD)];
   const reflection = reflectionOn(run.id, begun, place);
   let slept = 0;
@@ -96,7 +96,7 @@ async function leadSeat(
   const waking = new Waking(LEAD, mailbox, place, []);
   const othersWork = () => team.unfinished() !== null;
   const repeats = { othersWork, cycle: () => slept };
-  const toolsFor = await toolsBy(run, team, scope, mailbox, reflection, repeats, place);
+  const toolsFor = await leadProgramTools(run, team, scope, mailbox, reflection, repeats, place);
   return {
     actor: LEAD,
     // One home for all runs, as there is one conversation.
@@ -106,10 +106,10 @@ async function leadSeat(
     begun,
     resume: session?.session_id ?? null,
     assigned: 0,
-    cwd: desk,
+    cwd: folder,
     async binds() {
       const binds = await scope.binds();
-      return { ...binds, write: [...binds.write, desk] };
+      return { ...binds, write: [...binds.write, folder] };
     },
     context: { run_id: run.id, goal: run.goal },
     tools: toolsFor,
@@ -123,14 +123,14 @@ async function leadSeat(
       return { system, words: run.goal };
     },
     past: async () => begunIn(await log.conversation(CONVERSATION), run.id)?.history ?? [],
-    async anew(past, told) {
-      const sections = await coordinatorStanding(run, scope, now(), mailbox.untoldFrom, await surroundings(place));
+    async newSessionText(past, told) {
+      const sections = await restateForCoordinator(run, scope, now(), mailbox.untoldFrom, await surroundings(place));
       const stand = sections
         .filter(({ text }) => text.trim() !== "")
         .map(({ title, text }) => `## ${title}\n\n${text}`);
       const lost = "The session in which you began this is lost. This is how things stand, from the record:";
       const said = saidLast(past).map(({ content }) => content);
-      return [TAKEN_UP, lost, ...stand, ...told, ...said, "Go on from here."].join("\n\n");
+      return [RESUMED, lost, ...stand, ...told, ...said, "Go on from here."].join("\n\n");
     },
     hasEnded: () => false,
     news: () => waking.told(mailbox.take()),
@@ -139,7 +139,7 @@ async function leadSeat(
     othersWork,
     async waitsFor() {
       if (othersWork()) return "news";
-      if (!isEndless(place)) return null;
+      if (!isInfinite(place)) return null;
       const facts = nextCycle(pending(), clock.now(), timeZone);
       if (facts.length > 0) await log.append({ facts }).durable;
       slept += 1;
@@ -154,13 +154,13 @@ async function leadSeat(
       );
     },
     // Nobody would try it again, and a whole team waits for it.
-    lives: 2,
+    restarts: 2,
     endsBy: "finishing",
   };
 }
 
 /** Its own tools are its hands: of ours it gets those that reach beyond its folder. */
-async function toolsBy(
+async function leadProgramTools(
   run: { id: RunId; goal: string },
   team: TeamPort,
   scope: Scope,
@@ -168,14 +168,14 @@ async function toolsBy(
   reflection: ReturnType<typeof reflectionOn>,
   repeats: RepeatPorts,
   place: Workplace,
-): Promise<(ports: DoorPorts) => Tools> {
+): Promise<(ports: ProgramToolPorts) => Tools> {
   const hands = place.tools(scope, LEAD, { searchesWeb: true }, place).filter(isMemory);
   const mail = { waiting: () => mailbox.waiting, arrived: async () => {} };
   const endCycle = async () =>
     "Recorded. End your turn now: you sleep until the next cycle, or until somebody needs you.";
   const box = await leadToolbox(place, repeats);
   return ({ human, waits }) => {
-    const tools = leadTools(run, team, { hands, mail, human, endCycle }, reflection, place);
+    const tools = leadTools(run, team, { baseTools: hands, mail, human, endCycle }, reflection, place);
     return box(tools.map((tool) => (tool.spec.name === "check_messages" ? checkMessagesTool(waits) : tool)));
   };
 }

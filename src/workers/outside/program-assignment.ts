@@ -5,15 +5,15 @@ import type { Binds } from "../../sandbox/binds/binds.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import type { Past } from "../loop/past.ts";
 import type { Actor } from "../loop/recorded-loop.ts";
-import type { DoorPorts } from "./door-tools.ts";
+import type { ProgramToolPorts } from "./program-tools.ts";
 
-export interface SeatBinds extends Binds {
+export interface AssignmentBinds extends Binds {
   /** What of the project it does not see although it is not hidden, and why, in sentences. */
   omitted?: readonly string[];
 }
 
 /** What a program sits down to: a node, or the lead of a run. */
-export interface Seat {
+export interface ProgramAssignment {
   readonly actor: Actor;
   readonly run_id: RunId;
   readonly spawned: WorkerState["spawned"];
@@ -28,16 +28,16 @@ export interface Seat {
   /** Where it works. */
   readonly cwd: string;
   /** Looked up anew at each start: what may be read grows while others publish. */
-  binds(): Promise<SeatBinds>;
+  binds(): Promise<AssignmentBinds>;
   /** What is known about the work, for a program that reads files. */
   readonly context: Record<string, unknown>;
-  tools(ports: DoorPorts): Tools;
+  tools(ports: ProgramToolPorts): Tools;
   /** Puts the first words on disk; resolves with them and the prompt they are said under. */
   begin(tools: Tools): Promise<{ system: string; words: string }>;
   /** What was said here so far, as it is on record now. */
   past(): Promise<readonly Entry[]>;
   /** All it needs to go on where its session is lost; `told` is what became of its calls, as far as it may not know. */
-  anew(past: readonly Entry[], told: readonly string[]): Promise<string>;
+  newSessionText(past: readonly Entry[], told: readonly string[]): Promise<string>;
   /** Ended from outside: nothing is told any more. */
   hasEnded(): boolean;
   /** What has not been told yet. */
@@ -50,6 +50,6 @@ export interface Seat {
   /** Its turn is over and there is nothing to wait for: how it ends, or what it is told. */
   onSilence(words: string, inARow: number): Promise<Outcome | UserEntry[]>;
   /** How often in a row it is started again when it ends, or hangs, in the middle of its work. */
-  readonly lives: number;
+  readonly restarts: number;
   readonly endsBy: "publishing" | "finishing";
 }

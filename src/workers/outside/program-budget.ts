@@ -5,7 +5,7 @@ import { type Actor, enterPurse, type Recorder } from "../loop/recorded-loop.ts"
  * What a program may spend. It cannot be kept from its next model call, only be stopped: so leave for the next call is
  * asked for as soon as one is over, and whoever gets none is told by `onSpent`, once.
  */
-export class Allowance {
+export class ProgramBudget {
   readonly #model: string;
   readonly #actor: Actor;
   readonly #record: Recorder;

@@ -2,10 +2,10 @@ import type { FactOf, NodeId, ProgramProfile, Usage } from "../../protocol/index
 import type { Binds } from "../../sandbox/binds/binds.ts";
 import type { Launched, Running } from "../../sandbox/program.ts";
 import type { Tools } from "../../tools/toolbox.ts";
-import type { Adapter, Door } from "./session.ts";
+import type { Adapter, ToolServer } from "./session.ts";
 
 /** What the house provides for programs that think for themselves. */
-export interface OutsidePlace {
+export interface ProgramPorts {
   /** Those that can be named when somebody is hired, with what they are, or why they cannot be used here. */
   list(): readonly ListedProgram[];
   /** The profile of this name. Throws, with advice, for one that cannot be used here. */
@@ -17,7 +17,7 @@ export interface OutsidePlace {
   /** Makes its home, with what the profile shares with it; one that is there stays as it is. */
   makeHome(profile: ProgramProfile, home: string): Promise<void>;
   /** Starts a program in the sandbox; it finds the tools at its door, and nobody else does. */
-  start(stay: Stay): Promise<Housed>;
+  start(stay: ProgramStart): Promise<ConfinedProgram>;
   /** The end of a node that such a worker had is on record; one that was cancelled is not wanted any more. */
   ended?(
     worker: Pick<FactOf<"worker.spawned">["data"], "kind" | "program">,
@@ -36,18 +36,18 @@ export interface ListedProgram {
 }
 
 /** A program's stay in the sandbox. */
-export interface Stay {
+export interface ProgramStart {
   profile: ProgramProfile;
   tools: Tools;
   /** What its worker may touch. Its home and its own files come on top. */
   binds: Binds;
   cwd: string;
   home: string;
-  launch(door: Door): Launched;
+  launch(door: ToolServer): Launched;
   signal: AbortSignal;
 }
 
-export interface Housed extends Running {
+export interface ConfinedProgram extends Running {
   /** What confines it, for the record; "unsafe" where nothing does. */
   readonly sandbox: string;
 }

@@ -1,17 +1,17 @@
 import { callsOf, type Outcome, type ProgramProfile, type ReplyEntry } from "../../protocol/index.ts";
 import type { Workplace } from "../workplace.ts";
 import { Approvals } from "./approvals.ts";
-import { guarded } from "./door-tools.ts";
-import { settlePast, TAKEN_UP, untold, wordsAgain } from "./first-words.ts";
+import { RESUMED, resumeText, settlePast, unheardResults } from "./first-words.ts";
 import { LaterAnswers } from "./later-answers.ts";
-import type { Seat } from "./program-assignment.ts";
-import { Allowance } from "./program-budget.ts";
-import { Voice } from "./program-speech.ts";
+import type { ProgramAssignment } from "./program-assignment.ts";
+import { ProgramBudget } from "./program-budget.ts";
+import { ProgramSpeech } from "./program-speech.ts";
+import { recordedTools } from "./program-tools.ts";
 import { sessionKey } from "./programs.ts";
-import { Lives } from "./restarts.ts";
+import { Restarts } from "./restarts.ts";
 import type { OutsideEvent, OutsideSession } from "./session.ts";
-import { Pulse } from "./silence-watchdog.ts";
-import { Minutes } from "./transcript.ts";
+import { SilenceWatchdog } from "./silence-watchdog.ts";
+import { Transcript } from "./transcript.ts";
 
 type Rested = Extract<OutsideEvent, { kind: "rested" }>;
 type Exited = Extract<OutsideEvent, { kind: "exited" }>;
@@ -33,18 +33,18 @@ const SILENCE_SECONDS = 900;
  *
  * How it is started and taken up again is in `restarts.ts`, how it is spoken to in `voice.ts`, its silence in `silence-watchdog.ts`.
  */
-export class Sitting {
-  readonly #seat: Seat;
+export class ProgramRun {
+  readonly #assignment: ProgramAssignment;
   readonly #profile: ProgramProfile;
   readonly #place: Workplace;
   readonly #signal: AbortSignal;
-  readonly #minutes: Minutes;
-  readonly #allowance: Allowance;
-  readonly #pulse: Pulse;
-  readonly #voice: Voice;
+  readonly #transcript: Transcript;
+  readonly #budget: ProgramBudget;
+  readonly #watchdog: SilenceWatchdog;
+  readonly #speech: ProgramSpeech;
   readonly #answers: LaterAnswers;
-  readonly #tools: ReturnType<typeof guarded>;
-  readonly #lives: Lives;
+  readonly #tools: ReturnType<typeof recordedTools>;
+  readonly #restarts: Restarts;
   #approvals: Approvals | undefined;
   readonly #over = Promise.withResolvers<Outcome>();
   readonly #quiet = Promise.withResolvers<void>();
@@ -59,75 +59,78 @@ export class Sitting {
   #refusal: string | undefined;
   #hung: string | undefined;
 
-  constructor(seat: Seat, profile: ProgramProfile, place: Workplace, signal: AbortSignal) {
-    this.#seat = seat;
+  constructor(assignment: ProgramAssignment, profile: ProgramProfile, place: Workplace, signal: AbortSignal) {
+    this.#assignment = assignment;
     this.#profile = profile;
     this.#place = place;
     this.#signal = signal;
-    const { actor, begun } = seat;
-    const { model } = seat.spawned;
+    const { actor, begun } = assignment;
+    const { model } = assignment.spawned;
     const fail = (error: unknown) => this.#fail(error);
     const isOver = () => this.#isOver;
     const isSpeech = profile.kind !== "autonomous";
-    this.#pulse = new Pulse(place.clock);
-    this.#minutes = new Minutes(actor, place, { model, turn: begun?.turn ?? 1, isSpeech });
-    this.#allowance = new Allowance(model, actor, place, signal, fail);
-    this.#voice = new Voice(seat, {
-      ...{ minutes: this.#minutes, allowance: this.#allowance, pulse: this.#pulse, signal, isOver },
+    this.#watchdog = new SilenceWatchdog(place.clock);
+    this.#transcript = new Transcript(actor, place, { model, turn: begun?.turn ?? 1, isSpeech });
+    this.#budget = new ProgramBudget(model, actor, place, signal, fail);
+    this.#speech = new ProgramSpeech(assignment, {
+      ...{ transcript: this.#transcript, budget: this.#budget, watchdog: this.#watchdog, signal, isOver },
       waitsForHuman: () => this.#answers.areOpen,
-      speak: async (words) => this.#lives.session?.say(words),
+      speak: async (words) => this.#restarts.session?.say(words),
     });
-    this.#answers = new LaterAnswers(actor, place, signal, (words, facts) => this.#voice.say([words], facts), fail);
-    const toolbox = seat.tools({ human: this.#answers.port, waits: (all) => this.#voice.waits(all) });
-    this.#tools = guarded(toolbox, {
-      ...{ minutes: this.#minutes, signal, isOver },
+    this.#answers = new LaterAnswers(actor, place, signal, (words, facts) => this.#speech.say([words], facts), fail);
+    const toolbox = assignment.tools({ human: this.#answers.port, waits: (all) => this.#speech.waits(all) });
+    this.#tools = recordedTools(toolbox, {
+      ...{ transcript: this.#transcript, signal, isOver },
       // Where we publish in its place, no call of it has to.
-      isLetGo: () => this.#isLetGo && !this.#isAtRest,
+      isStoppedForPublish: () => this.#isLetGo && !this.#isAtRest,
       busy: () => this.#busy(),
       ends: (outcome) => this.#resolve(outcome),
     });
-    this.#lives = new Lives(seat, profile, place, signal, { minutes: this.#minutes, tools: this.#tools });
+    this.#restarts = new Restarts(assignment, profile, place, signal, {
+      transcript: this.#transcript,
+      tools: this.#tools,
+    });
   }
 
   async work(): Promise<Outcome> {
-    const past = this.#seat.begun?.history ?? [];
-    const { ending, settled } = await settlePast(past, this.#tools, this.#minutes, this.#signal);
+    const past = this.#assignment.begun?.history ?? [];
+    const { ending, settled } = await settlePast(past, this.#tools, this.#transcript, this.#signal);
     if (ending) return ending;
-    const told = untold(this.#isHeardByFiles ? settled : [...past, ...settled], this.#tools);
+    const told = unheardResults(this.#isHeardByFiles ? settled : [...past, ...settled], this.#tools);
     if (this.#isOutOfTurns()) return { kind: "exhausted", turns: this.#place.maxTurns };
     const { system, words } = await this.#firstWords(told);
-    await this.#allowance.begin();
+    await this.#budget.begin();
     // What it spends nobody knows: it must not keep others from the money meanwhile.
-    if (this.#isHeardByFiles) await this.#allowance.rest();
+    if (this.#isHeardByFiles) await this.#budget.rest();
     this.#signal.addEventListener("abort", () => this.#fail(this.#signal.reason), { once: true });
     this.#startsToWork();
-    this.#follow(await this.#lives.begin(system, words));
-    this.#answers.takeUp();
-    this.#voice.listen().catch((error: unknown) => this.#fail(error));
+    this.#follow(await this.#restarts.begin(system, words));
+    this.#answers.resume();
+    this.#speech.listen().catch((error: unknown) => this.#fail(error));
     this.#watch();
     return this.#over.promise;
   }
 
   /** Its files are about to be published: from here on nobody writes them. */
-  async letGo(): Promise<void> {
-    this.#pulse.state = "gone";
+  async stopForPublish(): Promise<void> {
+    this.#watchdog.state = "gone";
     this.#isLetGo = true;
     this.#ending.resolve();
-    await this.#lives.session?.close();
+    await this.#restarts.session?.close();
   }
 
   async end(how: "gently" | "at once"): Promise<void> {
     this.#isOver = true;
-    const { session } = this.#lives;
-    if (how === "gently" && this.#pulse.state === "busy" && session) {
+    const { session } = this.#restarts;
+    if (how === "gently" && this.#watchdog.state === "busy" && session) {
       const hurry = new AbortController();
       const stopped = session.interrupt().then(() => this.#quiet.promise);
       await Promise.race([stopped, this.#place.clock.sleep(GRACE_MS, hurry.signal)]).catch(() => {});
       hurry.abort();
     }
-    await this.#lives.session?.close();
-    await this.#minutes.flush();
-    await this.#allowance.rest();
+    await this.#restarts.session?.close();
+    await this.#transcript.flush();
+    await this.#budget.rest();
   }
 
   /** It has no door: what it wishes for is done on its behalf, and what became of it is no answer to a call of its own. */
@@ -136,23 +139,24 @@ export class Sitting {
   }
 
   #startsToWork(): void {
-    this.#pulse.state = "busy";
-    this.#pulse.sign();
+    this.#watchdog.state = "busy";
+    this.#watchdog.signOfLife();
   }
 
   async #firstWords(told: readonly string[]): Promise<{ system: string; words: string }> {
-    const { begun, resume } = this.#seat;
-    if (!begun) return this.#seat.begin(this.#tools);
-    const words = resume === null ? await this.#seat.anew(begun.history, told) : wordsAgain(begun.history, told);
-    await this.#minutes.heard([{ role: "user", from: "agiraph", content: TAKEN_UP }]);
+    const { begun, resume } = this.#assignment;
+    if (!begun) return this.#assignment.begin(this.#tools);
+    const words =
+      resume === null ? await this.#assignment.newSessionText(begun.history, told) : resumeText(begun.history, told);
+    await this.#transcript.heard([{ role: "user", from: "agiraph", content: RESUMED }]);
     return { system: begun.system, words };
   }
 
   #follow(session: OutsideSession): void {
     const follow = async () => {
       for await (const event of session.events) {
-        if (session !== this.#lives.session) return;
-        this.#pulse.sign();
+        if (session !== this.#restarts.session) return;
+        this.#watchdog.signOfLife();
         await this.#take(event);
         this.#countTurns();
       }
@@ -161,74 +165,74 @@ export class Sitting {
   }
 
   async #take(event: OutsideEvent): Promise<void> {
-    const minutes = this.#minutes;
-    const { worker_id, node_id } = this.#seat.actor;
+    const transcript = this.#transcript;
+    const { worker_id, node_id } = this.#assignment.actor;
     switch (event.kind) {
       case "begun":
-        return this.#lives.begun(event.session_id);
+        return this.#restarts.begun(event.session_id);
       case "delta":
-        minutes.thinks();
+        transcript.thinks();
         return this.#place.live({ worker_id, node_id, kind: event.of, text: event.text });
       case "said":
         this.#lastWords = event.text;
-        return minutes.said(event.text);
+        return transcript.said(event.text);
       case "called":
-        this.#voice.acts();
-        return minutes.called(event.call_id, event.tool, event.args);
+        this.#speech.acts();
+        return transcript.called(event.call_id, event.tool, event.args);
       case "answered": {
         const settled = this.#approvals?.settledBy(event.call_id) ?? [];
-        return minutes.answered(event.call_id, event.ok, event.content, settled);
+        return transcript.answered(event.call_id, event.ok, event.content, settled);
       }
-      case "wants":
+      case "asked_permission":
         this.#decide(event).catch((error: unknown) => this.#fail(error));
         return;
-      case "wishes":
+      case "requested_call":
         return this.#grant(event);
       case "used":
         return this.#used(event);
       case "rested":
         return this.#rested(event);
       case "noted":
-        return minutes.warned(event.text, event.retry);
+        return transcript.warned(event.text, event.retry);
       case "lost":
-        this.#lives.saidLost();
-        return minutes.warned(`Its session cannot be taken up: ${event.why}`);
+        this.#restarts.saidLost();
+        return transcript.warned(`Its session cannot be taken up: ${event.why}`);
       case "exited":
         return this.#exited(event);
     }
   }
 
-  async #decide(wish: Extract<OutsideEvent, { kind: "wants" }>): Promise<void> {
-    const { session } = this.#lives;
-    const policy = this.#profile.permissions ?? (this.#lives.isConfined ? "allow" : "ask");
-    this.#approvals ??= new Approvals(policy, this.#seat.spawned.name, this.#seat.actor, this.#place);
+  async #decide(wish: Extract<OutsideEvent, { kind: "asked_permission" }>): Promise<void> {
+    const { session } = this.#restarts;
+    const policy = this.#profile.permissions ?? (this.#restarts.isConfined ? "allow" : "ask");
+    this.#approvals ??= new Approvals(policy, this.#assignment.spawned.name, this.#assignment.actor, this.#place);
     const decision = await this.#approvals.decide(wish, this.#signal);
     // Each life numbers its wishes by itself: what was asked in another one must not decide one of this.
-    if (session !== this.#lives.session) return;
-    this.#pulse.sign();
+    if (session !== this.#restarts.session) return;
+    this.#watchdog.signOfLife();
     await session?.decide(wish.id, decision);
   }
 
   /** It has none of our tools at hand, and asked for one by a file. */
-  async #grant({ tool, args, id: wish }: Extract<OutsideEvent, { kind: "wishes" }>): Promise<void> {
-    const { actor, assigned } = this.#seat;
+  async #grant({ tool, args, id: wish }: Extract<OutsideEvent, { kind: "requested_call" }>): Promise<void> {
+    const { actor, assigned } = this.#assignment;
     const id = `${sessionKey(actor)}-${assigned}-${wish ?? this.#place.pending().seq}`;
     // Wished for again after a crash: it was dealt with, then or when its past was settled.
-    if (this.#seat.begun?.history.some((entry) => entry.role === "assistant" && hasCall(entry, id))) return;
+    if (this.#assignment.begun?.history.some((entry) => entry.role === "assistant" && hasCall(entry, id))) return;
     const running = this.#tools.run({ type: "call", id, name: tool, args }, this.#signal);
     running.catch((error: unknown) => this.#fail(error));
     // One that ends the work is never answered, and how the program ends is still to be heard.
     const result = await Promise.race([running, this.#ending.promise]);
     if (!result || result.ok) return;
     this.#refusal = result.content;
-    await this.#voice.say([{ role: "user", from: "agiraph", content: result.content }], []);
+    await this.#speech.say([{ role: "user", from: "agiraph", content: result.content }], []);
   }
 
   async #used({ model, usage, cost_usd }: Extract<OutsideEvent, { kind: "used" }>): Promise<void> {
     const usd = cost_usd ?? (await this.#place.outside.price(model, usage));
-    this.#lives.thrives();
-    await this.#minutes.used(model, usage, usd);
-    this.#allowance.spent({ usd, tokens: usage.input + usage.output });
+    this.#restarts.thrives();
+    await this.#transcript.used(model, usage, usd);
+    this.#budget.spent({ usd, tokens: usage.input + usage.output });
   }
 
   /** Whatever it does, and however little it tells of it. */
@@ -238,69 +242,75 @@ export class Sitting {
 
   /** The contract bounds all tries together, but a try that nobody could begin would be none. */
   #isOutOfTurns(): boolean {
-    return this.#minutes.turn > Math.max(this.#seat.mostTurns(), (this.#seat.begun?.tried ?? 0) + 1);
+    return this.#transcript.turn > Math.max(this.#assignment.mostTurns(), (this.#assignment.begun?.tried ?? 0) + 1);
   }
 
   async #rested(event: Rested): Promise<void> {
-    await this.#minutes.flush();
+    await this.#transcript.flush();
     const facts = this.#approvals?.settledByRest() ?? [];
-    if (facts.length > 0) await this.#minutes.note(...facts);
-    const correction = this.#allowance.turnCost(event.cost_usd);
-    if (correction !== 0) await this.#minutes.corrects(correction);
-    await this.#allowance.rest();
-    if (this.#pulse.state === "busy") this.#pulse.state = "resting";
+    if (facts.length > 0) await this.#transcript.note(...facts);
+    const correction = this.#budget.turnCost(event.cost_usd);
+    if (correction !== 0) await this.#transcript.corrects(correction);
+    await this.#budget.rest();
+    if (this.#watchdog.state === "busy") this.#watchdog.state = "resting";
     this.#quiet.resolve();
     if (this.#isOver) return;
     if (event.words.trim() !== "") this.#lastWords = event.words;
     const isFailure = event.how === "failed" || event.how === "refused";
     this.#isAtRest = true;
-    const outcome = isFailure ? await this.#failure(event) : await this.#voice.next(this.#lastWords);
+    const outcome = isFailure ? await this.#failure(event) : await this.#speech.next(this.#lastWords);
     this.#isAtRest = false;
     if (outcome) this.#resolve(outcome);
   }
 
   async #failure({ words, how, retryable = false }: Rested): Promise<Outcome> {
-    const { worker_id, node_id } = this.#seat.actor;
+    const { worker_id, node_id } = this.#assignment.actor;
     const message = words.trim() || "The program failed and did not say why.";
     const reason = how === "refused" ? "refused" : "outside";
-    const failure = { model: this.#seat.spawned.model, turn: this.#minutes.turn, reason, message, retry_in_ms: null };
-    await this.#minutes.note({ type: "model.failed", data: { worker_id, node_id, ...failure } });
+    const failure = {
+      model: this.#assignment.spawned.model,
+      turn: this.#transcript.turn,
+      reason,
+      message,
+      retry_in_ms: null,
+    };
+    await this.#transcript.note({ type: "model.failed", data: { worker_id, node_id, ...failure } });
     return how === "refused" && !retryable ? { kind: "abandoned", error: message } : { kind: "failed", error: message };
   }
 
   async #exited(event: Exited): Promise<void> {
-    await this.#minutes.flush();
-    const livesAgain = await this.#lives.ended(event);
+    await this.#transcript.flush();
+    const livesAgain = await this.#restarts.ended(event);
     this.#quiet.resolve();
-    await this.#pulse.noneUnderWay();
+    await this.#watchdog.whenNoCalls();
     if (this.#isLetGo || this.#isOver) return;
     if (livesAgain) return this.#liveAgain();
-    this.#pulse.state = "gone";
+    this.#watchdog.state = "gone";
     const { exceeded, signal, code } = event;
     const how = exceeded ? `it took more ${exceeded} than it may` : signal ? `signal ${signal}` : `exit code ${code}`;
-    const notes = [...this.#minutes.warnings, ...(this.#refusal ? [this.#refusal] : [])].join("\n");
+    const notes = [...this.#transcript.warnings, ...(this.#refusal ? [this.#refusal] : [])].join("\n");
     this.#resolve({
       kind: "failed",
-      error: `${this.#hung ?? `The program ended (${how}) without ${this.#seat.endsBy}.`}${notes && ` It said: ${notes}`}`,
+      error: `${this.#hung ?? `The program ended (${how}) without ${this.#assignment.endsBy}.`}${notes && ` It said: ${notes}`}`,
     });
   }
 
   async #liveAgain(): Promise<void> {
     this.#startsToWork();
     this.#hung = undefined;
-    const facts = this.#approvals?.asksNoMore() ?? [];
-    if (facts.length > 0) await this.#minutes.note(...facts);
-    await this.#voice.between(async () => {
+    const facts = this.#approvals?.withdraw() ?? [];
+    if (facts.length > 0) await this.#transcript.note(...facts);
+    await this.#speech.between(async () => {
       if (this.#isOver) return;
-      if (!this.#isHeardByFiles) await this.#allowance.begin();
-      this.#follow(await this.#lives.again());
+      if (!this.#isHeardByFiles) await this.#budget.begin();
+      this.#follow(await this.#restarts.again());
     });
-    this.#answers.takeUp();
+    this.#answers.resume();
   }
 
   #busy(): () => void {
-    const done = this.#pulse.underWay();
-    this.#voice.acts();
+    const done = this.#watchdog.callBegins();
+    this.#speech.acts();
     return () => {
       done();
       this.#countTurns();
@@ -312,10 +322,10 @@ export class Sitting {
     const mayBeSilent = () => this.#isOver || (this.#approvals?.areOpen ?? false);
     const onSilence = () => {
       this.#hung = `It gave no sign of life for ${seconds} s.`;
-      if (this.#lives.hasMore) this.#lives.session?.close().catch((error: unknown) => this.#fail(error));
+      if (this.#restarts.hasMore) this.#restarts.session?.close().catch((error: unknown) => this.#fail(error));
       else this.#resolve({ kind: "failed", error: this.#hung });
     };
-    this.#pulse.watch(seconds, mayBeSilent, onSilence, this.#signal).catch(() => {});
+    this.#watchdog.watch(seconds, mayBeSilent, onSilence, this.#signal).catch(() => {});
   }
 
   #resolve(outcome: Outcome): void {

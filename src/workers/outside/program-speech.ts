@@ -1,13 +1,13 @@
 import type { NewFact, Outcome, UserEntry } from "../../protocol/index.ts";
-import type { Seat } from "./program-assignment.ts";
-import type { Allowance } from "./program-budget.ts";
-import type { Pulse } from "./silence-watchdog.ts";
-import type { Minutes } from "./transcript.ts";
+import type { ProgramAssignment } from "./program-assignment.ts";
+import type { ProgramBudget } from "./program-budget.ts";
+import type { SilenceWatchdog } from "./silence-watchdog.ts";
+import type { Transcript } from "./transcript.ts";
 
-export interface VoicePorts {
-  minutes: Minutes;
-  allowance: Allowance;
-  pulse: Pulse;
+export interface SpeechPorts {
+  transcript: Transcript;
+  budget: ProgramBudget;
+  watchdog: SilenceWatchdog;
   signal: AbortSignal;
   isOver(): boolean;
   /** Something it asked its human has no answer yet. */
@@ -28,16 +28,16 @@ export interface VoicePorts {
  * SPEECH-4. Nothing is taken from the mailbox for somebody who has gone: it is told to whoever comes next.
  * SPEECH-5. A turn that is over is answered, or waits for something that is on record, and then costs nothing.
  */
-export class Voice {
-  readonly #seat: Seat;
-  readonly #ports: VoicePorts;
+export class ProgramSpeech {
+  readonly #assignment: ProgramAssignment;
+  readonly #ports: SpeechPorts;
   #saying: Promise<void> = Promise.resolve();
   #reminders = 0;
   #waitsFor: "nothing" | "news" | "all" = "nothing";
   #isSeenWaiting = false;
 
-  constructor(seat: Seat, ports: VoicePorts) {
-    this.#seat = seat;
+  constructor(assignment: ProgramAssignment, ports: SpeechPorts) {
+    this.#assignment = assignment;
     this.#ports = ports;
   }
 
@@ -53,9 +53,9 @@ export class Voice {
 
   async listen(): Promise<void> {
     while (!this.#ports.isOver()) {
-      await this.#seat.mailbox.arrived(this.#ports.signal, () => this.#hasNews);
+      await this.#assignment.mailbox.arrived(this.#ports.signal, () => this.#hasNews);
       // What is left in the mailbox of somebody who has gone would arrive again at once, without end.
-      if (this.#seat.hasEnded() || this.#isUnheard) return;
+      if (this.#assignment.hasEnded() || this.#isUnheard) return;
       await this.#tell();
     }
   }
@@ -73,20 +73,20 @@ export class Voice {
 
   /** Its turn is over and the work is not: it is told the news, waits for something, or is reminded; or this is the end. */
   async next(lastWords: string): Promise<Outcome | undefined> {
-    const { actor } = this.#seat;
+    const { actor } = this.#assignment;
     if (this.#hasNews) return this.#tell();
     const reason = this.#ports.waitsForHuman()
       ? "human"
-      : ((await this.#seat.waitsFor()) ?? (this.#waitsFor === "nothing" ? null : "news"));
+      : ((await this.#assignment.waitsFor()) ?? (this.#waitsFor === "nothing" ? null : "news"));
     if (reason !== null) {
       this.#isSeenWaiting = true;
       const { worker_id, node_id } = actor;
-      await this.#ports.minutes.note({ type: "worker.waiting", data: { worker_id, node_id, for: reason } });
+      await this.#ports.transcript.note({ type: "worker.waiting", data: { worker_id, node_id, for: reason } });
       // It may have come while that was decided.
       return this.#hasNews ? this.#tell() : undefined;
     }
     this.#reminders += 1;
-    const next = await this.#seat.onSilence(lastWords, this.#reminders);
+    const next = await this.#assignment.onSilence(lastWords, this.#reminders);
     if (!Array.isArray(next)) return next;
     await this.say(next, []);
     return undefined;
@@ -94,40 +94,40 @@ export class Voice {
 
   /** Whether there is something to tell: a mere result is nothing to one that waits for all of them. */
   get #hasNews(): boolean {
-    const { mailbox, othersWork } = this.#seat;
+    const { mailbox, othersWork } = this.#assignment;
     if (mailbox.waiting === 0) return false;
     return this.#waitsFor !== "all" || mailbox.hasMoreThanResults || !othersWork();
   }
 
   /** Nobody hears any more what is said. */
   get #isUnheard(): boolean {
-    return this.#ports.isOver() || this.#ports.pulse.state === "gone";
+    return this.#ports.isOver() || this.#ports.watchdog.state === "gone";
   }
 
   async #tell(): Promise<undefined> {
-    await this.say(() => this.#seat.news(), []);
+    await this.say(() => this.#assignment.news(), []);
   }
 
   async #say(what: UserEntry[] | (() => UserEntry[]), facts: NewFact[]): Promise<void> {
-    const { minutes, allowance, pulse, speak } = this.#ports;
+    const { transcript, budget, watchdog, speak } = this.#ports;
     if (this.#isUnheard) return;
-    if (pulse.state === "resting") {
-      await allowance.begin();
+    if (watchdog.state === "resting") {
+      await budget.begin();
       // That may take long, and meanwhile it may have been let go.
-      if (this.#isUnheard) return allowance.rest();
+      if (this.#isUnheard) return budget.rest();
     }
     const said = typeof what === "function" ? what() : what;
     // Whatever it is told ends its wait: results that were held back are told with it.
-    const entries = this.#waitsFor === "all" && said.length > 0 ? [...said, ...this.#seat.news()] : said;
-    if (entries.length === 0) return pulse.state === "resting" ? allowance.rest() : undefined;
-    const { worker_id, node_id } = this.#seat.actor;
+    const entries = this.#waitsFor === "all" && said.length > 0 ? [...said, ...this.#assignment.news()] : said;
+    if (entries.length === 0) return watchdog.state === "resting" ? budget.rest() : undefined;
+    const { worker_id, node_id } = this.#assignment.actor;
     const busy: NewFact[] = this.#isSeenWaiting ? [{ type: "worker.busy", data: { worker_id, node_id } }] : [];
     this.#isSeenWaiting = false;
     this.#waitsFor = "nothing";
-    pulse.state = "busy";
-    pulse.sign();
-    await minutes.heard(entries, [...busy, ...facts]);
-    minutes.thinks();
+    watchdog.state = "busy";
+    watchdog.signOfLife();
+    await transcript.heard(entries, [...busy, ...facts]);
+    transcript.thinks();
     await speak(entries.map(({ content }) => content).join("\n\n"));
   }
 }

@@ -139,7 +139,7 @@ function acp(toolCall: object, before?: object): ToolRequest {
   const call = { toolCallId: "c-1", status: "pending", ...toolCall };
   if (before) translation.update({ ...call, ...before, sessionUpdate: "tool_call" });
   const options = [{ optionId: "x", kind: "allow_once" }];
-  return wanted(translation.wanted("leave-1", permissionSchema.parse({ toolCall: call, options })).events);
+  return wanted(translation.wanted("permission-1", permissionSchema.parse({ toolCall: call, options })).events);
 }
 
 function bash(input: object): ToolRequest {
@@ -150,7 +150,7 @@ function bash(input: object): ToolRequest {
 }
 
 function wanted(events: readonly OutsideEvent[]): ToolRequest {
-  const found = events.find((event) => event.kind === "wants");
+  const found = events.find((event) => event.kind === "asked_permission");
   if (!found) throw new Error("Nothing was asked for.");
   return found;
 }

@@ -4,12 +4,12 @@ import { SandboxFailure } from "../../sandbox/failure.ts";
 import { programHome } from "../../store/paths.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import type { Workplace } from "../workplace.ts";
-import { untold, wordsAgain } from "./first-words.ts";
-import type { Seat } from "./program-assignment.ts";
-import type { Housed } from "./program-ports.ts";
+import { resumeText, unheardResults } from "./first-words.ts";
+import type { ProgramAssignment } from "./program-assignment.ts";
+import type { ConfinedProgram } from "./program-ports.ts";
 import { modelFor, sessionKey } from "./programs.ts";
 import type { OutsideEvent, OutsideJob, OutsideSession } from "./session.ts";
-import type { Minutes } from "./transcript.ts";
+import type { Transcript } from "./transcript.ts";
 
 type Exited = Extract<OutsideEvent, { kind: "exited" }>;
 
@@ -17,25 +17,25 @@ const MOST_STARTS = 3;
 const MOST_EARLY_DEATHS = 2;
 
 /**
- * The lives of a program on one seat: it is started, it dies, its session is taken up in the next life.
+ * The lives of a program on one assignment: it is started, it dies, its session is taken up in the next life.
  *
  * PROGRAM-RESTART-1. A session is lost when the program says so, or has died twice in a row before it had begun. Any
  *     other early death is followed by another try to take it up: whoever began anew would do a second time what was
  *     done.
  * PROGRAM-RESTART-2. The next life begins with all that was said and not surely heard, as it is on record when that
  *     life begins.
- * PROGRAM-RESTART-3. Who dies after it has begun lives again as often as its seat says.
+ * PROGRAM-RESTART-3. Who dies after it has begun lives again as often as its assignment says.
  */
-export class Lives {
-  readonly #seat: Seat;
+export class Restarts {
+  readonly #assignment: ProgramAssignment;
   readonly #profile: ProgramProfile;
   readonly #place: Workplace;
   readonly #signal: AbortSignal;
-  readonly #minutes: Minutes;
+  readonly #transcript: Transcript;
   readonly #tools: Tools;
   #job: OutsideJob | undefined;
   #session: OutsideSession | undefined;
-  #running: Housed | undefined;
+  #running: ConfinedProgram | undefined;
   #hasBegun = false;
   #isSaidLost = false;
   #omitted: string[] = [];
@@ -43,17 +43,17 @@ export class Lives {
   #revivals = 0;
 
   constructor(
-    seat: Seat,
+    assignment: ProgramAssignment,
     profile: ProgramProfile,
     place: Workplace,
     signal: AbortSignal,
-    { minutes, tools }: { minutes: Minutes; tools: Tools },
+    { transcript, tools }: { transcript: Transcript; tools: Tools },
   ) {
-    this.#seat = seat;
+    this.#assignment = assignment;
     this.#profile = profile;
     this.#place = place;
     this.#signal = signal;
-    this.#minutes = minutes;
+    this.#transcript = transcript;
     this.#tools = tools;
   }
 
@@ -68,11 +68,11 @@ export class Lives {
 
   /** It would live again if it died now, in the middle of its work. */
   get hasMore(): boolean {
-    return this.#revivals < this.#seat.lives;
+    return this.#revivals < this.#assignment.restarts;
   }
 
   begin(system: string, words: string): Promise<OutsideSession> {
-    const { spawned, context, assigned, cwd, resume } = this.#seat;
+    const { spawned, context, assigned, cwd, resume } = this.#assignment;
     return this.#live({
       profile: this.#profile,
       system,
@@ -107,9 +107,9 @@ export class Lives {
 
   /** It ended; resolves when that is on record. Whether it lives again: if so, `again` is to be called. */
   async ended({ code, signal, exceeded }: Exited): Promise<boolean> {
-    const { worker_id, node_id } = this.#seat.actor;
+    const { worker_id, node_id } = this.#assignment.actor;
     const pid = this.#running?.pid ?? 0;
-    await this.#minutes.note({ type: "process.exited", data: { worker_id, node_id, pid, code, signal } });
+    await this.#transcript.note({ type: "process.exited", data: { worker_id, node_id, pid, code, signal } });
     return this.#isEarly || (exceeded === null && this.hasMore);
   }
 
@@ -119,11 +119,11 @@ export class Lives {
     if (this.#isEarly) this.#earlyDeaths += 1;
     else this.#revivals += 1;
     const isLost = this.#isEarly && (this.#isSaidLost || this.#earlyDeaths >= MOST_EARLY_DEATHS);
-    await this.#minutes.cutOff((tool) => this.#tools.specs.some(({ name }) => name === tool));
-    const past = await this.#seat.past();
-    const told = untold(past, this.#tools);
+    await this.#transcript.cutOff((tool) => this.#tools.specs.some(({ name }) => name === tool));
+    const past = await this.#assignment.past();
+    const told = unheardResults(past, this.#tools);
     const resume = isLost ? null : this.#sessionId;
-    const words = resume === null ? await this.#seat.anew(past, told) : wordsAgain(past, told);
+    const words = resume === null ? await this.#assignment.newSessionText(past, told) : resumeText(past, told);
     return this.#live({ ...this.#job, words, resume });
   }
 
@@ -133,7 +133,7 @@ export class Lives {
   }
 
   get #home(): string {
-    return programHome(this.#place.log.dir, this.#seat.run_id, this.#seat.actor.worker_id);
+    return programHome(this.#place.log.dir, this.#assignment.run_id, this.#assignment.actor.worker_id);
   }
 
   async #live(job: OutsideJob): Promise<OutsideSession> {
@@ -144,31 +144,31 @@ export class Lives {
     await this.#place.outside.makeHome(this.#profile, this.#home);
     this.#signal.throwIfAborted();
     this.#session = await adapter(job);
-    this.#minutes.thinks();
+    this.#transcript.thinks();
     return this.#session;
   }
 
-  async #start(launch: Parameters<OutsideJob["start"]>[0]): Promise<Housed> {
-    const { worker_id, node_id } = this.#seat.actor;
+  async #start(launch: Parameters<OutsideJob["start"]>[0]): Promise<ConfinedProgram> {
+    const { worker_id, node_id } = this.#assignment.actor;
     const running = await this.#confined(launch);
     this.#running = running;
     const { pid, sandbox } = running;
     const command = this.#profile.command.join(" ");
     const omitted = this.#omitted;
     const data = { worker_id, node_id, pid, command, sandbox, ...(omitted.length > 0 && { omitted }) };
-    await this.#minutes.note({ type: "process.started", data });
+    await this.#transcript.note({ type: "process.started", data });
     return running;
   }
 
   /** What it may see is looked up anew each time: a colleague may publish, by a rename, while it is being bound. */
-  async #confined(launch: Parameters<OutsideJob["start"]>[0]): Promise<Housed> {
+  async #confined(launch: Parameters<OutsideJob["start"]>[0]): Promise<ConfinedProgram> {
     for (let tries = 1; ; tries++) {
       try {
         return await this.#place.outside.start({
           profile: this.#profile,
           tools: this.#tools,
           binds: await this.#binds(),
-          cwd: this.#seat.cwd,
+          cwd: this.#assignment.cwd,
           home: this.#home,
           launch,
           signal: this.#signal,
@@ -180,20 +180,20 @@ export class Lives {
   }
 
   async #binds(): Promise<Binds> {
-    const { omitted = [], ...binds } = await this.#seat.binds();
+    const { omitted = [], ...binds } = await this.#assignment.binds();
     this.#omitted = [...omitted];
     return binds;
   }
 
   async #named(session_id: string): Promise<void> {
-    const { worker_id, node_id } = this.#seat.actor;
+    const { worker_id, node_id } = this.#assignment.actor;
     if (session_id !== this.#sessionId)
-      await this.#minutes.note({ type: "worker.session", data: { worker_id, node_id, session_id } });
+      await this.#transcript.note({ type: "worker.session", data: { worker_id, node_id, session_id } });
   }
 
   /** The one it has now, as far as the record knows. */
   get #sessionId(): string | null {
-    const { actor } = this.#seat;
+    const { actor } = this.#assignment;
     const session = this.#place.now().outside.sessions[sessionKey(actor)];
     return session?.worker_id === actor.worker_id ? session.session_id : null;
   }

@@ -14,7 +14,7 @@ test("what a program says, does and complains of holds no secret, also one in pi
     { kind: "said", text: `It is ${KEY}` },
     { kind: "called", call_id: "c1", tool: "bash", args: { command: `curl -H ${KEY}` } },
     { kind: "answered", call_id: "c1", ok: true, content: KEY },
-    { kind: "wants", id: KEY, tool: "bash", args: [KEY], title: KEY },
+    { kind: "asked_permission", id: KEY, tool: "bash", args: [KEY], title: KEY },
     { kind: "noted", text: `stderr: ${KEY}` },
     { kind: "exited", code: 0, signal: null, exceeded: null },
   ];
@@ -32,7 +32,7 @@ test("what a program says, does and complains of holds no secret, also one in pi
     { kind: "said", text: `It is ${R}` },
     { kind: "called", call_id: "c1", tool: "bash", args: { command: `curl -H ${R}` } },
     { kind: "answered", call_id: "c1", ok: true, content: R },
-    { kind: "wants", id: KEY, tool: "bash", args: [R], title: R },
+    { kind: "asked_permission", id: KEY, tool: "bash", args: [R], title: R },
     { kind: "noted", text: `stderr: ${R}` },
     { kind: "exited", code: 0, signal: null, exceeded: null },
   ]);

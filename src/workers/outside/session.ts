@@ -36,10 +36,10 @@ export type OutsideEvent =
   | { kind: "called"; call_id: string; tool: string; args: unknown }
   | { kind: "answered"; call_id: string; ok: boolean; content: string }
   /** It may go on only when `decide` was called with this id. `call_id` where the program says which call it is. */
-  | ({ kind: "wants"; id: string; call_id?: string } & ToolRequest)
+  | ({ kind: "asked_permission"; id: string; call_id?: string } & ToolRequest)
   /** It has no tools of ours and asks for one by a file: run on its behalf. The same wish has the same id after a restart. */
   | {
-      kind: "wishes";
+      kind: "requested_call";
       tool: "send_message" | "publish" | "checkpoint" | "suggest_next";
       args: Record<string, unknown>;
       id?: string;
@@ -85,10 +85,10 @@ export interface OutsideJob {
   /** The program's own home: kept over restarts, seen by nobody else. */
   home: string;
   /** Starts it in the sandbox of this worker. `door` is the address of our MCP server for it, with the token it needs. */
-  start(launch: (door: Door) => Launched): Promise<Running>;
+  start(launch: (door: ToolServer) => Launched): Promise<Running>;
 }
 
-export interface Door {
+export interface ToolServer {
   url: string;
   token: string;
 }

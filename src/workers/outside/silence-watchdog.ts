@@ -5,7 +5,7 @@ import type { Clock } from "../../protocol/clock.ts";
  *
  * SILENCE-1. Silence counts only while it is busy, and no call of our tools is under way.
  */
-export class Pulse {
+export class SilenceWatchdog {
   state: "busy" | "resting" | "gone" = "resting";
   readonly #clock: Clock;
   #lastSign = 0;
@@ -17,21 +17,21 @@ export class Pulse {
     this.#noneUnderWay.resolve();
   }
 
-  sign(): void {
+  signOfLife(): void {
     this.#lastSign = this.#clock.now();
   }
 
   /** A call of our tools is under way; call what is returned when it no longer is. */
-  underWay(): () => void {
+  callBegins(): () => void {
     if (this.#underWay++ === 0) this.#noneUnderWay = Promise.withResolvers();
     return () => {
-      this.sign();
+      this.signOfLife();
       if (--this.#underWay === 0) this.#noneUnderWay.resolve();
     };
   }
 
   /** Resolves when no call of our tools is under way. */
-  noneUnderWay(): Promise<void> {
+  whenNoCalls(): Promise<void> {
     return this.#noneUnderWay.promise;
   }
 
@@ -42,7 +42,7 @@ export class Pulse {
       const left = seconds * 1000 - (counts ? this.#clock.now() - this.#lastSign : 0);
       if (left > 0) await this.#clock.sleep(left, signal);
       else {
-        this.sign();
+        this.signOfLife();
         onSilence();
       }
     }

@@ -33,7 +33,7 @@ export const CUT_OFF = "Outcome unknown: the program was ended while this ran.";
  *     One that has no end is several.
  * TRANSCRIPT-2. A model call is counted once, in a fact, with the reply it made if it made one.
  */
-export class Minutes {
+export class Transcript {
   readonly #actor: Actor;
   readonly #record: Recorder;
   readonly #hiredAs: string;

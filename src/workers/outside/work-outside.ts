@@ -7,12 +7,12 @@ import { SMALL_INPUTS } from "../inputs.ts";
 import { outcomeOf } from "../loop/recorded-loop.ts";
 import { newsOn } from "../loop/waiting.ts";
 import { publishAnswer } from "../publishing.ts";
-import { type Desk, pastOn, takeUp } from "../resume.ts";
+import { type NodeWork, pastOn, resumeWork } from "../resume.ts";
 import type { Colleagues, Workplace } from "../workplace.ts";
-import { doorToolbox, type ForeignTools } from "./door-tools.ts";
-import { filesInWords, wordsAnew } from "./first-words.ts";
-import type { Seat } from "./program-assignment.ts";
-import { Sitting } from "./program-run.ts";
+import { filesText, newSessionText } from "./first-words.ts";
+import type { ProgramAssignment } from "./program-assignment.ts";
+import { ProgramRun } from "./program-run.ts";
+import { type ForeignTools, programToolbox } from "./program-tools.ts";
 import { programOf } from "./programs.ts";
 
 const PATIENCE = 3;
@@ -26,36 +26,36 @@ export async function workOutside(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const over = new AbortController();
-  let sitting: Sitting | undefined;
-  const desk = await takeUp(node, worker, place, signal, async () => sitting?.letGo());
+  let programRun: ProgramRun | undefined;
+  const work = await resumeWork(node, worker, place, signal, async () => programRun?.stopForPublish());
   try {
     const profile = place.outside.program(programOf(worker.spawned));
     // Who is spoken to by files has no door to find them at.
     const speaksByFiles = profile.kind === "autonomous";
     const hasDoor = !speaksByFiles && node.spec.inference !== "single";
-    const foreign = hasDoor ? await place.foreignTools(desk.actor, place) : () => [];
-    const seat = seatAt(node, worker, desk, team, place, speaksByFiles, foreign);
-    sitting = new Sitting(seat, profile, place, AbortSignal.any([signal, over.signal]));
-    return await sitting.work();
+    const foreign = hasDoor ? await place.foreignTools(work.actor, place) : () => [];
+    const assignment = nodeAssignment(node, worker, work, team, place, speaksByFiles, foreign);
+    programRun = new ProgramRun(assignment, profile, place, AbortSignal.any([signal, over.signal]));
+    return await programRun.work();
   } catch (error) {
     return outcomeOf(error, signal);
   } finally {
-    await sitting?.end(signal.aborted ? "at once" : "gently");
+    await programRun?.end(signal.aborted ? "at once" : "gently");
     over.abort(new Error("the work has ended"));
-    desk.mailbox.close();
+    work.mailbox.close();
   }
 }
 
-function seatAt(
+function nodeAssignment(
   node: NodeState,
   worker: WorkerState,
-  desk: Desk,
+  work: NodeWork,
   team: Colleagues,
   place: Workplace,
   speaksByFiles: boolean,
   foreign: ForeignTools,
-): Seat {
-  const { actor, scope, mailbox, begun, cursor, port } = desk;
+): ProgramAssignment {
+  const { actor, scope, mailbox, begun, cursor, port } = work;
   mailbox.aside = () => team.begun(worker.id);
   const { spawned } = worker;
   const { run_id, task, deliverables, refs, role } = node.spec;
@@ -74,19 +74,19 @@ function seatAt(
     cwd: scope.cwd,
     binds: () => scope.binds(),
     context: { ...about, task, deliverables, refs },
-    tools: (ports) => doorToolbox(node, worker, desk, ports, team, place, foreign),
+    tools: (ports) => programToolbox(node, worker, work, ports, team, place, foreign),
     async begin() {
       const pathOf = (target: string) => join(runDir(place.log.dir, run_id), "nodes", target);
       const { system, words } = await beginAssignment(node, worker, scope, actor, cursor, place, {
         rules: speaksByFiles ? "outside-files" : "outside-rules",
-        files: await filesInWords(node, desk, place),
+        files: await filesText(node, work, place),
         inputs: { inline: SMALL_INPUTS, beyond: "described", pathOf },
         hands: "program",
       });
       return { system, words };
     },
     past: async () => pastOn(node, await place.log.conversation(actor.conversation))?.history ?? [],
-    anew: async (past, told) => wordsAnew(node, past, told),
+    newSessionText: async (past, told) => newSessionText(node, past, told),
     hasEnded: () => hasEnded(place.pending().board.nodes[node.id]),
     news: () => newsOn(node, mailbox, place),
     mostTurns: () => place.maxTurns,
@@ -94,13 +94,13 @@ function seatAt(
     waitsFor: async () => (othersWork() ? "children" : null),
     async onSilence(words, inARow): Promise<Outcome | UserEntry[]> {
       if (node.spec.inference === "single") return publishWords(words, spawned.model, publishAnswer(node, scope, port));
-      if (inARow > PATIENCE) return publishAsItIs(words, desk);
+      if (inARow > PATIENCE) return publishAsItIs(words, work);
       const content =
         "Your turn is over and nothing is published. If the work is done, call publish of the agiraph server; otherwise go on.";
       return [{ role: "user", from: "agiraph", content }];
     },
     // A node that fails is tried again by whoever has it done.
-    lives: 0,
+    restarts: 0,
     endsBy: "publishing",
   };
 }
@@ -111,7 +111,7 @@ function publishWords(text: string, model: string, publish: ReturnType<typeof pu
 }
 
 /** It will not publish, however often it is asked; what there is may be all the same what was wanted. */
-async function publishAsItIs(words: string, { port }: Desk): Promise<Outcome> {
+async function publishAsItIs(words: string, { port }: NodeWork): Promise<Outcome> {
   const summary = words.trim().slice(0, 2000) || "(no words)";
   const published = await port.publish(summary, "", "must have ended");
   if (published.ok) return { kind: "published", summary };

@@ -3,8 +3,8 @@ import { fileURLToPath } from "node:url";
 import type { McpServer } from "@agentclientprotocol/sdk";
 import type { Clock } from "../../../protocol/clock.ts";
 import { putFile } from "../../../store/disk/foreign-folder.ts";
-import type { Door, OutsideJob } from "../session.ts";
-import { OUR_SERVER, type Quirks } from "./acp-quirks.ts";
+import type { OutsideJob, ToolServer } from "../session.ts";
+import { type AcpQuirks, OUR_SERVER } from "./acp-quirks.ts";
 import { type Initialized, initializedSchema, sessionSchema, type WireSession } from "./acp-wire.ts";
 
 /**
@@ -43,9 +43,9 @@ export async function openSession(opening: Opening): Promise<Opened> {
 
 export interface Opening {
   job: OutsideJob;
-  quirks: Quirks;
+  quirks: AcpQuirks;
   clock: Clock;
-  door: Door | undefined;
+  door: ToolServer | undefined;
   /** When the session to be taken up was made; 0 where nobody knows. */
   madeAt: number;
   /** Aborts when the program has gone. */

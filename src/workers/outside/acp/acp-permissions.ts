@@ -1,6 +1,6 @@
 import { requestGist } from "../request-text.ts";
 import type { Decision, OutsideEvent } from "../session.ts";
-import type { Wish } from "./acp-request.ts";
+import type { PermissionRequest } from "./acp-request.ts";
 import type { AcpTranslation } from "./acp-translation.ts";
 import { permissionSchema, type WirePermission } from "./acp-wire.ts";
 
@@ -14,7 +14,7 @@ import { permissionSchema, type WirePermission } from "./acp-wire.ts";
  * ACP-PERMISSION-3. A yes is for what was asked: where the agent has changed the call meanwhile, it is asked about
  *     again.
  */
-export class AcpLeave {
+export class AcpPermissions {
   readonly #translation: AcpTranslation;
   readonly #wants = new Map<string, Asked>();
   #asked = 0;
@@ -28,34 +28,36 @@ export class AcpLeave {
     const asked = permissionSchema.safeParse(params);
     if (!asked.success)
       throw new Error("The permission request cannot be understood: it needs a toolCall and options.");
-    const id = `leave-${++this.#asked}`;
+    const id = `permission-${++this.#asked}`;
     const { ours, events } = this.#translation.wanted(id, asked.data);
     if (ours) return { events, answer: Promise.resolve({ outcome: outcomeOf(asked.data, { allow: true }) }) };
     const { promise, resolve } = Promise.withResolvers<Answer>();
-    const wish = events.findLast((event) => event.kind === "wants");
-    if (!wish) throw new Error("no question for a permission request");
-    this.#wants.set(id, { asked: asked.data, wish, answer: resolve });
+    const request = events.findLast((event) => event.kind === "asked_permission");
+    if (!request) throw new Error("no question for a permission request");
+    this.#wants.set(id, { asked: asked.data, request, answer: resolve });
     return { events, answer: promise };
   }
 
   /** Returns what is to be said to it, since the protocol has no room for a reason, or what is asked anew (ACP-PERMISSION-3). */
-  decide(id: string, decision: Decision): { why?: string; again?: Wish } {
+  decide(id: string, decision: Decision): { why?: string; again?: PermissionRequest } {
     const wanted = this.#wants.get(id);
     if (!wanted) return {};
     this.#wants.delete(id);
-    const { asked, wish, answer } = wanted;
-    const changed = decision.allow ? this.#translation.changedSince(wish, `leave-${this.#asked + 1}`) : undefined;
+    const { asked, request, answer } = wanted;
+    const changed = decision.allow
+      ? this.#translation.changedSince(request, `permission-${this.#asked + 1}`)
+      : undefined;
     if (changed) {
       this.#asked += 1;
-      this.#wants.set(changed.id, { asked, wish: changed, answer });
+      this.#wants.set(changed.id, { asked, request: changed, answer });
       return { again: changed };
     }
-    if (decision.allow) this.#translation.allowed(wish);
+    if (decision.allow) this.#translation.allowed(request);
     else this.#translation.denied(asked.toolCall.toolCallId);
     const outcome = outcomeOf(asked, decision);
     answer({ outcome });
     const why = decision.allow && outcome.outcome === "cancelled" ? NOT_ONCE : decision.why;
-    return why ? { why: `${requestGist(wish)}: permission was not given. ${why}` } : {};
+    return why ? { why: `${requestGist(request)}: permission was not given. ${why}` } : {};
   }
 
   /** Nobody will decide any more what it asked for. */
@@ -69,7 +71,7 @@ const NOT_ONCE = "It was allowed once, and you offered no option of the kind all
 
 interface Asked {
   asked: WirePermission;
-  wish: Wish;
+  request: PermissionRequest;
   answer(answer: Answer): void;
 }
 

@@ -5,7 +5,7 @@ import type { WireCall } from "./acp-wire.ts";
 export const OUR_SERVER = "agiraph";
 
 /** Where an ACP agent departs from the protocol, or goes beyond it. Tried with the versions in `docs/decisions/acp.md`. */
-export interface Quirks {
+export interface AcpQuirks {
   /** Is this a call of a tool of ours? Our side of the door keeps the record of it, so nothing is recorded twice. */
   isOurs(call: WireCall): boolean;
   /** `isOurs` goes by fields that the agent writes, not by words its model may choose: such a call needs nobody's leave. */
@@ -29,7 +29,7 @@ export interface Quirks {
 }
 
 /** An agent we know nothing of. */
-const plain: Quirks = {
+const plain: AcpQuirks = {
   // A title may be the model's; one over a command or an edit would keep that out of the record.
   isOurs: (call) => OUR_NAMES.test(call.name ?? (call.kind && call.kind !== "other" ? "" : (call.title ?? ""))),
   attests: false,
@@ -41,14 +41,14 @@ const plain: Quirks = {
 
 const OUR_NAMES = new RegExp(`^(mcp[._]+)?${OUR_SERVER}[._]+[a-z_]+$`);
 
-const claude: Quirks = {
+const claude: AcpQuirks = {
   ...plain,
   attests: true,
   isOurs: (call) => claudeTool(call)?.startsWith(`mcp__${OUR_SERVER}__`) ?? false,
   toolOf: claudeTool,
 };
 
-const codex: Quirks = {
+const codex: AcpQuirks = {
   ...plain,
   attests: true,
   isOurs: (call) => mcpCall(call)?.server === OUR_SERVER,
@@ -67,7 +67,7 @@ const codex: Quirks = {
   signIn: "api-key",
 };
 
-const gemini: Quirks = {
+const gemini: AcpQuirks = {
   ...plain,
   attests: true,
   isOurs: (call) => geminiTool(call).startsWith(`mcp_${OUR_SERVER}_`),
@@ -79,7 +79,7 @@ const gemini: Quirks = {
   signIn: "gemini-api-key",
 };
 
-const opencode: Quirks = {
+const opencode: AcpQuirks = {
   ...plain,
   attests: true,
   // The first title of a call is its tool; later ones are made of its arguments.
@@ -89,9 +89,9 @@ const opencode: Quirks = {
   instructions: ".config/opencode/AGENTS.md",
 };
 
-const table: Record<NonNullable<ProgramProfile["quirks"]>, Quirks> = { claude, codex, gemini, opencode };
+const table: Record<NonNullable<ProgramProfile["quirks"]>, AcpQuirks> = { claude, codex, gemini, opencode };
 
-export function quirksOf({ quirks }: ProgramProfile): Quirks {
+export function quirksOf({ quirks }: ProgramProfile): AcpQuirks {
   return quirks ? table[quirks] : plain;
 }
 

@@ -10,10 +10,10 @@ export interface Asked {
   asked?: { title: string | undefined; rawInput: unknown };
 }
 
-export type Wish = Extract<OutsideEvent, { kind: "wants" }>;
+export type PermissionRequest = Extract<OutsideEvent, { kind: "asked_permission" }>;
 
 /** Everything the program has said of a call, and its words about it apart. */
-export function wish(id: string, { wire, tool, asked }: Asked): Wish {
+export function permissionRequest(id: string, { wire, tool, asked }: Asked): PermissionRequest {
   const { toolCallId, kind, rawInput, locations, content } = wire;
   const args = isEmpty(asked?.rawInput) ? rawInput : asked?.rawInput;
   const isOther = !isEmpty(rawInput) && JSON.stringify(args) !== JSON.stringify(rawInput);
@@ -22,7 +22,7 @@ export function wish(id: string, { wire, tool, asked }: Asked): Wish {
   );
   const shown = isEmpty(args) ? (content ?? []).flatMap((part) => part.content?.text ?? []).join("\n") : "";
   return {
-    kind: "wants",
+    kind: "asked_permission",
     id,
     tool,
     call_id: toolCallId,

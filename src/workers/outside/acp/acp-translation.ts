@@ -2,8 +2,8 @@ import { NO_USAGE, type Usage } from "../../../protocol/index.ts";
 import { requestGist } from "../request-text.ts";
 import type { OutsideEvent } from "../session.ts";
 import { requestKey } from "../tool-request.ts";
-import type { Quirks } from "./acp-quirks.ts";
-import { type Asked, isEmpty, type Wish, wish } from "./acp-request.ts";
+import type { AcpQuirks } from "./acp-quirks.ts";
+import { type Asked, isEmpty, type PermissionRequest, permissionRequest } from "./acp-request.ts";
 import {
   QUIET_UPDATES,
   tokensSchema,
@@ -25,7 +25,7 @@ import {
  * ACP-EVENTS-4. Costs are told as totals of the session; what is `used` is what has been added.
  */
 export class AcpTranslation {
-  readonly #quirks: Quirks;
+  readonly #quirks: AcpQuirks;
   readonly #calls = new Map<string, Call>();
   readonly #unknown = new Set<string>();
   #model: string;
@@ -38,7 +38,7 @@ export class AcpTranslation {
   #cost: number | null = null;
   #costBefore: number;
 
-  constructor(quirks: Quirks, model: string, costBefore: number) {
+  constructor(quirks: AcpQuirks, model: string, costBefore: number) {
     this.#quirks = quirks;
     this.#model = model;
     this.#costBefore = costBefore;
@@ -92,20 +92,20 @@ export class AcpTranslation {
     const events = [...this.#wordsAreOver(), ...this.#callChanged({ ...toolCall, status: undefined, rawInput })];
     if (call.ours && this.#quirks.attests && (isAnnounced || !this.#quirks.titleIsTool)) return { ours: true, events };
     call.asked = { title: toolCall.title ?? undefined, rawInput: toolCall.rawInput };
-    return { ours: false, events: [...events, ...this.#announce(call), wish(id, call)] };
+    return { ours: false, events: [...events, ...this.#announce(call), permissionRequest(id, call)] };
   }
 
   /** What is asked for as it stands now, or nothing where it is what it was when the question was put. */
-  changedSince(before: Wish, id: string): Wish | undefined {
+  changedSince(before: PermissionRequest, id: string): PermissionRequest | undefined {
     const call = this.#calls.get(before.call_id ?? "");
-    const now = call && wish(id, call);
+    const now = call && permissionRequest(id, call);
     return now && requestKey(now) !== requestKey(before) ? { ...now, isChanged: true } : undefined;
   }
 
   /** A person, or the policy, allowed this. */
-  allowed(wish: Wish): void {
-    const call = this.#calls.get(wish.call_id ?? "");
-    if (call) call.allowed = [wish.args, wish.announced].map((input) => JSON.stringify(input));
+  allowed(request: PermissionRequest): void {
+    const call = this.#calls.get(request.call_id ?? "");
+    if (call) call.allowed = [request.args, request.announced].map((input) => JSON.stringify(input));
   }
 
   /** The human, or the policy, did not give leave: an agent need not say what became of the call. */

@@ -7,12 +7,12 @@ import { putFile } from "../../../store/disk/foreign-folder.ts";
 import { EventQueue } from "../event-queue.ts";
 import { linesOf } from "../output-lines.ts";
 import { ProgramRecord } from "../program-record.ts";
-import type { Adapter, Decision, Door, OutsideEvent, OutsideJob, OutsideSession } from "../session.ts";
+import type { Adapter, Decision, OutsideEvent, OutsideJob, OutsideSession, ToolServer } from "../session.ts";
 import { serveFile } from "./acp-files.ts";
 import { acpLaunch, launchOf } from "./acp-launch.ts";
 import { openSession, reasonOf, SessionLost } from "./acp-opening.ts";
-import { AcpLeave, type Answer, CANCELLED } from "./acp-permissions.ts";
-import { type Quirks, quirksOf } from "./acp-quirks.ts";
+import { AcpPermissions, type Answer, CANCELLED } from "./acp-permissions.ts";
+import { type AcpQuirks, quirksOf } from "./acp-quirks.ts";
 import { messagesOf } from "./acp-stream.ts";
 import { AcpTranslation } from "./acp-translation.ts";
 import { notificationSchema, turnSchema } from "./acp-wire.ts";
@@ -37,7 +37,7 @@ export function acpAdapter(clock: Clock): Adapter {
     const before = (await record.read()) ?? { session_id: null, made_at: 0, cost_usd: 0, unsaid: [] };
     const quirks = quirksOf(job.profile);
     for (const [path, text] of Object.entries(filesOf(job, quirks))) await putFile(job.home, path, text);
-    let door: Door | undefined;
+    let door: ToolServer | undefined;
     const running = await job.start((given) => {
       door = given;
       return launchOf(job);
@@ -56,7 +56,7 @@ const recordSchema = z.object({
 });
 type Kept = z.infer<typeof recordSchema>;
 
-function filesOf(job: OutsideJob, { instructions }: Quirks): Record<string, string> {
+function filesOf(job: OutsideJob, { instructions }: AcpQuirks): Record<string, string> {
   const known = job.profile.quirks && acpLaunch[job.profile.quirks];
   return { ...known?.files(job), ...(instructions ? { [instructions]: `${job.system}\n` } : {}) };
 }
@@ -64,10 +64,10 @@ function filesOf(job: OutsideJob, { instructions }: Quirks): Record<string, stri
 interface Parts {
   job: OutsideJob;
   clock: Clock;
-  quirks: Quirks;
+  quirks: AcpQuirks;
   record: ProgramRecord<Kept>;
   running: Running;
-  door: Door | undefined;
+  door: ToolServer | undefined;
   before: Kept;
 }
 
@@ -75,7 +75,7 @@ class AcpSession implements OutsideSession {
   readonly events = new EventQueue();
   readonly #parts: Parts;
   readonly #translation: AcpTranslation;
-  readonly #leave: AcpLeave;
+  readonly #permissions: AcpPermissions;
   readonly #gone = new AbortController();
   readonly #goneEarly = aborted(this.#gone.signal);
   readonly #kept: Kept;
@@ -106,7 +106,7 @@ class AcpSession implements OutsideSession {
     const unsaid = isSame ? before.unsaid.filter((text) => !job.words.includes(text)) : [];
     this.#unsaid = [...unsaid, job.words];
     this.#translation = new AcpTranslation(quirks, job.model ?? "unknown", this.#kept.cost_usd);
-    this.#leave = new AcpLeave(this.#translation);
+    this.#permissions = new AcpPermissions(this.#translation);
     this.events.own(this.#live());
     this.#hearErrors().catch(() => {});
   }
@@ -121,7 +121,7 @@ class AcpSession implements OutsideSession {
   }
 
   async decide(id: string, decision: Decision): Promise<void> {
-    const { why, again } = this.#leave.decide(id, decision);
+    const { why, again } = this.#permissions.decide(id, decision);
     if (again) this.events.push(again);
     // A flood of requests is not answered by a flood of words.
     if (why !== undefined && ++this.#denials <= MOST_DENIALS) await this.#later(why);
@@ -131,7 +131,7 @@ class AcpSession implements OutsideSession {
     if (this.#turn !== "running" || !this.#connection || !this.#session) return;
     this.#turn = "interrupted";
     this.#isHeld = true;
-    this.#leave.withdraw();
+    this.#permissions.withdraw();
     await this.#connection.agent.notify("session/cancel", { sessionId: this.#session }).catch(() => {});
   }
 
@@ -175,7 +175,7 @@ class AcpSession implements OutsideSession {
     }
     const { code, signal, exceeded } = await running.ended;
     this.#connection?.close();
-    this.#leave.withdraw();
+    this.#permissions.withdraw();
     this.events.push(...this.#translation.gone());
     this.#tellErrors();
     this.events.end({ kind: "exited", code, signal, exceeded });
@@ -248,7 +248,7 @@ class AcpSession implements OutsideSession {
     this.events.push(...events.filter(({ kind }) => kind !== "rested"));
     await this.#steering;
     this.#turn = "none";
-    this.#leave.withdraw();
+    this.#permissions.withdraw();
     // What was steered into a turn that was cut off may never have reached the model: better said twice than not at all.
     if (!isWhole) this.#unsaid.unshift(...this.#steered);
     this.#steered = [];
@@ -309,7 +309,7 @@ class AcpSession implements OutsideSession {
 
   #wanted(params: unknown): Promise<Answer> {
     if (this.#turn === "interrupted") return Promise.resolve(CANCELLED);
-    const { events, answer } = this.#leave.asked(params);
+    const { events, answer } = this.#permissions.asked(params);
     this.events.push(...events);
     return answer;
   }

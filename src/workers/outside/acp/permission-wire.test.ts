@@ -5,7 +5,7 @@ import type { Ended, Running } from "../../../sandbox/program.ts";
 import { temporaryHome } from "../../../testing/temporary-home.ts";
 import { claudeCodeAdapter } from "../claude/claude-code.ts";
 import type { OutsideEvent } from "../session.ts";
-import { AcpLeave } from "./acp-permissions.ts";
+import { AcpPermissions } from "./acp-permissions.ts";
 import { quirksOf } from "./acp-quirks.ts";
 import { AcpTranslation } from "./acp-translation.ts";
 
@@ -20,15 +20,15 @@ const options = [
 
 function asking() {
   const translation = new AcpTranslation(quirksOf(profile), "m", 0);
-  return { translation, leave: new AcpLeave(translation) };
+  return { translation, permissions: new AcpPermissions(translation) };
 }
 
 test("an option is chosen by its kind, whatever it is called and wherever it stands", async () => {
-  const { leave } = asking();
-  const one = leave.asked({ toolCall: call, options });
-  leave.decide("leave-1", { allow: true });
-  const two = leave.asked({ toolCall: { ...call, toolCallId: "c-2" }, options });
-  leave.decide("leave-2", { allow: false });
+  const { permissions } = asking();
+  const one = permissions.asked({ toolCall: call, options });
+  permissions.decide("permission-1", { allow: true });
+  const two = permissions.asked({ toolCall: { ...call, toolCallId: "c-2" }, options });
+  permissions.decide("permission-2", { allow: false });
   expect([await one.answer, await two.answer]).toEqual([
     { outcome: { outcome: "selected", optionId: "c" } },
     { outcome: { outcome: "selected", optionId: "b" } },
@@ -36,9 +36,12 @@ test("an option is chosen by its kind, whatever it is called and wherever it sta
 });
 
 test("a yes to once never becomes one for ever, where the agent offers nothing else", async () => {
-  const { leave } = asking();
-  const { answer } = leave.asked({ toolCall: call, options: [{ optionId: "a", name: "Once", kind: "allow_always" }] });
-  leave.decide("leave-1", { allow: true });
+  const { permissions } = asking();
+  const { answer } = permissions.asked({
+    toolCall: call,
+    options: [{ optionId: "a", name: "Once", kind: "allow_always" }],
+  });
+  permissions.decide("permission-1", { allow: true });
   expect(await answer).toEqual({ outcome: { outcome: "cancelled" } });
 });
 
@@ -50,25 +53,25 @@ test.for([
 ] as const)(
   "a yes is void when %s changed between the question and the answer, and it is asked again",
   async ([, change]) => {
-    const { translation, leave } = asking();
-    const { answer } = leave.asked({ toolCall: call, options });
+    const { translation, permissions } = asking();
+    const { answer } = permissions.asked({ toolCall: call, options });
     let answered = false;
     void answer.then(() => {
       answered = true;
     });
     translation.update({ sessionUpdate: "tool_call_update", toolCallId: "c-1", ...change });
-    const { again } = leave.decide("leave-1", { allow: true });
+    const { again } = permissions.decide("permission-1", { allow: true });
     await Promise.resolve();
-    expect([answered, again]).toMatchObject([false, { kind: "wants", id: "leave-2", isChanged: true }]);
-    leave.decide("leave-2", { allow: true });
+    expect([answered, again]).toMatchObject([false, { kind: "asked_permission", id: "permission-2", isChanged: true }]);
+    permissions.decide("permission-2", { allow: true });
     expect(await answer).toEqual({ outcome: { outcome: "selected", optionId: "c" } });
   },
 );
 
 test("an agent that reports other arguments after the yes is reported", () => {
-  const { translation, leave } = asking();
-  leave.asked({ toolCall: call, options });
-  leave.decide("leave-1", { allow: true });
+  const { translation, permissions } = asking();
+  permissions.asked({ toolCall: call, options });
+  permissions.decide("permission-1", { allow: true });
   const events = translation.update({
     ...{ sessionUpdate: "tool_call_update", toolCallId: "c-1", status: "completed" },
     rawInput: { command: "rm -rf ~" },
@@ -80,9 +83,9 @@ test("an agent that reports other arguments after the yes is reported", () => {
 });
 
 test("a command under the title of one of our tools is asked about and kept in the record", () => {
-  const { leave } = asking();
-  const { events } = leave.asked({ toolCall: { ...call, title: "agiraph_publish" }, options });
-  expect(events.map(({ kind }) => kind)).toEqual(["called", "wants"]);
+  const { permissions } = asking();
+  const { events } = permissions.asked({ toolCall: { ...call, title: "agiraph_publish" }, options });
+  expect(events.map(({ kind }) => kind)).toEqual(["called", "asked_permission"]);
 });
 
 test("Claude Code: a second request under the same id does not get the answer to the first", async () => {
@@ -110,7 +113,7 @@ test("Claude Code: a second request under the same id does not get the answer to
   expect(sent.map((line) => JSON.parse(line).response.response)).toEqual([
     { behavior: "allow", updatedInput: { command: "ls" } },
   ]);
-  expect(events.map((event) => (event.kind === "wants" ? event.args : event.kind))).toEqual([
+  expect(events.map((event) => (event.kind === "asked_permission" ? event.args : event.kind))).toEqual([
     { command: "ls" },
     "noted",
     "exited",

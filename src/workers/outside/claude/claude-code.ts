@@ -7,7 +7,7 @@ import { OUR_SERVER } from "../acp/acp-quirks.ts";
 import { EventQueue } from "../event-queue.ts";
 import { linesOf } from "../output-lines.ts";
 import { ProgramRecord } from "../program-record.ts";
-import type { Adapter, Decision, Door, OutsideJob, OutsideSession } from "../session.ts";
+import type { Adapter, Decision, OutsideJob, OutsideSession, ToolServer } from "../session.ts";
 import { ClaudeTranslation } from "./claude-translation.ts";
 import { claudeLine } from "./claude-wire.ts";
 
@@ -55,7 +55,7 @@ const NOT_HERE = [
   ...["CronCreate", "CronDelete", "CronList", "ScheduleWakeup", "Monitor", "ListAgents", "TaskStop", "Workflow"],
 ];
 
-function launchOf({ profile, home, model, resume }: OutsideJob, door: Door, session_id: string): Launched {
+function launchOf({ profile, home, model, resume }: OutsideJob, door: ToolServer, session_id: string): Launched {
   const [command = "claude", ...args] = profile.command;
   const streams = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
   return {

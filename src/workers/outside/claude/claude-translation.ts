@@ -204,7 +204,7 @@ function reasonOf(status: number | undefined): string {
 function wish({ request_id, request }: Line<"control_request/can_use_tool">): OutsideEvent {
   const { tool_name, input, description, tool_use_id } = request;
   return {
-    kind: "wants",
+    kind: "asked_permission",
     id: request_id,
     tool: tool_name,
     args: input,

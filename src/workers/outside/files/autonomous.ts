@@ -265,7 +265,7 @@ class AutonomousSession implements OutsideSession {
     if (this.#seen[kind] === stamp) return;
     this.#seen = { ...this.#seen, [kind]: stamp };
     const summary = bothEnds(text, LONGEST_SUMMARY, tool === "publish" ? "result.md" : "_checkpoint.md");
-    const event: OutsideEvent = { kind: "wishes", tool, args: { summary }, id: `${kind}-${stamp}` };
+    const event: OutsideEvent = { kind: "requested_call", tool, args: { summary }, id: `${kind}-${stamp}` };
     this.#after.set(event, { [kind]: stamp });
     this.events.push(event);
   }
@@ -335,9 +335,9 @@ const STDERR_LINES = 20;
 function eventOf(id: string, entry: Taken["entry"]): OutsideEvent {
   switch (entry.kind) {
     case "message":
-      return { kind: "wishes", tool: "send_message", args: { to: entry.to, content: entry.text }, id };
+      return { kind: "requested_call", tool: "send_message", args: { to: entry.to, content: entry.text }, id };
     case "suggestion":
-      return { kind: "wishes", tool: "suggest_next", args: { suggestion: entry.text }, id };
+      return { kind: "requested_call", tool: "suggest_next", args: { suggestion: entry.text }, id };
     case "unclear":
       return {
         kind: "noted",

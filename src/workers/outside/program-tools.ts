@@ -4,14 +4,14 @@ import type { Outcome, ResultEntry } from "../../protocol/index.ts";
 import type { HumanPort } from "../../tools/human.ts";
 import { defineTool, type Tool } from "../../tools/tool.ts";
 import { Toolbox, type Tools } from "../../tools/toolbox.ts";
-import { noticingRepeats } from "../loop/repeat-guard.ts";
+import { withRepeatGuard } from "../loop/repeat-guard.ts";
 import { notRun } from "../loop/tool-calls.ts";
 import { allowedOnNode, nodeTools } from "../node-tools.ts";
-import type { Desk } from "../resume.ts";
+import type { NodeWork } from "../resume.ts";
 import type { Colleagues, Workplace } from "../workplace.ts";
-import type { Minutes } from "./transcript.ts";
+import type { Transcript } from "./transcript.ts";
 
-export interface DoorPorts {
+export interface ProgramToolPorts {
   human: HumanPort;
   /** It has said that it can do nothing before there is news; with `all`, a mere result waits for the other results. */
   waits(all: boolean): void;
@@ -21,25 +21,25 @@ export interface DoorPorts {
 export type ForeignTools = () => readonly Tool[];
 
 /** Our tools as a program gets them: the same as everybody's, but none keeps it waiting. */
-export function doorToolbox(
+export function programToolbox(
   node: NodeState,
   worker: WorkerState,
-  desk: Desk,
-  { human, waits }: DoorPorts,
+  work: NodeWork,
+  { human, waits }: ProgramToolPorts,
   team: Colleagues,
   place: Workplace,
   foreign: ForeignTools = () => [],
 ): Tools {
-  const mail = { waiting: () => desk.mailbox.waiting, arrived: async () => {} };
-  const all = nodeTools(node, desk, mail, human, team, place).map((tool) =>
+  const mail = { waiting: () => work.mailbox.waiting, arrived: async () => {} };
+  const all = nodeTools(node, work, mail, human, team, place).map((tool) =>
     tool.spec.name === "check_messages" ? checkMessagesTool(waits) : tool,
   );
-  return noticingRepeats(new Toolbox(allowedOnNode(all, worker, place), () => allowedOnNode(foreign(), worker, place)));
+  return withRepeatGuard(new Toolbox(allowedOnNode(all, worker, place), () => allowedOnNode(foreign(), worker, place)));
 }
 
 const toCheck = z.object({ wait: z.boolean().default(false), all: z.boolean().default(false) });
 
-export function checkMessagesTool(waits: DoorPorts["waits"]): Tool {
+export function checkMessagesTool(waits: ProgramToolPorts["waits"]): Tool {
   return defineTool({
     name: "check_messages",
     description:
@@ -55,13 +55,13 @@ export function checkMessagesTool(waits: DoorPorts["waits"]): Tool {
 }
 
 /** What stands behind the door: the tools, with each call in the record before it begins. */
-export interface Doorkeeper {
-  minutes: Minutes;
+export interface CallRecording {
+  transcript: Transcript;
   /** The work, not the connection: a program that dies in the middle of its publish has published all the same. */
   signal: AbortSignal;
   isOver(): boolean;
   /** It was ended for a publish. */
-  isLetGo(): boolean;
+  isStoppedForPublish(): boolean;
   /** A call is under way; call what is returned when it no longer is. */
   busy(): () => void;
   ends(outcome: Outcome): void;
@@ -73,7 +73,7 @@ export interface Doorkeeper {
  *     Where the program was ended and no call of it has ended the work, the last one to be over makes that this try's
  *     failure: what it called in the same breath as its publish takes nothing from the publish.
  */
-export function guarded(tools: Tools, keeper: Doorkeeper): Tools {
+export function recordedTools(tools: Tools, keeper: CallRecording): Tools {
   let underWay = 0;
   const refused: string[] = [];
   const recorded = async (run: () => Promise<ResultEntry>): Promise<ResultEntry> => {
@@ -81,13 +81,13 @@ export function guarded(tools: Tools, keeper: Doorkeeper): Tools {
     underWay += 1;
     try {
       const result = await run();
-      await keeper.minutes.result(result);
+      await keeper.transcript.result(result);
       if (result.ending) keeper.ends(result.ending);
-      else if (!keeper.isLetGo()) return result;
+      else if (!keeper.isStoppedForPublish()) return result;
       else if (!result.ok) refused.push(result.content);
     } finally {
       underWay -= 1;
-      if (keeper.isLetGo() && underWay === 0 && !keeper.isOver())
+      if (keeper.isStoppedForPublish() && underWay === 0 && !keeper.isOver())
         keeper.ends({ kind: "failed", error: refused.join("\n") || "It was ended to publish, and did not." });
       done();
     }
@@ -99,7 +99,7 @@ export function guarded(tools: Tools, keeper: Doorkeeper): Tools {
     },
     async run(call) {
       if (keeper.isOver()) return notRun(call, "the work has ended");
-      await keeper.minutes.calls(call);
+      await keeper.transcript.calls(call);
       return recorded(() => tools.run(call, keeper.signal));
     },
     settle: (call, signal) => tools.settle(call, signal),

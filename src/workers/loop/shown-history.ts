@@ -9,7 +9,7 @@ export function isQuiet(reply: ReplyEntry): boolean {
  * a year of quiet cycles costs no room, what comes before them keeps its bytes (provider caches), and the record has
  * them all.
  */
-export function show(shown: Entry[], entry: Entry): void {
+export function addShown(shown: Entry[], entry: Entry): void {
   if (entry.role === "user" && !entry.flush) dropQuietWaking(shown, entry);
   shown.push(entry);
 }

@@ -3,13 +3,13 @@ import { unmadeCall } from "../../models/unmade-call.ts";
 import { type CallPart, callsOf, type ReplyEntry, textOf } from "../../protocol/index.ts";
 
 /** Words for the author of a reply that did not do what it was meant to. `certain`: it cannot be just words. */
-export interface Unheard {
+export interface MissedCall {
   words: string;
   certain: boolean;
 }
 
 /** What a reply without calls meant to do, and how to do it; undefined for words that are just words. */
-export function unheardIn(reply: ReplyEntry, tools: readonly ToolSpec[]): Unheard | undefined {
+export function missedCallIn(reply: ReplyEntry, tools: readonly ToolSpec[]): MissedCall | undefined {
   if (tools.length === 0) return undefined;
   if (reply.finish === "length") return { words: CUT_REPLY, certain: true };
   const meant = unmadeCall(textOf(reply), tools);
@@ -26,7 +26,7 @@ const CUT_REPLY =
   "Your reply was cut off at the output limit. Go on from there in smaller pieces: write long files in several calls.";
 
 /** Why this call is not run: the reply ended in the middle of it. */
-export function cutOff(call: CallPart, reply: ReplyEntry): string | undefined {
+export function whyCutOff(call: CallPart, reply: ReplyEntry): string | undefined {
   if (reply.finish !== "length" || callsOf(reply).at(-1)?.id !== call.id) return undefined;
   return reply.content.at(-1)?.type === "call" ? CUT_CALL : undefined;
 }
