@@ -106,7 +106,7 @@ export function createTx(terminal: Terminal, end: (code: ExitCode) => void): Com
     .option("--answer <message>", "it answers this question")
     .action(
       does(async (call, to: string, text: string, options: object) =>
-        (await import("./tx/speak.ts")).send(call, to, text, options),
+        (await import("./tx/messages.ts")).send(call, to, text, options),
       ),
     );
   program
@@ -116,13 +116,13 @@ export function createTx(terminal: Terminal, end: (code: ExitCode) => void): Com
     .option("--failed", "it cannot be done; say why")
     .action(
       does(async (call, words: string[], options: object) =>
-        (await import("./tx/speak.ts")).done(call, words, options),
+        (await import("./tx/messages.ts")).done(call, words, options),
       ),
     );
   program
     .command("next")
     .description("in a session: the task to work on")
-    .action(does(async (call) => (await import("./tx/speak.ts")).next(call)));
+    .action(does(async (call) => (await import("./tx/messages.ts")).next(call)));
   program
     .command("ask")
     .description("ask an agent, or human; the answer comes to you")
@@ -131,7 +131,7 @@ export function createTx(terminal: Terminal, end: (code: ExitCode) => void): Com
     .option("--wait", "wait for the answer and print it")
     .action(
       does(async (call, to: string, question: string, options: object) =>
-        (await import("./tx/speak.ts")).ask(call, to, question, options),
+        (await import("./tx/messages.ts")).ask(call, to, question, options),
       ),
     );
   program

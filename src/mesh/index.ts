@@ -1,11 +1,27 @@
-export { type Copied, copyReady, READY, readyMeshes } from "./engine/bundled-meshes.ts";
-export { type Member, Meshes, type MeshesPorts } from "./engine/meshes.ts";
-export { buildPrompt, keepPrompt, type PromptSection, promptText } from "./engine/prompt.ts";
-export { type DeclaredAgent, type DeclaredMesh, MeshConfigError, readDeclared, readMesh } from "./files/config.ts";
+/**
+ * Meshes: declared teams of a project whose messages are files.
+ *
+ * Sub-rooms, each importing only from those before it:
+ *   files        the layout of a project, message files, queues, the queue watcher, the lock
+ *   declaration  what people declare: configs, sources, topology, prompts, bundled meshes
+ *   engine       meshes at work: queues settled, messages routed and delivered, members, lifetimes
+ *   terminal     members that are programs in tmux
+ */
+export { BUNDLED, bundledMeshes, type Copied, copyBundled } from "./declaration/bundled-meshes.ts";
+export {
+  type DeclaredAgent,
+  type DeclaredMesh,
+  MeshConfigError,
+  readDeclared,
+  readMesh,
+} from "./declaration/declared-mesh.ts";
+export { buildPrompt, keepPrompt, type PromptSection, promptText } from "./declaration/prompt.ts";
+export type { Member } from "./engine/member.ts";
+export { Meshes, type MeshesPorts } from "./engine/meshes.ts";
+export { readState } from "./engine/state-file.ts";
 export { Layout, nameOf, type Place, QUEUES, type QueueName } from "./files/layout.ts";
-export type { Letter } from "./files/letter.ts";
 export { ProjectLockedError, readHolder } from "./files/lock.ts";
-export { Message } from "./files/message.ts";
+export type { MeshMessage } from "./files/mesh-message.ts";
 export {
   fileNameOf,
   format,
@@ -15,5 +31,5 @@ export {
   sanitized,
   titleOf,
 } from "./files/message-file.ts";
+export { Message } from "./files/message-operations.ts";
 export { Queues } from "./files/queue.ts";
-export { readState } from "./files/state.ts";

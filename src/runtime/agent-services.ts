@@ -1,7 +1,8 @@
 import type { AgentId } from "../protocol/index.ts";
 import type { Workplace } from "../workers/workplace.ts";
 import type { OpenChannel } from "./human/postman.ts";
-import type { HostedMeshes, MeshRecordPorts } from "./meshes/project.ts";
+import type { HostedMeshes } from "./meshes/project.ts";
+import type { MeshRecordPorts } from "./meshes/record.ts";
 import type { MeshTrust } from "./meshes/trust.ts";
 import type { TeamLimits } from "./team/team-limits.ts";
 import type { Callbacks } from "./time/trigger-actions.ts";

@@ -1,6 +1,7 @@
 import type { NewFact } from "../protocol/index.ts";
 import type { AgentServices } from "./agent-services.ts";
-import type { HostedMeshes, MeshRecordPorts } from "./meshes/project.ts";
+import type { HostedMeshes } from "./meshes/project.ts";
+import type { MeshRecordPorts } from "./meshes/record.ts";
 import type { WhyStarted } from "./start-facts.ts";
 
 interface MeshHostingPorts extends MeshRecordPorts {

@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import { readDeclared } from "../mesh/files/config.ts";
+import { readDeclared } from "../mesh/declaration/declared-mesh.ts";
 import { Layout } from "../mesh/files/layout.ts";
 import { MeshTrust } from "../runtime/meshes/trust.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { copyReady, Layout } from "../../src/mesh/index.ts";
+import { copyBundled, Layout } from "../../src/mesh/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { type ProviderRequest, type ProviderTurn, trustMeshes } from "../../src/testing/index.ts";
 import { type House, hasChromium, MODEL, openHouse, picture } from "./house.ts";
@@ -52,7 +52,7 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
 
   beforeAll(async () => {
     mkdirSync(project);
-    await copyReady(layout, ["research", "review"]);
+    await copyBundled(layout, ["research", "review"]);
     for (const name of ["reviewer", "fixer", "verifier"]) {
       const config = { name, description: `The ${name}`, options: { model: MODEL, runs: "harnessed" } };
       writeFileSync(join(layout.agents, "review", name, "config.json"), JSON.stringify(config));

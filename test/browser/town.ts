@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { crc32, deflateSync } from "node:zlib";
-import { copyReady, Layout } from "../../src/mesh/index.ts";
+import { copyBundled, Layout } from "../../src/mesh/index.ts";
 import { isAsleep } from "../../src/projections/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import type { ProviderServer } from "../../src/testing/index.ts";
@@ -135,7 +135,7 @@ function leaveUnreadable(folder: string): void {
 async function openMeshes(house: House, dir: string): Promise<Town["mesh"]> {
   const layout = new Layout(join(dir, "shop"));
   mkdirSync(layout.project);
-  await copyReady(layout, ["research", "review", "tour"]);
+  await copyBundled(layout, ["research", "review", "tour"]);
   // The others of `research` are programs that are not here.
   for (const path of ["review/reviewer", "review/fixer", "review/verifier", "research/searcher-broad"]) {
     const name = basename(path);
@@ -149,7 +149,7 @@ async function openMeshes(house: House, dir: string): Promise<Town["mesh"]> {
 
   const attic = join(dir, "attic");
   mkdirSync(attic);
-  await copyReady(new Layout(attic), ["research"]);
+  await copyBundled(new Layout(attic), ["research"]);
   const stopped = await house.runtime.meshRecord(attic);
   await stopped.start("created");
   await stopped.stop("human");

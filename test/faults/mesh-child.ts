@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Meshes } from "../../src/mesh/engine/meshes.ts";
 import { Layout, type Place, QUEUES } from "../../src/mesh/files/layout.ts";
-import type { Letter } from "../../src/mesh/files/letter.ts";
 import { ProjectLockedError } from "../../src/mesh/files/lock.ts";
+import type { MeshMessage } from "../../src/mesh/files/mesh-message.ts";
 import { format } from "../../src/mesh/files/message-file.ts";
 
 /**
@@ -66,9 +66,9 @@ const meshes = new Meshes(layout, {
       say(`trouble ${JSON.stringify({ type, data })}`);
   },
   member: ({ config: { mesh } }, { name: agent }) => ({
-    async tell(letter: Letter) {
+    async tell(message: MeshMessage) {
       if (agent === "lead") leadDoes();
-      else if (letter.header.type === "task") end({ mesh, agent }, letter.name.slice(0, -3));
+      else if (message.header.type === "task") end({ mesh, agent }, message.name.slice(0, -3));
     },
     async close() {},
   }),

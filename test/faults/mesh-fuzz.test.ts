@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { MeshConfigError, readMesh } from "../../src/mesh/files/config.ts";
+import { MeshConfigError, readMesh } from "../../src/mesh/declaration/declared-mesh.ts";
 import { Layout } from "../../src/mesh/files/layout.ts";
-import { derivedName, idOf, stemOf } from "../../src/mesh/files/letter-names.ts";
 import { fileNameOf, format, parse, sanitized } from "../../src/mesh/files/message-file.ts";
+import { asMessageId, derivedName, stemOf } from "../../src/mesh/files/message-names.ts";
 import { diceOf } from "../simulation/dice.ts";
 import { configText, messageText, nameText } from "./mesh-fuzz-texts.ts";
 
@@ -40,7 +40,7 @@ test(`${NAMES} names: what follows from them fits into a file system and a heade
   for (let number = 0; number < NAMES; number++) {
     const name = `${nameText(dice)}.md`;
     const derived = quick(() => derivedName(derivedName(name, "1.map.2.reduce.0"), "result"), name);
-    const id = idOf(stemOf(derived));
+    const id = asMessageId(stemOf(derived));
     const made = fileNameOf(new Date(0), number, name);
     expect([name, Buffer.byteLength(derived) <= 250, /^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/.test(id)]).toEqual([
       name,

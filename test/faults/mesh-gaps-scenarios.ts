@@ -27,11 +27,11 @@ export interface Play {
 /** Agents outlive the process that tells them: told again they do not speak again. */
 function remembering(script: Script): Script {
   const heard = new Set<string>();
-  return (letter, say) => {
-    const key = `${letter.header.type} ${letter.name}`;
+  return (message, say) => {
+    const key = `${message.header.type} ${message.name}`;
     if (heard.has(key)) return;
     heard.add(key);
-    return script(letter, say);
+    return script(message, say);
   };
 }
 

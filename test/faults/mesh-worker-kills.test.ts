@@ -81,7 +81,9 @@ test("killed wherever it hurts, an agent gives its mesh the node once and publis
   expect(facts.filter(is("node.published"))).toHaveLength(1);
   expect(readFileSync(join(log.dir, "runs/run-1/nodes/node-1/published/essay.md"), "utf8")).toBe("An essay.\n");
   await runtime.close();
-  const tasks = project.heard.filter(({ letter }) => letter.header.type === "task").map(({ letter }) => letter.name);
+  const tasks = project.heard
+    .filter(({ message }) => message.header.type === "task")
+    .map(({ message }) => message.name);
   expect(tasks).toEqual([`${log.id}-node-1.0.md`]);
   await project.close();
 });

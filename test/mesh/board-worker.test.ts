@@ -52,9 +52,9 @@ const writes =
 test("a mesh is hired like anybody: its entry gets the spec and the refs, what it made is published, its words are the summary", async () => {
   let brief = "";
   const project: ScriptedProject = await projectOf({
-    writer(letter, say) {
-      brief = letter.body;
-      const [, path = ""] = /`(.*)`/.exec(letter.body.split("## What it builds on")[1] ?? "") ?? [];
+    writer(message, say) {
+      brief = message.body;
+      const [, path = ""] = /`(.*)`/.exec(message.body.split("## What it builds on")[1] ?? "") ?? [];
       mkdirSync(join(outputOf(project), "parts"));
       writeFileSync(join(outputOf(project), "parts/one.md"), readFileSync(join(project.dir, path), "utf8"));
       writeFileSync(join(outputOf(project), "essay.md"), "An essay.\n");
@@ -186,7 +186,7 @@ test("a result that is refused goes back to the mesh, which is told why", async 
   });
   await using team = await teamOn(project, { coordinator: hiring() });
   await team.outcome();
-  const second = project.heard.filter(({ agent }) => agent === "writer").at(-1)?.letter.body;
+  const second = project.heard.filter(({ agent }) => agent === "writer").at(-1)?.message.body;
   expect(second).toMatch(/^# Not done yet: Write an essay\.\n\n.*essay\.md.*# Write an essay\./s);
   expect(readdirSync(published(team, "node-1")).toSorted()).toEqual(["esay.md", "essay.md"]);
 });
@@ -209,9 +209,9 @@ test("an answer without files is published as a file", async () => {
 test("after a restart it is taken up by its name: what was done meanwhile is published, and nothing is given twice", async () => {
   const held = Promise.withResolvers<void>();
   const project: ScriptedProject = await projectOf({
-    async writer(letter, say) {
+    async writer(message, say) {
       await held.promise;
-      writes(() => project)(letter, say);
+      writes(() => project)(message, say);
     },
   });
   const coordinator = hiring();

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { copyReady } from "../../src/mesh/index.ts";
+import { copyBundled } from "../../src/mesh/index.ts";
 import { call, say, script } from "../../src/testing/index.ts";
 import { MeshHouse } from "./house.ts";
 
@@ -71,7 +71,7 @@ test("a sequence of models in our loop: files, handoff, a gate that sends back o
 
 test("the tour works with the demo alone: one counts, one reads what was counted, each time", async () => {
   await using house = await new MeshHouse({ meshes: [] }).open();
-  await copyReady(house.layout, ["tour"]);
+  await copyBundled(house.layout, ["tour"]);
   await house.start();
   for (const bytes of [10, 1234]) {
     writeFileSync(join(house.project, "notes.txt"), "x".repeat(bytes));
@@ -181,8 +181,8 @@ test("messages are seen and read through the API, and what leads elsewhere is no
     [null, []],
     ["nobody", [["Hello", "human", "task"]]],
   ]);
-  const letter = await house.api.meshMessage(house.id, "quiet", "active", name, { agent: "nobody" });
-  expect(letter.text).toContain("# Hello\n\nthere\n");
+  const message = await house.api.meshMessage(house.id, "quiet", "active", name, { agent: "nobody" });
+  expect(message.text).toContain("# Hello\n\nthere\n");
   for (const elsewhere of ["../../../../state.json", "..%2fstate.json", ".hidden.md", "none.md"])
     await expect(house.api.meshMessage(house.id, "quiet", "inbox", elsewhere)).rejects.toMatchObject({ status: 404 });
   await expect(house.api.startMeshes("/no/such/folder")).rejects.toMatchObject({ status: 400 });

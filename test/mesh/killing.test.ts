@@ -36,7 +36,7 @@ withTmux("TMUX-SERVER-4: who is killed ends with all that it began, also what wo
   expect(pids.map((pid) => processOf(pid)?.pid)).toEqual(pids);
   await terminals.server.kill("mesh-a");
   expect(pids.map((pid) => processOf(pid))).toEqual([null, null]);
-  expect(await terminals.server.seats()).toEqual([]);
+  expect(await terminals.server.sessions()).toEqual([]);
 });
 
 withTmux("TMUX-SERVER-4: a session of the same name that was begun meanwhile stays", LONG, async () => {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { putMessage } from "../../src/mesh/files/outgoing-files.ts";
+import { putMessage } from "../../src/mesh/files/new-message.ts";
 import type { MeshConfig } from "../../src/protocol/index.ts";
 import { MeshHouse } from "./house.ts";
 
@@ -79,7 +79,7 @@ test("PLAIN-MEMBER-2: what a person gave one agent alone and it could not do is 
   ]);
 });
 
-test("two letters that come at once are two runs, one after the other", async () => {
+test("two messages that come at once are two runs, one after the other", async () => {
   await using house = await plainHouse(
     "mkdir ../running || { echo Two at once. >&2; exit 3; }; sleep 0.2; rmdir ../running; echo Done.",
   );

@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { readDeclared } from "../../src/mesh/files/config.ts";
+import { readDeclared } from "../../src/mesh/declaration/declared-mesh.ts";
 import { isEnd } from "../../src/mesh/testing/scripted-project.ts";
 import type { MeshConfig } from "../../src/protocol/index.ts";
 import { declared, PATIENT, Patient, project } from "./seed-004.ts";
@@ -60,7 +60,7 @@ describe("Watcher Class (`lib/watcher.js`)", () => {
     const path = join(scene.layout.queue(here, "inbox"), "slow.md");
     for (const part of task("Written in parts").match(/.{1,9}/gs) ?? []) appendFileSync(path, part);
     await scene.until(isEnd("test", null, "slow.md"));
-    expect(scene.heard.map(({ letter }) => letter.body.trim())).toEqual(["# Written in parts"]);
+    expect(scene.heard.map(({ message }) => message.body.trim())).toEqual(["# Written in parts"]);
     rmSync(scene.layout.queue(here, "inbox"), { recursive: true });
     await expect.poll(() => existsSync(scene.layout.queue(here, "inbox")), PATIENT).toBe(true);
     scene.put(here, "inbox", "after.md", task("After"));

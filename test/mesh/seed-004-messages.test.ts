@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { describe, expect, test } from "vitest";
-import { Message } from "../../src/mesh/files/message.ts";
 import { parse } from "../../src/mesh/files/message-file.ts";
+import { Message } from "../../src/mesh/files/message-operations.ts";
 import { isEnd } from "../../src/mesh/testing/scripted-project.ts";
 import { declared, project } from "./seed-004.ts";
 
@@ -39,7 +39,7 @@ describe("Message Format Specification", () => {
     const ours = "thread: a\nhops: 1\nturn: 1\n";
     expect(readFileSync(`${there}/a.md`, "utf8")).toBe(`---\n${head}${ours}---\n${body}`);
     const [answer] = scene.heard.filter(({ agent }) => agent === "source-agent");
-    expect(answer?.letter.header).toMatchObject({
+    expect(answer?.message.header).toMatchObject({
       from: "destination",
       to: "source-mesh/source-agent",
       type: "task-complete",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { buildPrompt, promptText } from "../../src/mesh/engine/prompt.ts";
-import { readMesh } from "../../src/mesh/files/config.ts";
+import { readMesh } from "../../src/mesh/declaration/declared-mesh.ts";
+import { buildPrompt, promptText } from "../../src/mesh/declaration/prompt.ts";
 import { declared } from "./seed-004.ts";
 
 /** The seed's preamble, for the mesh "mesh-name" and its agent "agent-name". */

@@ -36,7 +36,7 @@ describe("Topology Implementations", () => {
       "agent3: task t.1.1.0.md",
       "agent4: task t.1.1.1.md",
     ]);
-    expect(scene.heard.at(-1)?.letter.body).toContain("### agent2\n\nagent2\n\n### agent4\n\nagent4");
+    expect(scene.heard.at(-1)?.message.body).toContain("### agent2\n\nagent2\n\n### agent4\n\nagent4");
   });
 });
 
@@ -59,7 +59,7 @@ describe("1. Sequential Topology", () => {
     await expect.poll(given, PATIENT).toEqual([[], [], ["t.2.md"]]);
     people.agent3.end("t.2.md");
     expect(await scene.until(isEnd("mesh"))).toMatchObject({ data: { gist: "The end of t.2.md" } });
-    expect(scene.heard.map(({ letter }) => letter.header.status)).toEqual(["pending", "handoff", "handoff"]);
+    expect(scene.heard.map(({ message }) => message.header.status)).toEqual(["pending", "handoff", "handoff"]);
   });
 });
 
@@ -72,7 +72,7 @@ describe("2. Parallel Topology", () => {
     scene.send("mesh", "t.md", "# Work\n\nThe same for all.\n");
     const given = () => [people.agent1.given, people.agent2.given, people.agent3.given];
     await expect.poll(given, PATIENT).toEqual([["t.0.md"], ["t.1.md"], ["t.2.md"]]);
-    expect(new Set(scene.heard.map(({ letter }) => letter.body)).size).toBe(1);
+    expect(new Set(scene.heard.map(({ message }) => message.body)).size).toBe(1);
     people.agent3.end("t.2.md");
     await scene.until(isEnd("mesh", "agent3"));
     people.agent1.end("t.0.md");

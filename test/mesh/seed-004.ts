@@ -77,10 +77,10 @@ function disposable(made: ScriptedProject): ScriptedProject & AsyncDisposable {
 /** Somebody who ends a task when a test says so, and never by themselves. */
 export class Patient {
   readonly #waiting = new Map<string, () => void>();
-  readonly script: NonNullable<ScriptedOptions["agents"]>[string] = (letter, say) => {
-    if (letter.header.type !== "task") return;
-    const end = () => say("mesh", "task-complete", `The end of ${letter.name}\n`, { "in-reply-to": letter.name });
-    this.#waiting.set(letter.name, end);
+  readonly script: NonNullable<ScriptedOptions["agents"]>[string] = (message, say) => {
+    if (message.header.type !== "task") return;
+    const end = () => say("mesh", "task-complete", `The end of ${message.name}\n`, { "in-reply-to": message.name });
+    this.#waiting.set(message.name, end);
   };
 
   /** What it was given and has not ended. */

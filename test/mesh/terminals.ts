@@ -3,9 +3,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestAPI, test } from "vitest";
+import type { SessionState } from "../../src/mesh/terminal/session-state.ts";
 import { TERMINAL_KINDS, type TerminalKind } from "../../src/mesh/terminal/terminal-kind.ts";
 import { TmuxServer } from "../../src/mesh/terminal/tmux-server.ts";
-import { type SessionState, TmuxSession } from "../../src/mesh/terminal/tmux-session.ts";
+import { TmuxSession } from "../../src/mesh/terminal/tmux-session.ts";
 
 /** `test`, or where there is no tmux a test that is skipped and says so. */
 export const withTmux: TestAPI | TestAPI["skip"] = hasTmux() ? test : test.skip;

@@ -5,14 +5,14 @@ import { load, Terminals, withTmux } from "./terminals.ts";
 const never = new AbortController().signal;
 
 withTmux(
-  "100 of 100 arrive exactly once under load, with several lines and all kinds of letters",
+  "100 of 100 arrive exactly once under load, with several lines and all kinds of messages",
   {
     timeout: 120_000,
   },
   async () => {
     await using terminals = new Terminals();
     using _ = load(2);
-    // As real letters do, they end alike, and some are taller than the screen.
+    // As real messages do, they end alike, and some are taller than the screen.
     const words = (who: number, at: number) =>
       [
         `[tx] message ${who}-${at}.`,

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { copyReady } from "../../src/mesh/index.ts";
+import { copyBundled } from "../../src/mesh/index.ts";
 import { inboxOf } from "../../src/runtime/human/inbox.ts";
 import { call, script, startTeam, type TeamPlan, temporaryHome, until } from "../../src/testing/index.ts";
 import { MeshHouse } from "./house.ts";
@@ -144,7 +144,7 @@ test("CONSENT-1: by the API a yes is for the content that was looked at; what ch
 
 test("the meshes that come with us need no yes while they are unchanged, and get no terminals without one", async () => {
   await using house = new MeshHouse({ meshes: [] });
-  await copyReady(house.layout, ["review"]);
+  await copyBundled(house.layout, ["review"]);
   await (await house.open()).startAsIs();
   const view = async () => (await house.api.meshProject(house.id)).meshes[0];
   expect(await view()).toMatchObject({ trust: { status: "bundled", terminals: false, wants_terminals: true } });

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
-import { copyReady, readyMeshes } from "../../mesh/engine/bundled-meshes.ts";
-import { readDeclared } from "../../mesh/files/config.ts";
+import { bundledMeshes, copyBundled } from "../../mesh/declaration/bundled-meshes.ts";
+import { readDeclared } from "../../mesh/declaration/declared-mesh.ts";
 import { Layout } from "../../mesh/files/layout.ts";
 import { missingPrograms } from "../../runtime/meshes/run-kinds.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
@@ -9,12 +9,12 @@ import { settingsFor, type TxCall, unknown } from "./project.ts";
 /** Puts ready meshes into a project: those named, or all. What is there already stays as it is. */
 export async function init(call: TxCall, names: string[]): Promise<ExitCode> {
   const { terminal, json, project } = call;
-  const ready = await readyMeshes();
+  const ready = await bundledMeshes();
   const stranger = names.find((name) => !ready.includes(name));
   if (stranger !== undefined) throw new UsageError(unknown("ready mesh", stranger, ready));
   const meshes = names.length > 0 ? names : ready;
   const folder = resolve(terminal.cwd, project ?? terminal.env.TX_PROJECT ?? ".");
-  const { made, kept } = await copyReady(new Layout(folder), meshes);
+  const { made, kept } = await copyBundled(new Layout(folder), meshes);
   if (json) await terminal.printJson({ project: folder, meshes, made, kept });
   else await terminal.printLines(made);
   const stays = kept.length > 0 ? ` ${kept.length} were there already and are as they were.` : "";

@@ -1,5 +1,5 @@
-import { readyMeshes } from "../../mesh/engine/bundled-meshes.ts";
-import { readDeclared } from "../../mesh/files/config.ts";
+import { bundledMeshes } from "../../mesh/declaration/bundled-meshes.ts";
+import { readDeclared } from "../../mesh/declaration/declared-mesh.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { layoutOf, type TxCall } from "./project.ts";
 
@@ -11,7 +11,7 @@ export async function names(call: TxCall, [command = "", ...words]: string[]): P
 }
 
 async function candidates(call: TxCall, command: string, [first, second]: string[]): Promise<string[]> {
-  if (command === "init") return readyMeshes();
+  if (command === "init") return bundledMeshes();
   if (command === "completion") return first === undefined ? ["bash", "zsh", "fish"] : [];
   const { meshes } = await readDeclared(layoutOf(call));
   const agents = (mesh: string) => [...(meshes.get(mesh)?.agents.keys() ?? [])];

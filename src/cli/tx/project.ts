@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { nearest } from "../../boundary/nearest.ts";
-import { type DeclaredMesh, readDeclared } from "../../mesh/files/config.ts";
+import { type DeclaredMesh, readDeclared } from "../../mesh/declaration/declared-mesh.ts";
 import { Layout } from "../../mesh/files/layout.ts";
 import { isAtWork } from "../../projections/index.ts";
 import type { MeshProjectView } from "../../protocol/api.ts";

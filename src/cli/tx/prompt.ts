@@ -1,4 +1,4 @@
-import { buildPrompt, promptText } from "../../mesh/engine/prompt.ts";
+import { buildPrompt, promptText } from "../../mesh/declaration/prompt.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { agentIn, declaredMesh, layoutOf, type TxCall } from "./project.ts";
 

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import type { DeclaredMesh } from "../../mesh/files/config.ts";
+import type { DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import { TmuxServer, tmuxSocket } from "../../mesh/terminal/tmux-server.ts";
 import type { MeshView } from "../../protocol/api.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
@@ -47,7 +47,7 @@ export async function kill(call: TxCall, mesh: string, agent: string | undefined
   const { home, env } = await settingsFor(call);
   const server = new TmuxServer(tmuxSocket(home, layout.project), env.PATH ?? "");
   // Terminals outlive whoever hosted them.
-  const left = running ? [] : (await server.seats().catch(() => [])).map(({ name }) => name);
+  const left = running ? [] : (await server.sessions().catch(() => [])).map(({ name }) => name);
   const had = running ? agentsOf(running, mesh, agent).filter(({ state }) => state !== null && state !== "gone") : [];
   const killed = running ? had.map(({ name }) => name) : names.filter((name) => left.includes(`${mesh}-${name}`));
   for (const name of names) {

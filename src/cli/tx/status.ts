@@ -1,4 +1,4 @@
-import { type DeclaredMesh, readDeclared } from "../../mesh/files/config.ts";
+import { type DeclaredMesh, readDeclared } from "../../mesh/declaration/declared-mesh.ts";
 import { type Layout, nameOf, QUEUES } from "../../mesh/files/layout.ts";
 import { Queues } from "../../mesh/files/queue.ts";
 import { type MeshProblem, problemWords } from "../../projections/index.ts";

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { expect, test, vi } from "vitest";
-import { copyReady, Layout } from "../../mesh/index.ts";
+import { copyBundled, Layout } from "../../mesh/index.ts";
 import { temporaryHome } from "../../testing/temporary-home.ts";
 import { trustMeshes } from "../../testing/trust-meshes.ts";
 import { Terminal } from "../live/terminal.ts";
@@ -22,7 +22,7 @@ async function inProject(home: string, typed = ""): Promise<{ call: TxCall; said
     '{"mesh":"term","type":"persistent","agents":["x/one"]}',
   );
   writeFileSync(join(agent, "config.json"), '{"name":"one","options":{"runs":"tmux"}}');
-  await copyReady(new Layout(project), ["tour"]);
+  await copyBundled(new Layout(project), ["tour"]);
   const stderr = new PassThrough();
   const stdin = new PassThrough();
   stdin.end(`${typed}\n`);

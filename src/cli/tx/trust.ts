@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { type DeclaredMesh, declaredNames, readDeclared } from "../../mesh/files/config.ts";
+import { type DeclaredMesh, declaredNames, readDeclared } from "../../mesh/declaration/declared-mesh.ts";
 import type { Layout } from "../../mesh/files/layout.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
 import { MeshTrust, type MeshTrustState, mayRun } from "../../runtime/meshes/trust.ts";

@@ -1,27 +1,27 @@
 import { nameOf } from "../files/layout.ts";
-import type { Letter } from "../files/letter.ts";
+import type { MeshMessage } from "../files/mesh-message.ts";
 import type { Queues } from "../files/queue.ts";
-import { gist, type Office, wordsOfError } from "./mesh-context.ts";
+import { errorText, gist, type MeshContext } from "./mesh-context.ts";
 
 /**
  * What one agent is told, and what of it it has.
  *
- * DELIVERY-1. A letter is told until the agent has it: again after a failure, after a restart, and when its member is
+ * DELIVERY-1. A message is told until the agent has it: again after a failure, after a restart, and when its member is
  *     another. News stays in the inbox until then: told twice after a crash rather than never.
  */
-export class Hearing {
+export class Delivery {
   readonly #queues: Queues;
   readonly #agent: string;
-  readonly #office: Office;
+  readonly #context: MeshContext;
   readonly #settle: () => void;
-  /** By the name of the letter: which attempt to tell it counts, and how it went. */
+  /** By the name of the message: which attempt to tell it counts, and how it went. */
   readonly #told = new Map<string, Told>();
   #attempts = 0;
 
-  constructor(queues: Queues, agent: string, office: Office, settle: () => void) {
+  constructor(queues: Queues, agent: string, context: MeshContext, settle: () => void) {
     this.#queues = queues;
     this.#agent = agent;
-    this.#office = office;
+    this.#context = context;
     this.#settle = settle;
   }
 
@@ -57,19 +57,19 @@ export class Hearing {
     }
   }
 
-  tell(letter: Letter, queue: Told["queue"]): void {
-    const { name } = letter;
-    this.#office.circles.heard(this.#agent, nameOf(this.#queues.place), letter);
+  tell(message: MeshMessage, queue: Told["queue"]): void {
+    const { name } = message;
+    this.#context.loopGuard.heard(this.#agent, nameOf(this.#queues.place), message);
     const attempt = ++this.#attempts;
     this.#told.set(name, { attempt, queue, went: undefined });
     const where = { ...this.#queues.place, name };
-    const isLate = () => !this.#office.isOpen || this.#told.get(name)?.attempt !== attempt;
-    const telling = async () => this.#office.ports.tell(this.#agent, letter);
+    const isLate = () => !this.#context.isOpen || this.#told.get(name)?.attempt !== attempt;
+    const telling = async () => this.#context.ports.tell(this.#agent, message);
     void telling().then(
       () => {
-        if (!this.#office.isOpen) return;
+        if (!this.#context.isOpen) return;
         // Also where it was ended before we heard that it was taken.
-        this.#office.record({ type: "mesh.told", data: where });
+        this.#context.record({ type: "mesh.told", data: where });
         if (isLate()) return;
         this.#told.set(name, { attempt, queue, went: "heard" });
         // It hears: what could not be told before is tried again.
@@ -79,7 +79,7 @@ export class Hearing {
       (error: unknown) => {
         if (isLate()) return;
         this.#told.set(name, { attempt, queue, went: "failed" });
-        this.#office.record({ type: "mesh.undelivered", data: { ...where, why: gist(wordsOfError(error)) } });
+        this.#context.record({ type: "mesh.undelivered", data: { ...where, why: gist(errorText(error)) } });
       },
     );
   }
@@ -87,7 +87,7 @@ export class Hearing {
 
 export interface Told {
   attempt: number;
-  /** Where the letter lay. */
+  /** Where the message lay. */
   queue: "inbox" | "active";
   went: "heard" | "failed" | undefined;
 }

@@ -1,14 +1,14 @@
-import { gist, type Office, wordsOfError } from "./mesh-context.ts";
+import { errorText, gist, type MeshContext } from "./mesh-context.ts";
 
 /** The checks that a mesh's task must pass: run one after the other, for one thing at a time. */
 export class Gates {
-  readonly #office: Office;
+  readonly #context: MeshContext;
   readonly #settle: () => void;
   /** What is being checked, and what came of it once it was. */
   #check: { what: string; problem?: string | null } | undefined;
 
-  constructor(office: Office, settle: () => void) {
-    this.#office = office;
+  constructor(context: MeshContext, settle: () => void) {
+    this.#context = context;
     this.#settle = settle;
   }
 
@@ -35,11 +35,11 @@ export class Gates {
 
   async #firstProblem(names: readonly string[]): Promise<string | null> {
     for (const gate of names) {
-      const run = async () => this.#office.ports.gate(gate);
-      const why = await run().catch((error: unknown) => `The gate itself failed: ${wordsOfError(error)}`);
-      if (!this.#office.isOpen) return null;
-      const data = { mesh: this.#office.mesh, gate, ok: why === null, why: gist(why ?? "") };
-      this.#office.record({ type: "mesh.gate", data });
+      const run = async () => this.#context.ports.gate(gate);
+      const why = await run().catch((error: unknown) => `The gate itself failed: ${errorText(error)}`);
+      if (!this.#context.isOpen) return null;
+      const data = { mesh: this.#context.mesh, gate, ok: why === null, why: gist(why ?? "") };
+      this.#context.record({ type: "mesh.gate", data });
       if (why !== null) return `The gate ${gate} did not pass:\n\n${why}`;
     }
     return null;

@@ -13,9 +13,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { MeshConfig } from "../../protocol/index.ts";
-import { MeshConfigError, readMesh } from "../files/config.ts";
+import { MeshConfigError, readMesh } from "../declaration/declared-mesh.ts";
+import { buildPrompt, promptText } from "../declaration/prompt.ts";
 import { isEnd, ScriptedProject } from "../testing/scripted-project.ts";
-import { buildPrompt, promptText } from "./prompt.ts";
 
 const solo: MeshConfig = { mesh: "m", type: "persistent", agents: ["x/a"] };
 const PROMPT = "meshes/agents/x/a/prompt.md";

@@ -1,5 +1,5 @@
 import type { MeshFact } from "../../protocol/index.ts";
-import type { DeclaredMesh } from "../files/config.ts";
+import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
 
 /** What is declared and not trusted: new meshes, and new contents of those that are at work. */
 export class HeldMeshes {

@@ -1,19 +1,19 @@
-import { type Letter, readLetter } from "../files/letter.ts";
+import { type MeshMessage, readMessage } from "../files/mesh-message.ts";
 import { titleOf } from "../files/message-file.ts";
 import type { Queues } from "../files/queue.ts";
-import type { Office } from "./mesh-context.ts";
+import type { MeshContext } from "./mesh-context.ts";
 
 /** What comes to a place: tasks move up one by one, everything else is dealt with at once, wherever it stands in the line. */
 export class Intake {
   readonly #queues: Queues;
-  readonly #office: Office;
-  readonly #ways: Ways;
+  readonly #context: MeshContext;
+  readonly #ways: IntakeHandlers;
   /** The tasks that wait in the inbox, so that a line of them is not read again and again. */
   readonly #line = new Map<string, Waiting>();
 
-  constructor(queues: Queues, office: Office, ways: Ways) {
+  constructor(queues: Queues, context: MeshContext, ways: IntakeHandlers) {
     this.#queues = queues;
-    this.#office = office;
+    this.#context = context;
     this.#ways = ways;
   }
 
@@ -21,21 +21,22 @@ export class Intake {
   advance(): boolean {
     let moved = false;
     for (const name of this.#queues.unread()) {
-      const letter = readLetter(this.#queues, "inbox", name);
-      if (letter === undefined) moved = this.#queues.noticed("inbox", name) || moved;
-      else if ("reason" in letter) moved = this.#office.putAside(this.#queues, "inbox", name, letter.reason) || moved;
-      else if (letter.header.type !== "task") moved = this.#ways.news(letter) || moved;
-      else this.#lineUp(letter);
+      const message = readMessage(this.#queues, "inbox", name);
+      if (message === undefined) moved = this.#queues.noticed("inbox", name) || moved;
+      else if ("reason" in message)
+        moved = this.#context.putAside(this.#queues, "inbox", name, message.reason) || moved;
+      else if (message.header.type !== "task") moved = this.#ways.news(message) || moved;
+      else this.#lineUp(message);
       this.#queues.markRead(name);
     }
     return this.#moveUp() || moved;
   }
 
-  #lineUp(letter: Letter): void {
-    const { name, header } = letter;
+  #lineUp(message: MeshMessage): void {
+    const { name, header } = message;
     const { type, from } = header;
-    const data = { ...this.#queues.place, name, type, from, title: titleOf(letter.body) };
-    this.#office.record({ type: "mesh.received", data });
+    const data = { ...this.#queues.place, name, type, from, title: titleOf(message.body) };
+    this.#context.record({ type: "mesh.received", data });
     this.#line.set(name, { name, header });
   }
 
@@ -57,11 +58,11 @@ export class Intake {
   }
 }
 
-type Waiting = Pick<Letter, "name" | "header">;
+type Waiting = Pick<MeshMessage, "name" | "header">;
 
-export interface Ways {
+export interface IntakeHandlers {
   /** A question or an answer. True when it was moved. */
-  news(letter: Letter): boolean;
+  news(message: MeshMessage): boolean;
   /** Something else went by this name before. */
   isTaken(waiting: Waiting): boolean;
   /** It is in `next`. Whoever is killed before this is done does it at the next start: it came there after its words. */

@@ -1,7 +1,7 @@
 import type { MeshConfig, MessageHeader } from "../../protocol/index.ts";
 import { nameOf, type Place } from "../files/layout.ts";
-import type { Letter } from "../files/letter.ts";
-import { stemOf } from "../files/letter-names.ts";
+import type { MeshMessage } from "../files/mesh-message.ts";
+import { stemOf } from "../files/message-names.ts";
 
 /**
  * Whether those who write to each other will ever end.
@@ -15,14 +15,14 @@ import { stemOf } from "../files/letter-names.ts";
  *     the human's to an agent begins a new thread for it.
  * LOOP-GUARD-4. How far a message is stands in its own header (`thread`, `hops`, `turn`), so a restart knows it too.
  */
-export class Circles {
+export class LoopGuard {
   /** By agent. */
-  readonly #ears = new Map<string, Ears>();
+  readonly #ears = new Map<string, Heard>();
   /** By thread and two names: how many turns, and who had the last word. */
   readonly #turns = new Map<string, { turn: number; last: string }>();
 
   /** Somebody is told this, or was before the restart. */
-  heard(agent: string, own: string, { name, header }: Pick<Letter, "name" | "header">): void {
+  heard(agent: string, own: string, { name, header }: Pick<MeshMessage, "name" | "header">): void {
     // What it said itself lies beside what it heard.
     if (header.from === own || header.from === agent) return;
     const ears = this.#earsOf(agent);
@@ -37,17 +37,17 @@ export class Circles {
     if (turn > (this.#turns.get(key)?.turn ?? 0)) remember(this.#turns, key, { turn, last: header.from });
   }
 
-  /** How far a letter is that somebody sends; `active` is what they work on. */
+  /** How far a message is that somebody sends; `active` is what they work on. */
   next(
     from: Place & { agent: string },
-    letter: Letter,
+    message: MeshMessage,
     to: string,
-    active: Pick<Letter, "name" | "header"> | undefined,
-  ): Far {
+    active: Pick<MeshMessage, "name" | "header"> | undefined,
+  ): Distance {
     const ears = this.#earsOf(from.agent);
-    const answered = ears.byId.get(letter.header["in-reply-to"] ?? "");
+    const answered = ears.byId.get(message.header["in-reply-to"] ?? "");
     const cause = ears.word ?? answered ?? (active ? causeOf(active) : ears.last);
-    const { thread, hops } = cause ?? { thread: stemOf(letter.name), hops: 0 };
+    const { thread, hops } = cause ?? { thread: stemOf(message.name), hops: 0 };
     const own = nameOf(from);
     const before = this.#turns.get(pairKey(thread, own, to));
     const turn = !before ? 1 : before.last === own ? before.turn : before.turn + 1;
@@ -55,37 +55,37 @@ export class Circles {
   }
 
   /** It was sent. */
-  sent(own: string, to: string, { thread, turn }: Far): void {
+  sent(own: string, to: string, { thread, turn }: Distance): void {
     remember(this.#turns, pairKey(thread, own, to), { turn, last: own });
   }
 
-  #earsOf(agent: string): Ears {
+  #earsOf(agent: string): Heard {
     const ears = this.#ears.get(agent) ?? { byId: new Map(), last: undefined, word: undefined };
     this.#ears.set(agent, ears);
     return ears;
   }
 }
 
-export interface Far {
+export interface Distance {
   /** What it all began with. */
   thread: string;
   hops: number;
   turn: number;
 }
 
-export function fieldsOfFar({ thread, hops, turn }: Far): Pick<MessageHeader, "thread" | "hops" | "turn"> {
+export function distanceFields({ thread, hops, turn }: Distance): Pick<MessageHeader, "thread" | "hops" | "turn"> {
   return { thread, hops: String(hops), turn: String(turn) };
 }
 
 /** What the mesh makes of a message is as far as that; an answer passes the word back. */
-export function asFarAs({ thread, hops, turn }: MessageHeader, isAnswer = false): Partial<MessageHeader> {
+export function sameDistance({ thread, hops, turn }: MessageHeader, isAnswer = false): Partial<MessageHeader> {
   if (thread === undefined || hops === undefined) return {};
   return { thread, hops, ...(isAnswer && turn !== undefined && { turn: String(Number(turn) + 1) }) };
 }
 
 /** Why it goes too far, in words for whoever sent it and for the human. */
-export function tooFar(
-  { thread, hops, turn }: Far,
+export function whyTooFar(
+  { thread, hops, turn }: Distance,
   own: string,
   to: string,
   { mesh, max_hops = MAX_HOPS, max_rounds = MAX_ROUNDS }: Pick<MeshConfig, "mesh" | "max_hops" | "max_rounds">,
@@ -107,14 +107,14 @@ interface Cause {
   hops: number;
 }
 
-interface Ears {
+interface Heard {
   byId: Map<string, Cause>;
   last: Cause | undefined;
   /** What the human said since its last task began. */
   word: Cause | undefined;
 }
 
-function causeOf({ name, header: { thread, task, hops } }: Pick<Letter, "name" | "header">): Cause {
+function causeOf({ name, header: { thread, task, hops } }: Pick<MeshMessage, "name" | "header">): Cause {
   return { thread: thread ?? task ?? stemOf(name), hops: Number(hops ?? 0) };
 }
 

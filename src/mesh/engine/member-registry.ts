@@ -1,6 +1,6 @@
-import type { DeclaredAgent, DeclaredMesh } from "../files/config.ts";
-import type { Letter } from "../files/letter.ts";
-import type { Member } from "./meshes.ts";
+import type { DeclaredAgent, DeclaredMesh } from "../declaration/declared-mesh.ts";
+import type { MeshMessage } from "../files/mesh-message.ts";
+import type { Member } from "./member.ts";
 
 /**
  * Who has begun, of all agents of a project's meshes.
@@ -8,7 +8,7 @@ import type { Member } from "./meshes.ts";
  * MEMBERS-1. Somebody who was begun by what was declared before ends what they have, and the next task is for a new
  *     one.
  */
-export class Staff {
+export class MemberRegistry {
   readonly #make: (mesh: DeclaredMesh, agent: DeclaredAgent) => Member;
   readonly #members = new Map<string, Member>();
   readonly #outdated = new Set<string>();
@@ -17,9 +17,9 @@ export class Staff {
     this.#make = make;
   }
 
-  async tell(declared: DeclaredMesh | undefined, mesh: string, agent: string, letter: Letter): Promise<void> {
-    if (letter.header.type === "task" && this.#outdated.delete(keyOf(mesh, agent))) await this.dismiss(mesh, agent);
-    await this.member(declared, mesh, agent).tell(letter);
+  async tell(declared: DeclaredMesh | undefined, mesh: string, agent: string, message: MeshMessage): Promise<void> {
+    if (message.header.type === "task" && this.#outdated.delete(keyOf(mesh, agent))) await this.dismiss(mesh, agent);
+    await this.member(declared, mesh, agent).tell(message);
   }
 
   member(declared: DeclaredMesh | undefined, mesh: string, agent: string): Member {
@@ -44,7 +44,7 @@ export class Staff {
     this.#outdated.add(keyOf(mesh, agent));
   }
 
-  /** Ends somebody's session; the next letter begins another. */
+  /** Ends somebody's session; the next message begins another. */
   async dismiss(mesh: string, agent: string): Promise<void> {
     const key = keyOf(mesh, agent);
     const member = this.#members.get(key);

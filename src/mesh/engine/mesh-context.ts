@@ -1,20 +1,19 @@
-import { join } from "node:path";
 import type { MeshConfig, MeshFact, MessageHeader } from "../../protocol/index.ts";
 import { type Layout, nameOf, type Place, type QueueName } from "../files/layout.ts";
-import { type Letter, post, rewrite } from "../files/letter.ts";
-import { derivedName, idOf, stemOf } from "../files/letter-names.ts";
+import { type MeshMessage, postMessage, rewriteMessage } from "../files/mesh-message.ts";
 import { titleOf } from "../files/message-file.ts";
+import { asMessageId, BOARD, derivedName, stemOf } from "../files/message-names.ts";
 import { quarantine } from "../files/quarantine.ts";
 import type { Queues } from "../files/queue.ts";
-import { asFarAs, Circles, type Far, tooFar } from "./loop-guard.ts";
-import type { MeshPorts } from "./mesh.ts";
-import { HOUSE, senderOf } from "./route.ts";
+import { type Distance, LoopGuard, sameDistance, whyTooFar } from "./loop-guard.ts";
+import type { MeshPorts } from "./mesh-ports.ts";
+import { senderOf } from "./route.ts";
 
 /** What the mesh and its agents' desks have in common: posting, answering, putting aside, recording. */
-export class Office {
+export class MeshContext {
   readonly mesh: string;
   readonly ports: MeshPorts;
-  readonly circles = new Circles();
+  readonly loopGuard = new LoopGuard();
   readonly #layout: Layout;
   readonly #config: () => MeshConfig;
   /** Once it is closed, nothing that comes late moves anything. */
@@ -35,52 +34,46 @@ export class Office {
     return { mesh: this.mesh, agent };
   }
 
-  post(
-    queues: Queues | undefined,
-    name: string,
-    header: MessageHeader,
-    body: string,
-    to: "inbox" | "outbox" = "inbox",
-  ): void {
+  post(queues: Queues | undefined, { name, header, body }: MeshMessage, to: "inbox" | "outbox" = "inbox"): void {
     if (!queues) return;
     const timestamp = new Date(this.ports.now()).toISOString();
-    const dated: MessageHeader = { ...header, "msg-id": idOf(stemOf(name)), timestamp };
-    post(queues, to, name, dated, body, join(this.#layout.running, "tmp"));
+    const dated: MessageHeader = { ...header, "msg-id": asMessageId(stemOf(name)), timestamp };
+    postMessage(queues, to, { name, header: dated, body }, this.#layout.tmp);
   }
 
   /** Whoever asked for it hears of its end, once. */
-  answer(task: Letter, type: "task-complete" | "error", words: string, from: Place): void {
+  answer(task: MeshMessage, type: "task-complete" | "error", words: string, from: Place): void {
     const to = this.#asker(task, from);
     const name = answerName(task.name, from);
     if (!to || to.find(name) !== undefined) return;
-    const isForHouse = task.header.from === HOUSE;
+    const isForBoard = task.header.from === BOARD;
     const header: MessageHeader = {
       from: nameOf(from),
-      to: isForHouse ? HOUSE : nameOf(to.place),
+      to: isForBoard ? BOARD : nameOf(to.place),
       type,
       status: "complete",
       "in-reply-to": stemOf(task.name),
-      ...asFarAs(task.header, true),
+      ...sameDistance(task.header, true),
     };
     const body = `# ${type === "error" ? "Failed" : "Done"}: ${titleOf(task.body)}\n\n${words}\n`;
-    this.post(to, name, header, body, isForHouse ? "outbox" : "inbox");
+    this.post(to, { name, header, body }, isForBoard ? "outbox" : "inbox");
     if (to.place.mesh !== this.mesh) this.ports.changed(to.place.mesh);
   }
 
   /** Under this name it was asked for and answered before: another message must have another. */
-  isAnswered(task: Pick<Letter, "name" | "header">, from: Place): boolean {
+  isAnswered(task: Pick<MeshMessage, "name" | "header">, from: Place): boolean {
     return this.#asker(task, from)?.find(answerName(task.name, from)) !== undefined;
   }
 
   /** What is for the house waits in the mesh's own outbox, until whoever gave the task takes it from there. */
-  toHouse(from: Queues, name: string): boolean {
+  toBoard(from: Queues, name: string): boolean {
     const own = this.ports.queuesOf(this.mesh, null);
     return own !== undefined && from.moveTo(name, "outbox", own, "outbox") !== undefined;
   }
 
   /** Who is to hear of a task's end by a message: nobody for the human, who sees it, nor for oneself. */
-  #asker({ header }: Pick<Letter, "header">, from: Place): Queues | undefined {
-    if (header.from === HOUSE) return this.ports.queuesOf(this.mesh, null);
+  #asker({ header }: Pick<MeshMessage, "header">, from: Place): Queues | undefined {
+    if (header.from === BOARD) return this.ports.queuesOf(this.mesh, null);
     const sender = senderOf(header.from, from.mesh, this.ports.directory());
     if (sender === null || sender === "human" || nameOf(sender) === nameOf(from)) return undefined;
     if (sender.agent === null && sender.mesh === this.mesh) return undefined;
@@ -88,9 +81,9 @@ export class Office {
   }
 
   /** A message that goes too far is refused, and the human is asked: first, and by its name once. */
-  refusal(from: Place & { agent: string }, to: string, far: Far): string | undefined {
+  refusal(from: Place & { agent: string }, to: string, far: Distance): string | undefined {
     const own = nameOf(from);
-    const why = tooFar(far, own, to, this.#config());
+    const why = whyTooFar(far, own, to, this.#config());
     if (why === undefined) return undefined;
     const name = derivedName(`${far.thread}.md`, `${from.agent}.circle`);
     const header: MessageHeader = { from: own, to: "human", type: "ask", status: "pending", thread: far.thread };
@@ -99,8 +92,8 @@ export class Office {
   }
 
   /** In its place, at once and whole. */
-  rewrite(queues: Queues, queue: QueueName, { name, header, body }: Letter): void {
-    rewrite(queues.path(queue, name), header, body, join(this.#layout.running, "tmp"));
+  rewrite(queues: Queues, queue: QueueName, message: MeshMessage): void {
+    rewriteMessage(queues.path(queue, message.name), message, this.#layout.tmp);
   }
 
   putAside(queues: Queues, from: QueueName, name: string, why: string): boolean {
@@ -121,11 +114,6 @@ export class Office {
   }
 }
 
-/** What the house has taken from a mesh's outbox lies among what is complete: ends under their names, words as `taken`. */
-export function isTakenByHouse(name: string): boolean {
-  return /\.(?:done|taken)(?:~\d+)?\.md$/.test(name);
-}
-
 /** Two who were given messages of one name answer with two. */
 function answerName(task: string, from: Place): string {
   return derivedName(task, `${nameOf(from).replace("/", ".")}.done`);
@@ -136,6 +124,6 @@ export function gist(text: string): string {
   return line.length > 200 ? `${line.slice(0, 199)}…` : line;
 }
 
-export function wordsOfError(error: unknown): string {
+export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,16 +1,16 @@
 import type { MessageHeader } from "../../protocol/index.ts";
-import type { DeclaredMesh } from "../files/config.ts";
+import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
+import { due, isDone, lastLeaves, leaves, type Progress, type StepPath } from "../declaration/topology.ts";
 import { nameOf, type QueueName } from "../files/layout.ts";
-import { clipped, type Letter, readLetter } from "../files/letter.ts";
-import { derivedName, stemOf } from "../files/letter-names.ts";
+import { clipped, type MeshMessage, readMessage } from "../files/mesh-message.ts";
 import { MAX_MESSAGE } from "../files/message-file.ts";
+import { derivedName, stemOf } from "../files/message-names.ts";
 import type { Queues } from "../files/queue.ts";
-import type { Desk } from "./agent-queues.ts";
+import type { AgentQueues } from "./agent-queues.ts";
 import { Gates } from "./gates.ts";
 import { Intake } from "./intake.ts";
-import { asFarAs } from "./loop-guard.ts";
-import type { Office } from "./mesh-context.ts";
-import { due, isDone, lastLeaves, leaves, type Progress, type StepPath } from "./topology.ts";
+import { sameDistance } from "./loop-guard.ts";
+import type { MeshContext } from "./mesh-context.ts";
 
 /**
  * The tasks of the mesh as a whole: one after the other, each step by step through the agents, then through the gates.
@@ -19,32 +19,32 @@ import { due, isDone, lastLeaves, leaves, type Progress, type StepPath } from ".
  *     is over.
  * MESH-TASK-2. What does not pass the gates goes back to whoever comes last, a few times, and then fails.
  */
-export class Tasks {
+export class MeshTasks {
   /** How many have come to their end. */
   completed = 0;
   readonly queues: Queues;
-  readonly #office: Office;
-  readonly #desks: ReadonlyMap<string, Desk>;
+  readonly #context: MeshContext;
+  readonly #agentQueues: ReadonlyMap<string, AgentQueues>;
   readonly #gates: Gates;
   readonly #intake: Intake;
   #declared: DeclaredMesh;
   /** The active one, so that it is not read at every move. */
-  #active: Letter | undefined;
+  #active: MeshMessage | undefined;
 
   constructor(
     queues: Queues,
     declared: DeclaredMesh,
-    office: Office,
-    desks: ReadonlyMap<string, Desk>,
+    context: MeshContext,
+    desks: ReadonlyMap<string, AgentQueues>,
     settle: () => void,
   ) {
     this.queues = queues;
     this.#declared = declared;
-    this.#office = office;
-    this.#desks = desks;
-    this.#gates = new Gates(office, settle);
-    this.#intake = new Intake(queues, office, {
-      news: (letter) => this.#toEntry(letter),
+    this.#context = context;
+    this.#agentQueues = desks;
+    this.#gates = new Gates(context, settle);
+    this.#intake = new Intake(queues, context, {
+      news: (message) => this.#toEntry(message),
       isTaken: ({ name, header }) => this.#isTaken({ name, header }),
       movedUp: () => {},
       // Its end is said by its steps, not by words beside it.
@@ -66,7 +66,7 @@ export class Tasks {
   #cameLast(queue: QueueName, name: string): boolean {
     return leaves(this.#declared.plan).every(({ at, agent }) => {
       const step = derivedName(name, at);
-      const desk = this.#desks.get(agent)?.queues;
+      const desk = this.#agentQueues.get(agent)?.queues;
       const there = desk?.find(step);
       return !desk || !there || !this.queues.cameBefore([queue, name], [there, step], desk);
     });
@@ -78,7 +78,7 @@ export class Tasks {
     const next = this.queues.first("next");
     if (next !== undefined && this.queues.count("active") === 0) {
       const name = this.queues.move(next, "next", "active");
-      if (name !== undefined) this.#office.record({ type: "mesh.activated", data: { ...this.queues.place, name } });
+      if (name !== undefined) this.#context.record({ type: "mesh.activated", data: { ...this.queues.place, name } });
       moved = true;
     }
     const active = this.queues.first("active");
@@ -99,35 +99,35 @@ export class Tasks {
   }
 
   #putBack(queue: "next" | "active", name: string): void {
-    const task = readLetter(this.queues, queue, name);
+    const task = readMessage(this.queues, queue, name);
     if (!task || "reason" in task) return;
-    const isOver = this.#isSpent(name) || this.#office.isAnswered(task, this.queues.place);
+    const isOver = this.#isSpent(name) || this.#context.isAnswered(task, this.queues.place);
     if (isOver) this.queues.move(name, queue, queue, (one) => this.#isTaken({ ...task, name: one }));
   }
 
   #endedByHand(queue: QueueName, name: string): void {
-    const task = readLetter(this.queues, queue, name);
+    const task = readMessage(this.queues, queue, name);
     if (!task || "reason" in task || task.header.type !== "task") return;
     this.completed++;
-    this.#office.ended(this.queues.place, name, ...this.#answer(task));
+    this.#context.ended(this.queues.place, name, ...this.#answer(task));
   }
 
   /** A task that is over: whoever asked for it hears so, unless they did. */
   owed(queue: QueueName, name: string): void {
-    const task = readLetter(this.queues, queue, name);
+    const task = readMessage(this.queues, queue, name);
     if (task && !("reason" in task) && task.header.type === "task") this.#answer(task);
   }
 
-  #answer(task: Letter, failure = this.#failure(task.name)): ["result" | "error", string] {
+  #answer(task: MeshMessage, failure = this.#failure(task.name)): ["result" | "error", string] {
     const words = failure ?? this.#words(task);
-    this.#office.answer(task, failure === undefined ? "task-complete" : "error", words, this.queues.place);
+    this.#context.answer(task, failure === undefined ? "task-complete" : "error", words, this.queues.place);
     return [failure === undefined ? "result" : "error", words];
   }
 
   #advance(name: string): boolean {
-    const task = this.#active?.name === name ? this.#active : readLetter(this.queues, "active", name);
+    const task = this.#active?.name === name ? this.#active : readMessage(this.queues, "active", name);
     if (task === undefined) return this.queues.noticed("active", name);
-    if ("reason" in task) return this.#office.putAside(this.queues, "active", name, task.reason);
+    if ("reason" in task) return this.#context.putAside(this.queues, "active", name, task.reason);
     this.#active = task;
     const failure = this.#failure(name);
     if (failure !== undefined) return this.#end(task, failure);
@@ -146,24 +146,24 @@ export class Tasks {
   #progress(task: string): Progress {
     const progress = new Map<StepPath, "given" | "done">();
     for (const { at, agent } of leaves(this.#declared.plan)) {
-      const queue = this.#desks.get(agent)?.queues.find(derivedName(task, at));
+      const queue = this.#agentQueues.get(agent)?.queues.find(derivedName(task, at));
       if (queue !== undefined) progress.set(at, isOver(queue) ? "done" : "given");
     }
     return progress;
   }
 
   /** A message to the mesh that is no task is for whoever stands at its entry. */
-  #toEntry(letter: Letter): boolean {
-    const entry = this.#desks.get(this.#declared.entry)?.queues;
-    if (!entry) return this.queues.move(letter.name, "inbox", "archive") !== undefined;
-    return this.queues.moveTo(letter.name, "inbox", entry, "inbox") !== undefined;
+  #toEntry(message: MeshMessage): boolean {
+    const entry = this.#agentQueues.get(this.#declared.entry)?.queues;
+    if (!entry) return this.queues.move(message.name, "inbox", "archive") !== undefined;
+    return this.queues.moveTo(message.name, "inbox", entry, "inbox") !== undefined;
   }
 
-  #isTaken(task: Pick<Letter, "name" | "header">): boolean {
+  #isTaken(task: Pick<MeshMessage, "name" | "header">): boolean {
     return (
       (["active", "complete", "archive"] as const).some((queue) => this.queues.has(queue, task.name)) ||
       this.#isSpent(task.name) ||
-      this.#office.isAnswered(task, this.queues.place)
+      this.#context.isAnswered(task, this.queues.place)
     );
   }
 
@@ -172,20 +172,20 @@ export class Tasks {
     return isDone(this.#declared.plan, this.#progress(task)) || this.#failure(task) !== undefined;
   }
 
-  #give(task: Letter, at: StepPath, agent: string, from: readonly StepPath[]): void {
+  #give(task: MeshMessage, at: StepPath, agent: string, from: readonly StepPath[]): void {
     const before = this.#stepsOf(from);
     const [only] = before;
     const header: MessageHeader = {
-      from: before.length === 1 && only ? nameOf(this.#office.here(only.agent)) : this.#office.mesh,
-      to: nameOf(this.#office.here(agent)),
+      from: before.length === 1 && only ? nameOf(this.#context.here(only.agent)) : this.#context.mesh,
+      to: nameOf(this.#context.here(agent)),
       type: "task",
       status: before.length > 0 ? "handoff" : "pending",
       task: stemOf(task.name),
       step: at,
-      ...asFarAs(task.header),
+      ...sameDistance(task.header),
     };
     const body = before.length === 0 ? task.body : this.#handoff(task, agent, before);
-    this.#office.post(this.#desks.get(agent)?.queues, derivedName(task.name, at), header, body);
+    this.#context.post(this.#agentQueues.get(agent)?.queues, { name: derivedName(task.name, at), header, body });
   }
 
   #stepsOf(paths: readonly StepPath[]) {
@@ -194,7 +194,7 @@ export class Tasks {
   }
 
   /** The seed's template, with the task itself below: whoever comes third should know what it is all about. */
-  #handoff(task: Letter, agent: string, before: readonly { agent: string; at: StepPath }[]): string {
+  #handoff(task: MeshMessage, agent: string, before: readonly { agent: string; at: StepPath }[]): string {
     const room = Math.floor(ROOM / 2 / before.length);
     const words = before.map((step) => {
       const text = clipped(this.#resultOf(step, task), room);
@@ -205,12 +205,12 @@ export class Tasks {
     return `# Handoff from ${who} to ${agent}\n\n## Previous Work\n\n${words.join("\n\n")}\n\n## The Task\n\n${what}\n`;
   }
 
-  #resultOf({ agent, at }: { agent: string; at: StepPath }, task: Letter): string {
-    return this.#desks.get(agent)?.resultOf(derivedName(task.name, at)) ?? `(${agent} is not there any more.)`;
+  #resultOf({ agent, at }: { agent: string; at: StepPath }, task: MeshMessage): string {
+    return this.#agentQueues.get(agent)?.resultOf(derivedName(task.name, at)) ?? `(${agent} is not there any more.)`;
   }
 
   /** MESH-TASK-2. True when something moved at once; gates take their time. */
-  #judge(task: Letter): boolean {
+  #judge(task: MeshMessage): boolean {
     const fixes = this.#fixes(task.name);
     if (fixes.some((fix) => !isOver(fix))) return false;
     const names = this.#declared.config.validation_gates ?? [];
@@ -226,7 +226,7 @@ export class Tasks {
 
   /** Where the corrections of a task are, in their order. */
   #fixes(task: string): QueueName[] {
-    const queues = this.#desks.get(this.#last())?.queues;
+    const queues = this.#agentQueues.get(this.#last())?.queues;
     const found: QueueName[] = [];
     for (let number = 1; ; number++) {
       const queue = queues?.find(derivedName(task, `fix-${number}`));
@@ -235,20 +235,21 @@ export class Tasks {
     }
   }
 
-  #sendBack(task: Letter, problem: string, number: number): void {
+  #sendBack(task: MeshMessage, problem: string, number: number): void {
     const agent = this.#last();
     const header: MessageHeader = {
-      from: this.#office.mesh,
-      to: nameOf(this.#office.here(agent)),
+      from: this.#context.mesh,
+      to: nameOf(this.#context.here(agent)),
       type: "task",
       status: "pending",
       task: stemOf(task.name),
       step: `fix-${number}`,
-      ...asFarAs(task.header),
+      ...sameDistance(task.header),
     };
     const what = clipped(task.body.trim(), ROOM / 2);
     const body = `# Correct what did not pass\n\n${clipped(problem, ROOM / 2)}\n\n## The Task\n\n${what}\n`;
-    this.#office.post(this.#desks.get(agent)?.queues, derivedName(task.name, `fix-${number}`), header, body);
+    const name = derivedName(task.name, `fix-${number}`);
+    this.#context.post(this.#agentQueues.get(agent)?.queues, { name, header, body });
   }
 
   /** Who completes, and is given what has to be corrected. */
@@ -257,7 +258,7 @@ export class Tasks {
     return config.completion_agent ?? leaves(plan).at(-1)?.agent ?? entry;
   }
 
-  #words(task: Letter): string {
+  #words(task: MeshMessage): string {
     return this.#lastSteps(task.name)
       .map((step) => this.#resultOf(step, task))
       .join("\n\n");
@@ -279,11 +280,11 @@ export class Tasks {
   }
 
   /** MESH-1: the answer first, then the task leaves `active`. */
-  #end(task: Letter, failure?: string): boolean {
+  #end(task: MeshMessage, failure?: string): boolean {
     const [end, words] = this.#answer(task, failure);
     if (this.queues.move(task.name, "active", "complete") === undefined) return true;
     this.completed++;
-    this.#office.ended(this.queues.place, task.name, end, words);
+    this.#context.ended(this.queues.place, task.name, end, words);
     return true;
   }
 
@@ -291,19 +292,19 @@ export class Tasks {
   #failure(task: string): string | undefined {
     const failed = this.#failed(task);
     if (!failed) return undefined;
-    return `${failed.agent}: ${this.#desks.get(failed.agent)?.resultOf(derivedName(task, failed.at), "error")}`;
+    return `${failed.agent}: ${this.#agentQueues.get(failed.agent)?.resultOf(derivedName(task, failed.at), "error")}`;
   }
 
   #failed(task: string): { agent: string; at: StepPath } | undefined {
     const fixes = this.#fixes(task).map((_, index) => ({ agent: this.#last(), at: `fix-${index + 1}` }));
     return [...leaves(this.#declared.plan), ...fixes].find(({ agent, at }) =>
-      this.#desks.get(agent)?.queues.has("complete", derivedName(derivedName(task, at), "error")),
+      this.#agentQueues.get(agent)?.queues.has("complete", derivedName(derivedName(task, at), "error")),
     );
   }
 
   /** How often what we gave was put into quarantine: by a power failure that emptied it, or by somebody. */
   #timesLost(agent: string, step: string): number {
-    const queues = this.#desks.get(agent)?.queues;
+    const queues = this.#agentQueues.get(agent)?.queues;
     const names = Array.from({ length: MOST_LOST }, (_, at) => (at === 0 ? step : `${stemOf(step)}~${at + 1}.md`));
     return names.filter((name) => queues?.has("quarantine", name)).length;
   }

@@ -1,39 +1,15 @@
 import { statSync } from "node:fs";
-import type { MeshFact, MeshState } from "../../protocol/index.ts";
-import { completedTasks } from "../files/completed-tasks.ts";
-import type { DeclaredMesh } from "../files/config.ts";
+import type { MeshState } from "../../protocol/index.ts";
+import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
 import type { Layout, QueueName } from "../files/layout.ts";
-import type { Letter } from "../files/letter.ts";
-import { type Look, Queues } from "../files/queue.ts";
+import { type QueueChanges, Queues } from "../files/queue.ts";
 import { QUIET_MS } from "../files/queue-files.ts";
-import { type Standing, StateFile } from "../files/state.ts";
-import { Desk, isEnd } from "./agent-queues.ts";
-import { gist, Office, wordsOfError } from "./mesh-context.ts";
-import { Tasks } from "./mesh-tasks.ts";
-import type { Directory } from "./route.ts";
-
-/** What a mesh needs of the world around it. */
-export interface MeshPorts {
-  /** Milliseconds. */
-  now(): number;
-  record(fact: MeshFact): void;
-  /**
-   * Puts a letter before an agent's eyes; resolves when it has it. Telling the same letter again is harmless: whoever has
-   * it is not told twice.
-   */
-  tell(agent: string, letter: Letter): Promise<void>;
-  /** Runs a named check; null is passed, words say what is wrong. */
-  gate(name: string): Promise<string | null>;
-  /** Hands a letter to the human, by its name at most once. */
-  human(agent: string, letter: Letter): void;
-  /** The other meshes, this one included. */
-  directory(): Directory;
-  queuesOf(mesh: string, agent: string | null): Queues | undefined;
-  /** The queues of another mesh have changed by our doing. */
-  changed(mesh: string): void;
-  /** Tasks have come to their end, and nothing is left to do. */
-  idle(): void;
-}
+import { AgentQueues, isEnd } from "./agent-queues.ts";
+import { completedTasks } from "./completed-tasks.ts";
+import { errorText, gist, MeshContext } from "./mesh-context.ts";
+import type { MeshPorts } from "./mesh-ports.ts";
+import { MeshTasks } from "./mesh-tasks.ts";
+import { type MeshProgress, StateFile } from "./state-file.ts";
 
 /**
  * One mesh at work: it moves messages through its queues and tells its agents.
@@ -50,9 +26,9 @@ export class Mesh {
   readonly queues: Queues;
   /** The queues of each agent. */
   readonly agents = new Map<string, Queues>();
-  readonly #desks = new Map<string, Desk>();
-  readonly #tasks: Tasks;
-  readonly #office: Office;
+  readonly #agentQueues = new Map<string, AgentQueues>();
+  readonly #tasks: MeshTasks;
+  readonly #context: MeshContext;
   readonly #layout: Layout;
   readonly #state: StateFile;
   #declared: DeclaredMesh;
@@ -69,8 +45,8 @@ export class Mesh {
     this.#declared = declared;
     this.#layout = layout;
     this.queues = new Queues(layout, { mesh, agent: null });
-    this.#office = new Office(() => this.#declared.config, layout, ports);
-    this.#tasks = new Tasks(this.queues, declared, this.#office, this.#desks, () => this.settle());
+    this.#context = new MeshContext(() => this.#declared.config, layout, ports);
+    this.#tasks = new MeshTasks(this.queues, declared, this.#context, this.#agentQueues, () => this.settle());
     this.#state = new StateFile(layout.state(mesh), new Date(ports.now()).toISOString());
   }
 
@@ -94,15 +70,15 @@ export class Mesh {
   /** Takes up what is under way. */
   begin(): void {
     this.#guard(() => {
-      for (const whose of [this.#tasks, ...this.#desks.values()]) whose.begin();
+      for (const whose of [this.#tasks, ...this.#agentQueues.values()]) whose.begin();
     });
     this.settle();
     void this.#answerWhatIsOwed();
   }
 
   close(): void {
-    if (!this.#office.isOpen) return;
-    this.#office.isOpen = false;
+    if (!this.#context.isOpen) return;
+    this.#context.isOpen = false;
     clearTimeout(this.#retry?.timer);
     clearTimeout(this.#young);
     this.#state.close();
@@ -124,22 +100,22 @@ export class Mesh {
     for (const agent of this.agents.keys()) {
       if (this.#declared.agents.has(agent)) continue;
       this.agents.delete(agent);
-      this.#desks.delete(agent);
+      this.#agentQueues.delete(agent);
     }
     for (const agent of this.#declared.agents.keys()) {
       if (this.agents.has(agent)) continue;
       const queues = new Queues(this.#layout, { mesh: this.name, agent });
       young = queues.open().young || young;
       this.agents.set(agent, queues);
-      this.#desks.set(agent, new Desk(queues, agent, this.#office, () => this.settle()));
+      this.#agentQueues.set(agent, new AgentQueues(queues, agent, this.#context, () => this.settle()));
     }
     return young;
   }
 
   /** Somebody said that this file came or went. */
   noticed(agent: string | null, queue: QueueName, name: string): void {
-    const whose = agent === null ? this.#tasks : this.#desks.get(agent);
-    if (!whose || !this.#office.isOpen) return;
+    const whose = agent === null ? this.#tasks : this.#agentQueues.get(agent);
+    if (!whose || !this.#context.isOpen) return;
     this.#guard(() => {
       if (!whose.queues.noticed(queue, name)) return;
       if (queue !== "inbox" && queue !== "outbox" && whose.queues.has(queue, name)) whose.byHand(queue, name);
@@ -148,11 +124,11 @@ export class Mesh {
   }
 
   /** Looks into every folder: when notices may have been lost. */
-  look(): Look {
-    const found: Look = { changed: false, young: false, byHand: [] };
-    if (!this.#office.isOpen) return found;
+  look(): QueueChanges {
+    const found: QueueChanges = { changed: false, young: false, byHand: [] };
+    if (!this.#context.isOpen) return found;
     this.#guard(() => {
-      for (const whose of [this.#tasks, ...this.#desks.values()]) {
+      for (const whose of [this.#tasks, ...this.#agentQueues.values()]) {
         const { changed, young, byHand } = whose.queues.look();
         found.changed ||= changed;
         found.young ||= young;
@@ -167,19 +143,19 @@ export class Mesh {
 
   /** An agent can hear again, or is somebody else now: what it has not ended is told again. */
   tellAgain(agent: string): void {
-    this.#desks.get(agent)?.tellAgain();
+    this.#agentQueues.get(agent)?.tellAgain();
     this.settle();
   }
 
   /** An agent is begun anew: what the one before had heard and not ended is told again. */
   tellNewcomer(agent: string): void {
-    this.#desks.get(agent)?.tellNewcomer();
+    this.#agentQueues.get(agent)?.tellNewcomer();
     this.settle();
   }
 
   /** Moves whatever can be moved, until nothing can. */
   settle(): void {
-    if (!this.#office.isOpen) return;
+    if (!this.#context.isOpen) return;
     this.#again = true;
     if (this.#isSettling) return;
     this.#isSettling = true;
@@ -187,13 +163,13 @@ export class Mesh {
       while (this.#again) {
         this.#again = false;
         if (this.#tasks.advance()) this.#again = true;
-        for (const desk of this.#desks.values()) if (desk.advance()) this.#again = true;
+        for (const desk of this.#agentQueues.values()) if (desk.advance()) this.#again = true;
       }
     });
     this.#isSettling = false;
     if (isWhole) this.#calmDown();
     this.#keepState();
-    if (this.#tasks.completed > 0 && this.isIdle) this.#office.ports.idle();
+    if (this.#tasks.completed > 0 && this.isIdle) this.#context.ports.idle();
   }
 
   /** Nothing is under way and nothing waits. */
@@ -213,11 +189,11 @@ export class Mesh {
     this.#isLookingBack = true;
     try {
       for (const queue of ["complete", "archive"] as const) {
-        for (const whose of [this.#tasks, ...this.#desks.values()]) {
+        for (const whose of [this.#tasks, ...this.#agentQueues.values()]) {
           for (const name of await whose.queues.since(queue, since)) {
             if (isEnd(name)) continue;
             await new Promise(setImmediate);
-            if (!this.#office.isOpen) return;
+            if (!this.#context.isOpen) return;
             whose.owed(queue, name);
           }
         }
@@ -243,10 +219,10 @@ export class Mesh {
   }
 
   #stalled(error: unknown): void {
-    if (!this.#office.isOpen) return;
+    if (!this.#context.isOpen) return;
     if (!this.#retry) {
-      const why = gist(wordsOfError(error));
-      this.#office.record({ type: "mesh.stalled", data: { mesh: this.name, why } });
+      const why = gist(errorText(error));
+      this.#context.record({ type: "mesh.stalled", data: { mesh: this.name, why } });
     }
     const wait = Math.min((this.#retry?.wait ?? FIRST_RETRY_MS / 2) * 2, LAST_RETRY_MS);
     clearTimeout(this.#retry?.timer);
@@ -273,7 +249,7 @@ export class Mesh {
   }
 
   /** Where the words lie with which a task of the mesh itself ended. */
-  ends(task: string): ReturnType<Tasks["ends"]> {
+  ends(task: string): ReturnType<MeshTasks["ends"]> {
     return this.#tasks.ends(task);
   }
 
@@ -281,14 +257,14 @@ export class Mesh {
     this.#state.keep(() => this.#standing());
   }
 
-  #standing(): Standing {
+  #standing(): MeshProgress {
     return {
       declared: this.#declared,
       progress: this.#tasks.progress(),
       isActive: this.queues.count("active") > 0,
       isWaiting: this.queues.count("inbox") + this.queues.count("next") > 0,
       tasksCompleted: this.#tasks.completed,
-      now: this.#office.ports.now(),
+      now: this.#context.ports.now(),
     };
   }
 }

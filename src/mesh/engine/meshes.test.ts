@@ -33,7 +33,7 @@ test("sequential: a task goes from one to the next with what was done before, an
   });
   project.send("review", "essay.md", "# Write an essay\n");
   await project.until(isEnd("review"));
-  expect(project.heard.map(({ letter }) => letter)).toEqual([
+  expect(project.heard.map(({ message }) => message)).toEqual([
     {
       name: "essay.0.md",
       header: {
@@ -79,7 +79,7 @@ test("parallel: all get the same at once, and it is over when all are done", asy
     type: "mesh.completed",
     data: { mesh: "looks", agent: null, name: "it.md", gist: "a" },
   });
-  expect(project.heard.map(({ agent, letter }) => [agent, letter.body])).toEqual([
+  expect(project.heard.map(({ agent, message }) => [agent, message.body])).toEqual([
     ["a", "# Look\n"],
     ["b", "# Look\n"],
     ["c", "# Look\n"],
@@ -100,7 +100,7 @@ test("map-reduce: the reducer hears from every mapper", async () => {
   });
   project.send("count", "n.md", "# Count\n");
   await project.until(isEnd("count"));
-  expect(project.heard.at(-1)?.letter.body).toBe(
+  expect(project.heard.at(-1)?.message.body).toBe(
     "# Handoff from m1, m2 to sum\n\n## Previous Work\n\n### m1\n\n1\n\n### m2\n\n2\n\n## The Task\n\n# Count\n",
   );
 });
@@ -201,7 +201,7 @@ test("a gate that throws is one that did not pass; who gives up on a correction 
     type: "mesh.failed",
     data: { mesh: "m", agent: null, name: "t.md", why: "writer: I cannot." },
   });
-  expect(project.heard.at(-1)?.letter.body).toBe(
+  expect(project.heard.at(-1)?.message.body).toBe(
     "# Correct what did not pass\n\nThe gate tests did not pass:\n\nThe gate itself failed: no shell\n\n## The Task\n\n# T\n",
   );
 });
@@ -318,7 +318,7 @@ test("whatever a person calls a file: long, foreign, with spaces and signs, like
   expect(project.queues("m")).toEqual({ complete: [...names, "my task & more~2.md"].toSorted() });
 });
 
-test("a letter as large as a message may be is handed on, cut where a message ends", async () => {
+test("a message as large as a message may be is handed on, cut where a message ends", async () => {
   const project = await open({
     configs: [{ mesh: "m", type: "persistent", agents: ["x/a", "x/b"], workflow: ["a", "b"] }],
     agents: { a: does("more ".repeat(200_000)), b: does("Done.") },
@@ -327,7 +327,7 @@ test("a letter as large as a message may be is handed on, cut where a message en
   project.send("m", "t.md", "x".repeat(MAX_MESSAGE - header.length));
   await project.until(isEnd("m"));
   const cut = "(cut: it was too long for a message)\n";
-  expect(project.heard.map(({ letter: { body } }) => [body.length > 900_000, body.includes(cut)])).toEqual([
+  expect(project.heard.map(({ message: { body } }) => [body.length > 900_000, body.includes(cut)])).toEqual([
     [true, true],
     [true, true],
   ]);

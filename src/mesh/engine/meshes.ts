@@ -1,48 +1,40 @@
-import { type FSWatcher, mkdirSync, watch } from "node:fs";
+import { existsSync, type FSWatcher, mkdirSync, watch } from "node:fs";
 import type { MeshFact } from "../../protocol/index.ts";
+import { DeclarationWatcher } from "../declaration/declaration-watcher.ts";
 import {
   type DeclaredAgent,
   type DeclaredMesh,
   declaredNames,
-  keepApart,
   MeshConfigError,
   readDeclared,
   readMesh,
-} from "../files/config.ts";
-import { DeclarationWatcher } from "../files/declarations.ts";
-import { clearTmp, isMade, makeFolders, putAway, takeBack } from "../files/folders.ts";
+  refuseSharedSessions,
+} from "../declaration/declared-mesh.ts";
 import { type Layout, type Place, QUEUES, type QueueName } from "../files/layout.ts";
-import type { Letter } from "../files/letter.ts";
 import { lockProject } from "../files/lock.ts";
+import type { MeshMessage } from "../files/mesh-message.ts";
 import { Queues } from "../files/queue.ts";
-import { refuseLinkedProject, refuseLinks } from "../files/running-folder.ts";
 import { QueueWatcher } from "../files/watcher.ts";
 import { HeldMeshes } from "./held-meshes.ts";
-import { Staff } from "./member-registry.ts";
+import type { Member } from "./member.ts";
+import { MemberRegistry } from "./member-registry.ts";
 import { Mesh } from "./mesh.ts";
 import type { Directory } from "./route.ts";
-
-/** Who does what a mesh agent is given: a program in tmux, one without a terminal, a model in our loop. */
-export interface Member {
-  /** Resolves when it has the letter before its eyes. A letter that it has already is not told again. */
-  tell(letter: Letter): Promise<void>;
-  /** Ends it, and leaves nothing running. */
-  close(): Promise<void>;
-}
+import { clearTmp, makeFolders, putAway, refuseLinkedProject, refuseLinks, takeBack } from "./running-folder.ts";
 
 export interface MeshesPorts {
   /** Whose server runs them: for whoever comes second. */
   home?: string;
   now(): number;
   record(fact: MeshFact): void;
-  /** Begins with the first letter for it. */
+  /** Begins with the first message for it. */
   member(mesh: DeclaredMesh, agent: DeclaredAgent): Member;
   /** Whether a process before this one has left it running. */
   isLeft?(mesh: DeclaredMesh, agent: DeclaredAgent): boolean;
   /** Whether a person trusts exactly this content: nothing of a mesh is begun without it. */
   isTrusted(mesh: DeclaredMesh): boolean;
   gate(mesh: DeclaredMesh, name: string): Promise<string | null>;
-  human(mesh: string, agent: string, letter: Letter): void;
+  human(mesh: string, agent: string, message: MeshMessage): void;
 }
 
 /**
@@ -62,7 +54,7 @@ export class Meshes {
   readonly layout: Layout;
   readonly meshes = new Map<string, Mesh>();
   readonly #ports: MeshesPorts;
-  readonly #staff: Staff;
+  readonly #registry: MemberRegistry;
   readonly #watchers = new Map<string, QueueWatcher>();
   readonly #declarations: DeclarationWatcher;
   readonly #problems = new Map<string, string>();
@@ -78,7 +70,7 @@ export class Meshes {
   constructor(layout: Layout, ports: MeshesPorts) {
     this.layout = layout;
     this.#ports = ports;
-    this.#staff = new Staff(ports.member);
+    this.#registry = new MemberRegistry(ports.member);
     this.#held = new HeldMeshes(ports.isTrusted, ports.record);
     this.#declarations = new DeclarationWatcher(layout, () => void this.reloadSoon().catch(() => {}));
   }
@@ -106,7 +98,7 @@ export class Meshes {
       // Whoever was left running ends with the work of its mesh, as if it had been begun here: MESHES-2.
       for (const { name, declared } of added) {
         for (const agent of declared.agents.values())
-          if (this.#ports.isLeft?.(declared, agent)) this.#staff.member(declared, name, agent.name);
+          if (this.#ports.isLeft?.(declared, agent)) this.#registry.member(declared, name, agent.name);
       }
       for (const mesh of added) mesh.begin();
       this.#folder = watch(this.layout.meshes, (_, name) => this.#wakeIfMade(name));
@@ -128,9 +120,9 @@ export class Meshes {
     this.#release?.();
   }
 
-  /** Ends somebody's session; the next letter begins another. */
+  /** Ends somebody's session; the next message begins another. */
   async dismiss(mesh: string, agent: string): Promise<void> {
-    await this.#staff.dismiss(mesh, agent);
+    await this.#registry.dismiss(mesh, agent);
   }
 
   /** Somebody's session died, or could not be told: it is begun again and told all that it has not ended. */
@@ -197,7 +189,7 @@ export class Meshes {
       try {
         const declared = readMesh(this.layout, name);
         if (!this.#isOpen) return;
-        keepApart(this.layout, declared, this.declared().values());
+        refuseSharedSessions(this.layout, declared, this.declared().values());
         this.#declare(declared);
       } catch (error) {
         if (!(error instanceof MeshConfigError)) throw error;
@@ -226,7 +218,7 @@ export class Meshes {
 
   /** How its agents are run is another now: the next task of each is for a new one. */
   outdate(name: string): void {
-    for (const agent of this.meshes.get(name)?.declared.agents.keys() ?? []) this.#staff.outdate(name, agent);
+    for (const agent of this.meshes.get(name)?.declared.agents.keys() ?? []) this.#registry.outdate(name, agent);
   }
 
   /** MESHES-1. */
@@ -246,7 +238,7 @@ export class Meshes {
     const changed = [...declared.agents.values()].filter((agent) => !isSame(agent, before.agents.get(agent.name)));
     const gone = [...before.agents.keys()].filter((agent) => !declared.agents.has(agent));
     if (before.hash === declared.hash) return;
-    for (const { name: agent } of changed) this.#staff.outdate(name, agent);
+    for (const { name: agent } of changed) this.#registry.outdate(name, agent);
     for (const agent of gone) {
       this.#watchers.get(`${name}/${agent}`)?.close();
       this.#watchers.delete(`${name}/${agent}`);
@@ -275,9 +267,9 @@ export class Meshes {
     const mesh: Mesh = new Mesh(declared, this.layout, {
       now: this.#ports.now,
       record: this.#ports.record,
-      tell: (agent, letter) => this.#staff.tell(mesh.declared, name, agent, letter),
+      tell: (agent, message) => this.#registry.tell(mesh.declared, name, agent, message),
       gate: (gate) => this.#ports.gate(mesh.declared, gate),
-      human: (agent, letter) => this.#ports.human(name, agent, letter),
+      human: (agent, message) => this.#ports.human(name, agent, message),
       directory: () => this.directory(),
       queuesOf: (other, agent) => this.#queuesOf({ mesh: other, agent }),
       // Later: whoever moves its own messages now is not interrupted.
@@ -331,7 +323,7 @@ export class Meshes {
     const asleep = this.#asleep.get(place.mesh);
     if (asleep) this.#wake(asleep);
     const there = this.#openQueues(place);
-    if (there || !isMade(this.layout.messages(place))) return there;
+    if (there || !existsSync(this.layout.messages(place))) return there;
     const queues = new Queues(this.layout, place);
     queues.open();
     return queues;
@@ -347,7 +339,7 @@ export class Meshes {
     const { name, declared } = mesh;
     if (this.meshes.get(name) !== mesh || !mesh.isIdle) return;
     const isEphemeral = declared.lifetime === "ephemeral";
-    const members = this.#staff.of(declared);
+    const members = this.#registry.of(declared);
     if (!isEphemeral && members.length === 0) return;
     await Promise.allSettled(members.map((agent) => this.dismiss(name, agent)));
     if (this.meshes.get(name) !== mesh) return;
@@ -370,7 +362,7 @@ export class Meshes {
 
   #wakeIfMade(name: string | null): void {
     const asleep = name === null ? undefined : this.#asleep.get(name);
-    if (asleep && this.#isOpen && isMade(this.layout.mesh(asleep.config.mesh))) this.#wake(asleep);
+    if (asleep && this.#isOpen && existsSync(this.layout.mesh(asleep.config.mesh))) this.#wake(asleep);
   }
 
   #wake(declared: DeclaredMesh): void {

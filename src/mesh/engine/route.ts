@@ -1,5 +1,6 @@
 import type { MessageHeader } from "../../protocol/index.ts";
 import { nameOf, type Place } from "../files/layout.ts";
+import { BOARD } from "../files/message-names.ts";
 
 export type Route =
   /** The agent says that what it works on is done. */
@@ -11,11 +12,8 @@ export type Route =
   | { kind: "mesh"; mesh: string }
   | { kind: "human" }
   /** Whoever gave the mesh a node of a board. */
-  | { kind: "house" }
+  | { kind: "board" }
   | { kind: "nowhere"; reason: string };
-
-/** Who gives a mesh nodes of a board and hears of their end: not a person, and no mesh. */
-export const HOUSE = "agiraph";
 
 /** The agents of every mesh that is there. */
 export type Directory = ReadonlyMap<string, readonly string[]>;
@@ -24,7 +22,7 @@ export type Directory = ReadonlyMap<string, readonly string[]>;
 export function routeOf({ to, type }: Pick<MessageHeader, "to" | "type">, from: Place, directory: Directory): Route {
   const own = directory.get(from.mesh) ?? [];
   if (to === "human") return { kind: "human" };
-  if (to === HOUSE) return { kind: "house" };
+  if (to === BOARD) return { kind: "board" };
   if (to === "mesh" || to === from.mesh) {
     if (type === "task-complete" && from.agent !== null) return { kind: "done" };
     if (type === "error" && from.agent !== null) return { kind: "failed" };
@@ -42,7 +40,7 @@ export function routeOf({ to, type }: Pick<MessageHeader, "to" | "type">, from: 
 }
 
 /** Who sends is told by the folder; why a header that says otherwise is not believed. Within a mesh a short name will do. */
-export function lieOf(from: string, place: Place, route: Route): string | undefined {
+export function senderProblem(from: string, place: Place, route: Route): string | undefined {
   const own = nameOf(place);
   if (from === own) return undefined;
   if (from !== place.agent) return `"from" says ${from}, but it lies in the outbox of ${own}.`;

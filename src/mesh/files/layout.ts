@@ -43,6 +43,11 @@ export class Layout {
     return join(this.running, "lock.json");
   }
 
+  /** Where files are written before they are moved into place, whole. */
+  get tmp(): string {
+    return join(this.running, "tmp");
+  }
+
   /** Running folders of ephemeral meshes whose work is done. */
   get archive(): string {
     return join(this.running, "archive");

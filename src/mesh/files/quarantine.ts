@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import type { QueueName } from "./layout.ts";
-import { fitting, stemOf } from "./letter-names.ts";
+import { fitting, stemOf } from "./message-names.ts";
 import type { Queues } from "./queue.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { sep } from "node:path";
 import { type Layout, type Place, QUEUES, type QueueName } from "./layout.ts";
-import { fitting } from "./letter-names.ts";
+import { fitting } from "./message-names.ts";
 import {
   arrivalOf,
   byArrival,
@@ -41,19 +41,19 @@ export class Queues {
   }
 
   /** Makes the folders where they are missing and looks into all of them. */
-  open(): Look {
+  open(): QueueChanges {
     for (const queue of QUEUES) mkdirSync(this.dir(queue), { recursive: true });
     return this.look();
   }
 
   /** What is there now, also where nobody told us. */
-  look(): Look {
-    const found: Look = { changed: false, young: false, byHand: [] };
+  look(): QueueChanges {
+    const found: QueueChanges = { changed: false, young: false, byHand: [] };
     for (const queue of LIVE) this.#lookInto(queue, found);
     return found;
   }
 
-  #lookInto(queue: LiveQueue, found: Look): void {
+  #lookInto(queue: LiveQueue, found: QueueChanges): void {
     const known = this.#of(queue);
     const there = messagesIn(this.dir(queue), queue);
     for (const name of [...known]) {
@@ -246,7 +246,7 @@ export class Queues {
   }
 }
 
-export interface Look {
+export interface QueueChanges {
   /** Something is other than we knew. */
   changed: boolean;
   /** Something is there that may still be written: look again when it is older. */

@@ -129,7 +129,7 @@ test("a text shows when its end does, however it is wrapped, or what stands for 
   ]).toEqual([true, false, true, true]);
 });
 
-test("letters that end alike: the one before pushed out of sight, or still there, is not taken for the new one", () => {
+test("messages that end alike: the one before pushed out of sight, or still there, is not taken for the new one", () => {
   const { plain, codex } = TERMINAL_KINDS;
   const end = "Then go on with what you were doing.)";
   const old = ["> an older one", end];

@@ -214,7 +214,7 @@ export function showsText(
   if (wanted === "") return false;
   const words = (screen: readonly string[]) => squeezed(whereTyped(kind, screen));
   const times = (screen: readonly string[]) => words(screen).split(wanted).length - 1;
-  // Letters end alike, and a long one pushes the one before out of sight: then it is one as it was, but the last.
+  // Messages end alike, and a long one pushes the one before out of sight: then it is one as it was, but the last.
   return times(now) > times(before) || (words(now).endsWith(wanted) && !words(before).endsWith(wanted));
 }
 

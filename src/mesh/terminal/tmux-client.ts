@@ -1,6 +1,6 @@
 import type { ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import { quotedLine } from "./tmux-server.ts";
+import { commandLine } from "./tmux-command.ts";
 
 /**
  * A tmux client in control mode: it types commands, and hears what happens as it happens, so nobody polls.
@@ -9,7 +9,7 @@ import { quotedLine } from "./tmux-server.ts";
  * TMUX-CLIENT-2. Whatever happens to the terminal is told: output, its title within a second, the end of its program at
  *     once.
  */
-export class ControlClient {
+export class TmuxClient {
   /** The terminal's screen may be another, or its title, or its program has ended. */
   onChange: () => void = () => {};
   onEnd: () => void = () => {};
@@ -40,7 +40,7 @@ export class ControlClient {
     if (this.#hasEnded) return Promise.reject(new Error(`${this.#session} is not there any more.`));
     const { promise, resolve, reject } = Promise.withResolvers<string[]>();
     this.#open.push({ resolve, reject });
-    this.#child.stdin.write(`${quotedLine(words)}\n`);
+    this.#child.stdin.write(`${commandLine(words)}\n`);
     return promise;
   }
 

@@ -1,10 +1,11 @@
-import type { Member } from "../engine/meshes.ts";
-import type { Letter } from "../files/letter.ts";
+import type { Member } from "../engine/member.ts";
+import type { MeshMessage } from "../files/mesh-message.ts";
 import type { SessionNotes } from "./session-notes.ts";
+import type { SessionState } from "./session-state.ts";
 import type { Prepared } from "./terminal-home.ts";
 import { TERMINAL_KINDS, type TerminalKindName } from "./terminal-kind.ts";
-import type { Seat, TmuxServer } from "./tmux-server.ts";
-import { type SessionState, TmuxSession } from "./tmux-session.ts";
+import type { SessionInfo, TmuxServer } from "./tmux-server.ts";
+import { TmuxSession } from "./tmux-session.ts";
 import { Undelivered } from "./typist.ts";
 
 export interface TmuxMemberPorts {
@@ -17,7 +18,7 @@ export interface TmuxMemberPorts {
   prepare(): Promise<Prepared>;
   /** Where its hooks write, for a session that is there already. */
   hooks: string | null;
-  words(letter: Letter): string;
+  words(message: MeshMessage): string;
   /** For `tx` in there. */
   notes: SessionNotes;
   now(): number;
@@ -35,7 +36,7 @@ export interface TmuxMemberPorts {
  *
  * TMUX-MEMBER-1. What it has been told is noted with its session, and gone with it: whoever comes after a crash of ours
  *     tells it nothing twice, and one that was begun anew is told what the old one had.
- * TMUX-MEMBER-2. One that has ended is begun anew by the next letter.
+ * TMUX-MEMBER-2. One that has ended is begun anew by the next message.
  * TMUX-MEMBER-3. One that dies at once, before it has heard anything, is begun again at most twice; then it is broken,
  *     which is said with the reason, and it rests until somebody begins it (`revive`).
  * TMUX-MEMBER-4. It ends the session that it had, and never one that somebody else has begun under the same name.
@@ -47,7 +48,7 @@ export class TmuxMember implements Member {
   #telling: Promise<void> = Promise.resolve();
   readonly #stop = new AbortController();
   #last: SessionState | undefined;
-  #seat: Seat | undefined;
+  #info: SessionInfo | undefined;
   /** Since when, as long as it has heard nothing. */
   #begun: number | undefined;
   #stillborn = 0;
@@ -85,17 +86,17 @@ export class TmuxMember implements Member {
   }
 
   /** One after the other. */
-  tell(letter: Letter): Promise<void> {
-    const told = this.#telling.then(() => this.#tell(letter));
+  tell(message: MeshMessage): Promise<void> {
+    const told = this.#telling.then(() => this.#tell(message));
     this.#telling = told.catch(() => {});
     return told;
   }
 
-  async #tell(letter: Letter): Promise<void> {
+  async #tell(message: MeshMessage): Promise<void> {
     for (;;) {
       const session = await this.start();
       try {
-        await this.#tellIn(session, letter);
+        await this.#tellIn(session, message);
         this.#begun = undefined;
         this.#stillborn = 0;
         return;
@@ -107,20 +108,20 @@ export class TmuxMember implements Member {
     }
   }
 
-  async #tellIn(session: TmuxSession, letter: Letter): Promise<void> {
-    const name = encodeURIComponent(letter.name);
+  async #tellIn(session: TmuxSession, message: MeshMessage): Promise<void> {
+    const name = encodeURIComponent(message.name);
     const told = (await session.noted("told")).split(" ").filter((one) => one !== "");
     if (told.includes(name)) return;
     // Who waits for it in there has it already.
-    const answers = letter.header["in-reply-to"];
-    const isAnswer = letter.header.type === "ask-response" && answers !== undefined;
+    const answers = message.header["in-reply-to"];
+    const isAnswer = message.header.type === "ask-response" && answers !== undefined;
     if (isAnswer && this.#ports.notes.isAwaited(answers)) return;
     const isCutOff = (await session.noted("telling")) === name;
-    if (!isCutOff || !(await session.hasHeard(letter.name))) {
+    if (!isCutOff || !(await session.hasHeard(message.name))) {
       await session.note("telling", name);
-      await session.say(this.#ports.words(letter), letter.name, this.#stop.signal, () => {
+      await session.say(this.#ports.words(message), message.name, this.#stop.signal, () => {
         const { notes, now } = this.#ports;
-        if (letter.header.type === "task") notes.tell(letter.name, now());
+        if (message.header.type === "task") notes.tell(message.name, now());
       });
     }
     await session.note("told", [...told, name].slice(-KEPT).join(" "));
@@ -132,7 +133,7 @@ export class TmuxMember implements Member {
     session?.close();
     if (this.#ports.isLeaving()) return;
     // TMUX-MEMBER-4. Who never sat down before it ends what an earlier process of ours has left.
-    await this.#ports.server.kill(this.#ports.session, this.#seat);
+    await this.#ports.server.kill(this.#ports.session, this.#info);
     this.#say("gone", "it was closed");
   }
 
@@ -142,14 +143,14 @@ export class TmuxMember implements Member {
     const { server, session: name, kind, cwd } = this.#ports;
     let { hooks } = this.#ports;
     const there = await server.find(name);
-    if (there && !there.isDead) this.#seat = there;
+    if (there && !there.isDead) this.#info = there;
     else {
       if (this.#stillborn >= MOST_STILLBORN) throw new Undelivered(this.#broken);
       this.#say("starting");
       const prepared = await this.#ports.prepare();
       hooks = prepared.hooks;
       this.#begun = performance.now();
-      this.#seat = await server.start(name, { argv: prepared.argv, env: prepared.env, cwd });
+      this.#info = await server.start(name, { argv: prepared.argv, env: prepared.env, cwd });
     }
     const { kept } = this.#ports;
     return TmuxSession.open(server, { name, kind: TERMINAL_KINDS[kind], hooks, kept }, (state, detail) => {

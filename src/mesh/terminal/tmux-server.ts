@@ -4,7 +4,8 @@ import { mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { endAll, isSame, type Process, processOf, type Signal, treeOf, wordsOf } from "./process-tree.ts";
-import { ControlClient } from "./tmux-client.ts";
+import { TmuxClient } from "./tmux-client.ts";
+import { commandLine } from "./tmux-command.ts";
 
 /** The terminal that a program is started in. */
 export interface Launch {
@@ -49,21 +50,21 @@ export class TmuxServer {
   }
 
   /** The sessions there are; none where no server runs. */
-  async seats(): Promise<Seat[]> {
-    const listed = await this.#run(["list-panes", "-a", "-F", SEAT]).catch((error: unknown) => {
+  async sessions(): Promise<SessionInfo[]> {
+    const listed = await this.#run(["list-panes", "-a", "-F", SESSION_FORMAT]).catch((error: unknown) => {
       if (error instanceof NoTmux) throw error;
       return "";
     });
-    return listed.split("\n").flatMap((line) => seatOf(line) ?? []);
+    return listed.split("\n").flatMap((line) => sessionInfo(line) ?? []);
   }
 
-  async find(session: string): Promise<Seat | undefined> {
-    return (await this.seats()).find(({ name }) => name === session);
+  async find(session: string): Promise<SessionInfo | undefined> {
+    return (await this.sessions()).find(({ name }) => name === session);
   }
 
   /** Those whose program has not ended. */
   async alive(): Promise<string[]> {
-    return (await this.seats()).flatMap(({ name, isDead }) => (isDead ? [] : [name]));
+    return (await this.sessions()).flatMap(({ name, isDead }) => (isDead ? [] : [name]));
   }
 
   async has(session: string): Promise<boolean> {
@@ -71,7 +72,7 @@ export class TmuxServer {
   }
 
   /** Starts a program in a session of this name. One that is there already and has ended is started anew. */
-  async start(session: string, { argv, env, cwd }: Launch): Promise<Seat> {
+  async start(session: string, { argv, env, cwd }: Launch): Promise<SessionInfo> {
     mkdirSync(dirname(this.socket), { recursive: true, mode: 0o700 });
     await this.kill(session);
     const variables = Object.entries(env).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
@@ -88,7 +89,7 @@ export class TmuxServer {
     ];
     let why = "";
     for (let tries = 1; tries <= MOST_TRIES; tries++) {
-      await this.#run(["start-server", ";", "source-file", "-"], `${lines.map(quotedLine).join("\n")}\n`).catch(
+      await this.#run(["start-server", ";", "source-file", "-"], `${lines.map(commandLine).join("\n")}\n`).catch(
         (error: unknown) => {
           if (error instanceof NoTmux) throw error;
           why = error instanceof Error ? ` ${error.message}` : "";
@@ -103,13 +104,13 @@ export class TmuxServer {
   }
 
   /** Ends a session with all that runs in it: the one of this name, or only the one that is meant. TMUX-SERVER-4. */
-  async kill(session: string, meant?: Seat): Promise<void> {
+  async kill(session: string, meant?: SessionInfo): Promise<void> {
     const seat = await this.find(session);
     if (!seat || (meant && (seat.id !== meant.id || seat.pid !== meant.pid))) return;
     const leader = await this.#leaderOf(seat);
     const tree = leader ? treeOf(leader) : [];
     const isIt = `#{==:#{session_name} #{pane_pid},${session} ${seat.pid}}`;
-    const end = quotedLine(["kill-session", "-t", seat.id]);
+    const end = commandLine(["kill-session", "-t", seat.id]);
     await this.#run(["if-shell", "-F", "-t", `${seat.id}:`, isIt, end]).catch((error: unknown) => {
       if (error instanceof NoTmux) throw error;
       // It is gone already.
@@ -119,13 +120,13 @@ export class TmuxServer {
 
   /** Every session there is, also of who is declared no more; then the server itself. */
   async killAll(): Promise<void> {
-    const seats = await this.seats();
-    await Promise.all(seats.map((seat) => this.kill(seat.name, seat)));
+    const sessions = await this.sessions();
+    await Promise.all(sessions.map((seat) => this.kill(seat.name, seat)));
     await this.#run(["kill-server"]).catch(() => {});
   }
 
   /** TMUX-SERVER-4. Null where what tmux says does not hold. */
-  async #leaderOf({ pid, isDead }: Seat): Promise<Process | null> {
+  async #leaderOf({ pid, isDead }: SessionInfo): Promise<Process | null> {
     if (isDead || pid <= 1) return null;
     const said = await this.#run(["display-message", "-p", "#{pid}"]).catch(() => "");
     const server = processOf(Number(said.trim()));
@@ -138,8 +139,8 @@ export class TmuxServer {
   async paste(session: string, text: string, how: keyof typeof PASTED): Promise<boolean> {
     const buffer = `tx-${process.pid}-${++pastes}`;
     const target = ["-t", `=${session}:`];
-    const paste = quotedLine(["paste-buffer", "-d", "-b", buffer, ...target, ...PASTED[how]]);
-    const ended = `${quotedLine(["delete-buffer", "-b", buffer])} ; display-message -p ended`;
+    const paste = commandLine(["paste-buffer", "-d", "-b", buffer, ...target, ...PASTED[how]]);
+    const ended = `${commandLine(["delete-buffer", "-b", buffer])} ; display-message -p ended`;
     const said = await this.#run(
       ["load-buffer", "-b", buffer, "-", ";", "if-shell", "-F", ...target, "#{pane_dead}", ended, paste],
       text,
@@ -148,10 +149,10 @@ export class TmuxServer {
   }
 
   /** Somebody of ours who sits before the terminal, and does not change its size. */
-  attach(session: string): ControlClient {
+  attach(session: string): TmuxClient {
     const words = ["-S", this.socket, "-f", "/dev/null", "-C", "attach-session", "-f", "ignore-size", "-t"];
     const child = spawn("tmux", [...words, `=${session}`], { env: this.#env, stdio: ["pipe", "pipe", "ignore"] });
-    return new ControlClient(child, session);
+    return new TmuxClient(child, session);
   }
 
   get #env(): Record<string, string> {
@@ -180,7 +181,7 @@ const MISSING =
   'tmux is not installed, and this agent runs in a terminal. Install it (Debian, Ubuntu: apt install tmux; macOS: brew install tmux), or set "runs": "headless" or "harnessed" in the agent\'s config.json.';
 
 /** A session that is there, and the program that was started in it. */
-export interface Seat {
+export interface SessionInfo {
   name: string;
   /** As tmux has it: another one of the same name has another. */
   id: string;
@@ -188,9 +189,9 @@ export interface Seat {
   isDead: boolean;
 }
 
-const SEAT = "#{session_id} #{pane_pid} #{pane_dead} #{session_name}";
+const SESSION_FORMAT = "#{session_id} #{pane_pid} #{pane_dead} #{session_name}";
 
-function seatOf(line: string): Seat | undefined {
+function sessionInfo(line: string): SessionInfo | undefined {
   const [, id = "", pid, dead, name = ""] = /^(\$\d+) (\d+) ([01]) (.+)$/.exec(line) ?? [];
   return id === "" ? undefined : { name, id, pid: Number(pid), isDead: dead === "1" };
 }
@@ -228,11 +229,4 @@ export function tmuxSocket(home: string, project: string): string {
   if (path.length <= 100) return path;
   const own = createHash("sha256").update(home).digest("hex").slice(0, 12);
   return join(tmpdir(), `agiraph-${process.getuid?.() ?? 0}-${own}`, name);
-}
-
-/** One command as tmux reads it from a file or from a control client: one line, whatever the words hold. */
-export function quotedLine(words: readonly string[]): string {
-  const line = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
-  if (line.includes("\0")) throw new Error("A word for tmux holds a NUL.");
-  return line.replaceAll("\n", `'"\\n"'`).replaceAll("\r", `'"\\r"'`);
 }

@@ -1,12 +1,11 @@
 import { type Hook, HookFile } from "./hook-file.ts";
+import type { PaneView } from "./pane-view.ts";
+import type { SessionState } from "./session-state.ts";
 import { inputOf, seenState, type TerminalKind } from "./terminal-kind.ts";
-import type { ControlClient } from "./tmux-client.ts";
+import type { TmuxClient } from "./tmux-client.ts";
 import { NoTmux, type TmuxServer } from "./tmux-server.ts";
 import { Typist, Undelivered } from "./typist.ts";
-import { HalfLine } from "./unsent-input.ts";
-
-/** `broken`: it died at once, time and again, and rests until somebody begins it. */
-export type SessionState = "starting" | "ready" | "busy" | "dialog" | "idle" | "dead" | "gone" | "broken";
+import { UnsentInput } from "./unsent-input.ts";
 
 export interface SessionPlan {
   name: string;
@@ -15,21 +14,6 @@ export interface SessionPlan {
   hooks: string | null;
   /** Something waits there for a person, since long; why, in words. */
   kept(why: string): void;
-}
-
-export interface Look {
-  screen: string[];
-  title: string;
-  isDead: boolean;
-  /** How it ended. */
-  status: string;
-  cursor: string;
-  width: number;
-  /** Somebody besides us sits before it. */
-  isWatched: boolean;
-  /** When a person last pressed a key there, and when this was seen: in seconds, by the clock of tmux. */
-  keys: number;
-  now: number;
 }
 
 /**
@@ -42,7 +26,7 @@ export interface Look {
 export class TmuxSession {
   readonly plan: SessionPlan;
   readonly #server: TmuxServer;
-  #client: ControlClient;
+  #client: TmuxClient;
   #hooks: HookFile | undefined;
   readonly #onState: (state: SessionState, detail?: string) => void;
   #state: SessionState = "starting";
@@ -57,7 +41,7 @@ export class TmuxSession {
   #looking: NodeJS.Timeout | undefined;
   #isClosed = false;
   #speaking: Promise<unknown> = Promise.resolve();
-  readonly #half = new HalfLine();
+  readonly #unsentInput = new UnsentInput();
   readonly #typist: Typist;
 
   private constructor(server: TmuxServer, plan: SessionPlan, onState: (state: SessionState, detail?: string) => void) {
@@ -66,7 +50,7 @@ export class TmuxSession {
     this.#onState = onState;
     this.#client = this.#attached();
     this.#typist = new Typist({
-      ...{ name: plan.name, kind: plan.kind, half: this.#half },
+      ...{ name: plan.name, kind: plan.kind, half: this.#unsentInput },
       look: () => this.#look(),
       stateOf: (look) => this.#stateOf(look),
       isAlive: () => this.isAlive,
@@ -164,7 +148,7 @@ export class TmuxSession {
     throw new Undelivered(`${name} has ended.`);
   }
 
-  async #look(): Promise<Look> {
+  async #look(): Promise<PaneView> {
     const [lines, screen] = await this.#asking((client) =>
       Promise.all([client.onPaneOf("display-message", "-p", PANE), client.onPaneOf("capture-pane", "-p")]),
     ).catch((): [string[], string[]] => [[], []]);
@@ -174,11 +158,11 @@ export class TmuxSession {
     const times = { now: Number(now), keys: Number(keys) };
     const is = { isDead: dead === "1", isWatched: Number(attached) > 1, width: Number(width), ...times };
     const look = { screen, title: title.join(" "), status, cursor, ...is };
-    if (lines.length > 0) this.#half.see(look);
+    if (lines.length > 0) this.#unsentInput.see(look);
     return look;
   }
 
-  #attached(): ControlClient {
+  #attached(): TmuxClient {
     const client = this.#server.attach(this.plan.name);
     client.onChange = () => {
       this.#lastOutput = performance.now();
@@ -192,7 +176,7 @@ export class TmuxSession {
   }
 
   /** Once more where our client was sent away meanwhile: only for what may be done twice. */
-  async #asking<T>(ask: (client: ControlClient) => Promise<T>): Promise<T> {
+  async #asking<T>(ask: (client: TmuxClient) => Promise<T>): Promise<T> {
     for (;;) {
       const client = this.#client;
       try {
@@ -260,7 +244,7 @@ export class TmuxSession {
   }
 
   /** Hooks first, then the title, then the screen. */
-  #stateOf(look: Look): SessionState {
+  #stateOf(look: PaneView): SessionState {
     const { kind } = this.plan;
     const seen = seenState(kind, look);
     const since = this.#lastHook ? performance.now() - this.#lastHook.at : Number.POSITIVE_INFINITY;

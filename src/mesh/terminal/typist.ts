@@ -1,6 +1,7 @@
+import { cursorOf, type PaneView } from "./pane-view.ts";
+import type { SessionState } from "./session-state.ts";
 import { canBeTypedTo, endsWithText, inputOf, seenState, showsText, type TerminalKind } from "./terminal-kind.ts";
-import type { Look, SessionState } from "./tmux-session.ts";
-import { cursorOf, type HalfLine } from "./unsent-input.ts";
+import type { UnsentInput } from "./unsent-input.ts";
 
 /** Nobody has it before their eyes; why, in words. */
 export class Undelivered extends Error {
@@ -8,11 +9,11 @@ export class Undelivered extends Error {
 }
 
 /** The terminal, as whoever types sees it. */
-export interface Keyboard {
+export interface TypistPorts {
   name: string;
   kind: TerminalKind;
-  look(): Promise<Look>;
-  stateOf(look: Look): SessionState;
+  look(): Promise<PaneView>;
+  stateOf(look: PaneView): SessionState;
   isAlive(): boolean;
   /** Resolves when something has changed, or after so long. */
   change(ms: number): Promise<void>;
@@ -25,7 +26,7 @@ export interface Keyboard {
   /** As one paste, where the program knows such; otherwise as keys. Throws when it has ended. */
   paste(text: string, how: { whole: boolean }): Promise<void>;
   /** What a person has begun to type, where the program's input cannot be told by its looks. */
-  half: HalfLine;
+  half: UnsentInput;
   /** A person's line keeps something from being said, since long; why, in words. */
   kept(why: string): void;
 }
@@ -43,9 +44,9 @@ export interface Keyboard {
  *     keys.
  */
 export class Typist {
-  readonly #at: Keyboard;
+  readonly #at: TypistPorts;
 
-  constructor(keyboard: Keyboard) {
+  constructor(keyboard: TypistPorts) {
     this.#at = keyboard;
   }
 
@@ -70,7 +71,7 @@ export class Typist {
   }
 
   /** On a full screen the same words may go out of sight above as they come below: then they end where the cursor is. */
-  #shows(before: Look, now: Look, text: string): boolean {
+  #shows(before: PaneView, now: PaneView, text: string): boolean {
     if (showsText(this.#at.kind, before.screen, now.screen, text)) return true;
     return now.cursor !== before.cursor && endsWithText(now.screen.slice(0, cursorOf(now.cursor).y + 1), text);
   }
@@ -133,7 +134,7 @@ export class Typist {
   }
 
   /** A person's half-typed line waits for the person; one that nobody is there for is cleared away. */
-  async #isSomebodyTyping({ screen, isWatched, keys, now }: Look): Promise<boolean> {
+  async #isSomebodyTyping({ screen, isWatched, keys, now }: PaneView): Promise<boolean> {
     const { kind, half } = this.#at;
     const isBegun = kind.input === null ? half.isBegun : (inputOf(kind, screen) ?? "") !== "";
     // Who pressed a key just now may have begun one that is not seen yet.
@@ -156,7 +157,7 @@ export class Typist {
     half.forget();
   }
 
-  async #until<T>(ms: number, find: (look: Look) => T | undefined): Promise<T | undefined> {
+  async #until<T>(ms: number, find: (look: PaneView) => T | undefined): Promise<T | undefined> {
     const end = performance.now() + ms;
     for (;;) {
       const found = find(await this.#at.look());

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { PaneView } from "./pane-view.ts";
 import { TERMINAL_KINDS } from "./terminal-kind.ts";
-import type { Look } from "./tmux-session.ts";
-import { type Keyboard, Typist } from "./typist.ts";
-import { HalfLine } from "./unsent-input.ts";
+import { Typist, type TypistPorts } from "./typist.ts";
+import { UnsentInput } from "./unsent-input.ts";
 
 /** The cursor stands behind the last line of the screen. */
-function look(now: number, keys: number, lines: string[], more: Partial<Look> = {}): Look {
+function look(now: number, keys: number, lines: string[], more: Partial<PaneView> = {}): PaneView {
   const cursor = `${lines.at(-1)?.length ?? 0},${lines.length - 1},0`;
   return {
     screen: lines,
@@ -21,8 +21,8 @@ function look(now: number, keys: number, lines: string[], more: Partial<Look> = 
   };
 }
 
-function seen(...looks: Look[]): boolean {
-  const half = new HalfLine();
+function seen(...looks: PaneView[]): boolean {
+  const half = new UnsentInput();
   for (const each of looks) half.see(each);
   return half.isBegun;
 }
@@ -52,7 +52,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
 
 test("TYPIST-2: after some minutes a person is told, once, that a line keeps something waiting; then it waits on", async () => {
-  const half = new HalfLine();
+  const half = new UnsentInput();
   for (const each of [prompt, look(12, 11, [">half"])]) half.see(each);
   const kept: string[] = [];
   const stop = new AbortController();
@@ -67,7 +67,7 @@ test("TYPIST-2: after some minutes a person is told, once, that a line keeps som
       if (++minutes === 60) stop.abort(new Error("an hour is over"));
     },
     kept: (why) => void kept.push(`${minutes} min: ${why}`),
-  } as Partial<Keyboard> as Keyboard);
+  } as Partial<TypistPorts> as TypistPorts);
   await expect(typist.say("words", "words", stop.signal)).rejects.toThrow("an hour is over");
   expect(kept).toEqual(["6 min: somebody has begun a line in its terminal and not sent it, for 5 minutes"]);
 });

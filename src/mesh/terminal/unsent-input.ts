@@ -1,4 +1,4 @@
-import type { Look } from "./tmux-session.ts";
+import { cursorOf, type PaneView } from "./pane-view.ts";
 
 /** The line that the cursor is in, also where it goes over several rows. */
 interface Line {
@@ -15,7 +15,7 @@ interface Line {
  * UNSENT-2. A begun line is over when the cursor comes to another line together with a key (Enter, Ctrl-C), or when the
  *     line is again as it was before. What the program says in between does not end it, nor does whoever goes away.
  */
-export class HalfLine {
+export class UnsentInput {
   /** As the program left it, and when that was seen: in seconds, by the clock of tmux. */
   #prompt: (Line & { at: number }) | undefined;
   #begun: (Line & { at: number }) | undefined;
@@ -24,7 +24,7 @@ export class HalfLine {
     return this.#begun !== undefined;
   }
 
-  see(look: Look): void {
+  see(look: PaneView): void {
     const here = { ...lineOf(look), at: look.now };
     if (this.#begun) this.#goOn(this.#begun, here, look);
     else if (!look.isWatched || this.#isOfProgram(here, look)) this.#prompt = here;
@@ -38,12 +38,12 @@ export class HalfLine {
   }
 
   /** UNSENT-1. A key of this very second may have come after it was seen. */
-  #isOfProgram(here: Line, { keys }: Look): boolean {
+  #isOfProgram(here: Line, { keys }: PaneView): boolean {
     return !this.#prompt || keys < this.#prompt.at || here.row !== this.#prompt.row;
   }
 
   /** UNSENT-2. */
-  #goOn(begun: Line & { at: number }, here: Line & { at: number }, { keys }: Look): void {
+  #goOn(begun: Line & { at: number }, here: Line & { at: number }, { keys }: PaneView): void {
     const isBack = this.#prompt !== undefined && isSame(this.#prompt, here);
     const isElsewhere = here.row !== begun.row;
     const isRedrawn = here.text === begun.text;
@@ -61,14 +61,9 @@ function isSame(one: Line, other: Line): boolean {
   return one.row === other.row && one.x === other.x && one.text === other.text;
 }
 
-function lineOf({ screen, cursor, width }: Look): Line {
+function lineOf({ screen, cursor, width }: PaneView): Line {
   const { x, y, history } = cursorOf(cursor);
   let first = y;
   while (first > 0 && (screen[first - 1] ?? "").length >= width) first--;
   return { row: history + first, x, text: screen.slice(first, y + 1).join("") };
-}
-
-export function cursorOf(cursor: string): { x: number; y: number; history: number } {
-  const [x = 0, y = 0, history = 0] = cursor.split(",").map(Number);
-  return { x, y, history };
 }

@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { MeshConfig, MeshFact, MessageHeader } from "../../protocol/index.ts";
+import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
 import { Meshes } from "../engine/meshes.ts";
-import type { DeclaredMesh } from "../files/config.ts";
 import { Layout, type Place, QUEUES, type QueueName } from "../files/layout.ts";
-import type { Letter } from "../files/letter.ts";
+import type { MeshMessage } from "../files/mesh-message.ts";
 import { format } from "../files/message-file.ts";
 
 /** What a scripted agent says, by a file in its outbox. */
@@ -16,8 +16,8 @@ export type Say = (
   more?: Partial<MessageHeader> & { name?: string },
 ) => void;
 
-/** What an agent does when it is told a letter. */
-export type Script = (letter: Letter, say: Say) => void | Promise<void>;
+/** What an agent does when it is told a message. */
+export type Script = (message: MeshMessage, say: Say) => void | Promise<void>;
 
 export interface ScriptedOptions {
   configs: MeshConfig[];
@@ -35,9 +35,9 @@ export class ScriptedProject {
   readonly facts: MeshFact[] = [];
   /** What was told, as `agent: type name`. */
   readonly told: string[] = [];
-  readonly heard: { agent: string; letter: Letter }[] = [];
+  readonly heard: { agent: string; message: MeshMessage }[] = [];
   readonly closed: string[] = [];
-  readonly toHuman: Letter[] = [];
+  readonly toHuman: MeshMessage[] = [];
   meshes: Meshes;
   readonly #options: ScriptedOptions;
   readonly #waiting: { until: (fact: MeshFact) => boolean; resolve: (fact: MeshFact) => void }[] = [];
@@ -135,7 +135,7 @@ export class ScriptedProject {
       member: (mesh, agent) => this.#member({ mesh: mesh.config.mesh, agent: agent.name }),
       isTrusted: (mesh) => this.#options.isTrusted?.(mesh) ?? true,
       gate: async (_, name) => (await this.#options.gates?.[name]?.()) ?? null,
-      human: (_mesh, _agent, letter) => this.toHuman.push(letter),
+      human: (_mesh, _agent, message) => this.toHuman.push(message),
     });
   }
 
@@ -148,14 +148,14 @@ export class ScriptedProject {
     const script =
       this.#options.agents?.[own] ??
       this.#options.agents?.[place.agent] ??
-      ((letter: Letter) => {
-        if (letter.header.type === "task") say("mesh", "task-complete", `${place.agent}\n`);
+      ((message: MeshMessage) => {
+        if (message.header.type === "task") say("mesh", "task-complete", `${place.agent}\n`);
       });
     return {
-      tell: async (letter: Letter) => {
-        this.told.push(`${place.agent}: ${letter.header.type} ${letter.name}`);
-        this.heard.push({ agent: place.agent, letter });
-        await script(letter, say);
+      tell: async (message: MeshMessage) => {
+        this.told.push(`${place.agent}: ${message.header.type} ${message.name}`);
+        this.heard.push({ agent: place.agent, message });
+        await script(message, say);
       },
       close: async () => {
         this.closed.push(own);

@@ -1,16 +1,23 @@
+import { type DeclaredMesh, MeshConfigError, readMesh } from "../../mesh/declaration/declared-mesh.ts";
 import type { Meshes } from "../../mesh/engine/meshes.ts";
-import { type DeclaredMesh, MeshConfigError, readMesh } from "../../mesh/files/config.ts";
 import type { Layout } from "../../mesh/files/layout.ts";
+import type { Config } from "../../protocol/index.ts";
 import type { TrustGrant } from "../../store/home/trust-file.ts";
+import type { Environment } from "../config/settings.ts";
 import { HumanRefusal } from "../human/human-refusal.ts";
-import type { MembersPorts } from "./members.ts";
 import { type MeshRecord, workerIdOf } from "./record.ts";
-import { type MeshTrustState, mayRun } from "./trust.ts";
+import { type MeshTrust, type MeshTrustState, mayRun } from "./trust.ts";
 import { type TrustSummary, trustQuestion, trustSummary } from "./trust-text.ts";
 
 export type MeshTrustView = MeshTrustState & TrustSummary;
 /** The content that the person saw, and what they allow it. */
 export type Agreed = Pick<TrustGrant, "hash" | "terminals" | "by">;
+
+export interface ConsentPorts {
+  trust: MeshTrust;
+  config: Pick<Config, "programs">;
+  env: Environment;
+}
 
 /**
  * The person's yes to the meshes of a project that is at work.
@@ -22,9 +29,9 @@ export class MeshConsent {
   readonly #layout: Layout;
   readonly #meshes: Meshes;
   readonly #record: MeshRecord;
-  readonly #ports: Pick<MembersPorts, "trust" | "config" | "env">;
+  readonly #ports: ConsentPorts;
 
-  constructor(layout: Layout, meshes: Meshes, record: MeshRecord, ports: MembersPorts) {
+  constructor(layout: Layout, meshes: Meshes, record: MeshRecord, ports: ConsentPorts) {
     this.#layout = layout;
     this.#meshes = meshes;
     this.#record = record;

@@ -1,5 +1,5 @@
-import type { Member } from "../../mesh/engine/meshes.ts";
-import type { Letter } from "../../mesh/files/letter.ts";
+import type { Member } from "../../mesh/engine/member.ts";
+import type { MeshMessage } from "../../mesh/files/mesh-message.ts";
 import type { Model } from "../../models/model.ts";
 import { type Entry, type Outcome, textOf, type UserEntry } from "../../protocol/index.ts";
 import { conversationFile } from "../../store/paths.ts";
@@ -18,7 +18,7 @@ export interface HarnessedPorts {
   /** Who it is and how it works, as it is declared now. */
   prompt(): Promise<string>;
   tools(actor: Actor, model: Model): Tool[];
-  words(letter: Letter): string;
+  words(message: MeshMessage): string;
   /** Whether this task has not ended. */
   isActive(name: string): boolean;
   /** It gives up on the task it has; why. */
@@ -31,7 +31,7 @@ export interface HarnessedPorts {
  * A mesh agent that is a model in our own loop. Each task is a conversation of its own: what lasts is in the messages and
  * in the shared files (seed 004, "Stateless agents").
  *
- * HARNESSED-MEMBER-1. A letter is told when it is in the conversation, on disk. What comes while it works enters
+ * HARNESSED-MEMBER-1. A message is told when it is in the conversation, on disk. What comes while it works enters
  *     between two turns.
  * HARNESSED-MEMBER-2. A task ends: by `tx_done`, or given up on with the reason.
  * HARNESSED-MEMBER-3. A task that was under way when the process ended goes on where it was.
@@ -40,7 +40,7 @@ export class HarnessedMember implements Member {
   readonly #ports: HarnessedPorts;
   readonly #actor: Actor;
   readonly #stop = new AbortController();
-  #letters: { letter: Letter; told(): void }[] = [];
+  #messages: { message: MeshMessage; told(): void }[] = [];
   #arrived = Promise.withResolvers<void>();
   #working: Promise<void> | undefined;
 
@@ -50,9 +50,9 @@ export class HarnessedMember implements Member {
     this.#actor = { worker_id, node_id: null, conversation: conversationFile(MESH_RUN, worker_id) };
   }
 
-  tell(letter: Letter): Promise<void> {
+  tell(message: MeshMessage): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#letters.push({ letter, told: resolve });
+    this.#messages.push({ message, told: resolve });
     this.#arrived.resolve();
     this.#working ??= this.#work().finally(() => {
       this.#working = undefined;
@@ -67,7 +67,7 @@ export class HarnessedMember implements Member {
 
   /** Until there is nothing to hear. */
   async #work(): Promise<void> {
-    while (this.#letters.length > 0 && !this.#stop.signal.aborted) {
+    while (this.#messages.length > 0 && !this.#stop.signal.aborted) {
       this.#task = undefined;
       this.#waits = false;
       this.#ports.record("busy");
@@ -79,8 +79,8 @@ export class HarnessedMember implements Member {
       );
       if (this.#stop.signal.aborted) return;
       // Whoever could not even begin has not heard it: the reason is said for the task that it was to hear of.
-      for (const { letter, told } of outcome.kind === "failed" ? this.#letters.splice(0) : []) {
-        if (letter.header.type === "task") this.#task = letter.name;
+      for (const { message, told } of outcome.kind === "failed" ? this.#messages.splice(0) : []) {
+        if (message.header.type === "task") this.#task = message.name;
         told();
       }
       this.#ports.record("idle");
@@ -121,14 +121,14 @@ export class HarnessedMember implements Member {
 
   /** HARNESSED-MEMBER-3: the task that it had begun in an earlier life of the process, as far as it was. */
   async #takenUp(): Promise<Past | undefined> {
-    const [first] = this.#letters;
-    if (first?.letter.header.type !== "task") return undefined;
-    const words = this.#ports.words(first.letter);
+    const [first] = this.#messages;
+    if (first?.message.header.type !== "task") return undefined;
+    const words = this.#ports.words(first.message);
     const stored = await this.#ports.recorder.log.conversation(this.#actor.conversation);
     const past = pastOf(stored, "assignment", (entry) => entry.role === "user" && entry.content === words);
     if (!past) return undefined;
-    this.#letters.shift();
-    this.#task = first.letter.name;
+    this.#messages.shift();
+    this.#task = first.message.name;
     first.told();
     const heard = past.history.findLastIndex((entry) => entry.role === "user");
     this.#waits = past.history
@@ -153,21 +153,18 @@ export class HarnessedMember implements Member {
 
   #take(): UserEntry[] {
     this.#arrived = Promise.withResolvers();
-    if (this.#letters.length > 0) this.#waits = false;
-    return this.#letters.splice(0).map(({ letter, told }): UserEntry => {
-      if (letter.header.type === "task") this.#task = letter.name;
+    if (this.#messages.length > 0) this.#waits = false;
+    return this.#messages.splice(0).map(({ message, told }): UserEntry => {
+      if (message.header.type === "task") this.#task = message.name;
       // The loop has it on disk before the model is asked.
       queueMicrotask(told);
-      return { role: "user", from: "agiraph", content: this.#ports.words(letter) };
+      return { role: "user", from: "agiraph", content: this.#ports.words(message) };
     });
   }
 
   /** Without a task silence is the end. With one it is waiting for an answer, or forgetting `tx_done`: asked once or twice. */
-  async #onSilence(
-    { reply, inARow, missedCall: unheard }: Silence,
-    signal: AbortSignal,
-  ): Promise<Outcome | UserEntry[]> {
-    if (this.#letters.length > 0) return this.#take();
+  async #onSilence({ reply, inARow, missedCall }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> {
+    if (this.#messages.length > 0) return this.#take();
     if (this.#task === undefined) return { kind: "finished", summary: textOf(reply) };
     if (this.#waits) {
       await aborted(this.#arrived.promise, signal);
@@ -176,7 +173,7 @@ export class HarnessedMember implements Member {
     if (inARow > MOST_REMINDERS)
       return { kind: "failed", error: `It stopped without tx_done. Its last words: ${textOf(reply)}` };
     const content =
-      unheard ?? "You called no tool, and your task has not ended. If it is done, call tx_done; otherwise go on.";
+      missedCall ?? "You called no tool, and your task has not ended. If it is done, call tx_done; otherwise go on.";
     return [{ role: "user", from: "agiraph", content }];
   }
 }

@@ -1,5 +1,5 @@
-import type { Member } from "../../mesh/engine/meshes.ts";
-import type { Letter } from "../../mesh/files/letter.ts";
+import type { Member } from "../../mesh/engine/member.ts";
+import type { MeshMessage } from "../../mesh/files/mesh-message.ts";
 import type { ProgramProfile } from "../../protocol/index.ts";
 import type { Binds } from "../../sandbox/index.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -19,7 +19,7 @@ export interface HeadlessPorts {
   binds: () => Promise<Binds>;
   tools: readonly Tool[];
   prompt(): Promise<string>;
-  words(letter: Letter): string;
+  words(message: MeshMessage): string;
   /** Whether this task has not ended. */
   isActive(name: string): boolean;
   giveUp(why: string): Promise<void>;
@@ -34,7 +34,7 @@ export interface HeadlessPorts {
  * HEADLESS-MEMBER-1. What is said while it works is in its context by its next model call, where the program can.
  * HEADLESS-MEMBER-2. A turn that is over while its task has not ended is asked about a few times, and then the task is
  *     given up on.
- * HEADLESS-MEMBER-3. One that has ended is begun anew by the next letter.
+ * HEADLESS-MEMBER-3. One that has ended is begun anew by the next message.
  */
 export class HeadlessMember implements Member {
   readonly #ports: HeadlessPorts;
@@ -51,16 +51,16 @@ export class HeadlessMember implements Member {
   }
 
   /** One after the other: the second of two that come at once finds what the first has begun. */
-  tell(letter: Letter): Promise<void> {
-    const told = this.#telling.then(() => this.#tell(letter));
+  tell(message: MeshMessage): Promise<void> {
+    const told = this.#telling.then(() => this.#tell(message));
     this.#telling = told.catch(() => {});
     return told;
   }
 
-  async #tell(letter: Letter): Promise<void> {
+  async #tell(message: MeshMessage): Promise<void> {
     this.#stop.signal.throwIfAborted();
-    const words = this.#ports.words(letter);
-    if (letter.header.type === "task") this.#task = letter.name;
+    const words = this.#ports.words(message);
+    if (message.header.type === "task") this.#task = message.name;
     this.#reminders = 0;
     this.#waits = false;
     const session = await this.#opening?.catch(() => undefined);

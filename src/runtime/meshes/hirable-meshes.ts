@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { nearest } from "../../boundary/nearest.ts";
-import { readMesh } from "../../mesh/files/config.ts";
+import { readMesh } from "../../mesh/declaration/declared-mesh.ts";
 import { Layout } from "../../mesh/files/layout.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import { type AgentId, meshConfigSchema, type ProgramProfile } from "../../protocol/index.ts";
@@ -47,12 +47,12 @@ export function withMeshes(
     async adapter(kind) {
       if (kind !== "mesh") return outside.adapter(kind);
       // With the first of them: nobody else pays for it.
-      const { meshAdapter } = await import("./worker.ts");
+      const { meshAdapter } = await import("./board-worker.ts");
       return meshAdapter({ agent, layout, host, problemOf, clock });
     },
     async ended(worker, node, how) {
       if (worker.kind !== "mesh") return outside.ended?.(worker, node, how);
-      const { takeEnds, withdraw } = await import("./worker.ts");
+      const { takeEnds, withdraw } = await import("./board-worker.ts");
       const [mesh = ""] = this.program(programOf(worker)).command;
       if (how === "cancelled") withdraw(layout, mesh, agent, node, new Date(clock.now()));
       await takeEnds(layout, mesh, agent, node);

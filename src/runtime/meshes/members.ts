@@ -1,14 +1,14 @@
-import { wordsFor } from "../../mesh/engine/letter-text.ts";
-import type { Member } from "../../mesh/engine/meshes.ts";
-import { buildPrompt, programPrompt } from "../../mesh/engine/prompt.ts";
-import { sayFrom } from "../../mesh/engine/spoken-message.ts";
-import type { DeclaredAgent, DeclaredMesh } from "../../mesh/files/config.ts";
+import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
+import { buildPrompt, programPrompt } from "../../mesh/declaration/prompt.ts";
+import type { Member } from "../../mesh/engine/member.ts";
+import { sendFromAgent } from "../../mesh/files/agent-outbox.ts";
 import type { Layout } from "../../mesh/files/layout.ts";
-import type { Letter } from "../../mesh/files/letter.ts";
-import { queueOf } from "../../mesh/files/outgoing-files.ts";
+import type { MeshMessage } from "../../mesh/files/mesh-message.ts";
+import { messageText } from "../../mesh/files/message-text.ts";
+import { queueOf } from "../../mesh/files/new-message.ts";
+import type { SessionState } from "../../mesh/terminal/session-state.ts";
 import { TmuxMember } from "../../mesh/terminal/tmux-member.ts";
 import { TmuxServer, tmuxSocket } from "../../mesh/terminal/tmux-server.ts";
-import type { SessionState } from "../../mesh/terminal/tmux-session.ts";
 import type { Model } from "../../models/model.ts";
 import type { Config, ProgramProfile } from "../../protocol/index.ts";
 import type { Sandbox } from "../../sandbox/index.ts";
@@ -21,13 +21,12 @@ import type { Environment } from "../config/settings.ts";
 import { HarnessedMember } from "./harnessed-member.ts";
 import { HeadlessMember } from "./headless-member.ts";
 import { PlainMember } from "./plain-member.ts";
-import type { MeshRecordPorts } from "./project.ts";
-import { MESH_RUN, type MeshRecord, workerIdOf } from "./record.ts";
+import { MESH_RUN, type MeshRecord, type MeshRecordPorts, workerIdOf } from "./record.ts";
 import { describedRun, modelName, programName, type Runs, runsOf } from "./run-kinds.ts";
 import { meshScope } from "./scope.ts";
 import { sessionOf, terminalMember } from "./terminal-member.ts";
-import { meshTools } from "./tools.ts";
 import type { MeshTrust } from "./trust.ts";
+import { txTools } from "./tx-tools.ts";
 
 /** What the house has for those who work in meshes. */
 export interface MembersPorts {
@@ -48,7 +47,7 @@ export interface MembersPorts {
   readonly timeZone: string;
 }
 
-export interface AgentStanding {
+export interface AgentStatusView {
   runs: Runs;
   program: string;
   state: SessionState | null;
@@ -73,7 +72,7 @@ export class MeshMembers {
   readonly #record: MeshRecord;
   readonly #members = new Map<string, Member>();
   readonly #terminals = new Map<string, TmuxMember>();
-  readonly #states = new Map<string, Pick<AgentStanding, "state" | "detail" | "since">>();
+  readonly #states = new Map<string, Pick<AgentStatusView, "state" | "detail" | "since">>();
   /** Those who are being let go: whoever comes after them waits for that. */
   readonly #closing = new Map<string, Promise<void>>();
   readonly #server: TmuxServer;
@@ -109,12 +108,12 @@ export class MeshMembers {
     return member;
   }
 
-  /** A program that is not here may be there for the next letter. */
+  /** A program that is not here may be there for the next message. */
   #absent(mesh: DeclaredMesh, agent: DeclaredAgent): Member {
     return {
-      tell: async (letter) => {
+      tell: async (message) => {
         this.#program(mesh, agent);
-        await this.member(mesh, agent).tell(letter);
+        await this.member(mesh, agent).tell(message);
       },
       close: async () => this.#members.get(`${mesh.config.mesh}/${agent.name}`)?.close(),
     };
@@ -154,7 +153,7 @@ export class MeshMembers {
   async takeUp(meshes: Iterable<DeclaredMesh>): Promise<void> {
     for (const mesh of meshes) {
       for (const agent of mesh.agents.values()) {
-        // Why not, the next letter says.
+        // Why not, the next message says.
         await this.#terminals
           .get(`${mesh.config.mesh}/${agent.name}`)
           ?.sitDown()
@@ -163,7 +162,7 @@ export class MeshMembers {
     }
   }
 
-  stateOf(mesh: DeclaredMesh, agent: DeclaredAgent): AgentStanding {
+  stateOf(mesh: DeclaredMesh, agent: DeclaredAgent): AgentStatusView {
     const standing = this.#states.get(`${mesh.config.mesh}/${agent.name}`) ?? {
       state: null,
       detail: null,
@@ -197,9 +196,9 @@ export class MeshMembers {
   #closable(key: string, made: Member): Member {
     const before = this.#closing.get(key);
     const member: Member = {
-      tell: async (letter) => {
+      tell: async (message) => {
         await before;
-        await made.tell(letter);
+        await made.tell(message);
       },
       close: async () => {
         if (this.#members.get(key) === member) {
@@ -273,7 +272,7 @@ export class MeshMembers {
         workspace: this.#layout.workspace(place.mesh, place.agent),
         output: this.#layout.output(place.mesh),
         about: { TX_MESH: place.mesh, TX_AGENT: place.agent, TX_PROJECT: project },
-        say: (message) => sayFrom(this.#layout, place, new Date(this.#recordPorts.clock.now()), message),
+        say: (message) => sendFromAgent(this.#layout, place, new Date(this.#recordPorts.clock.now()), message),
         record: this.#reporter(mesh, agent),
       });
     return new HeadlessMember({
@@ -284,7 +283,7 @@ export class MeshMembers {
       cwd: project,
       home,
       binds,
-      tools: meshTools(this.#layout, place, this.#recordPorts.clock.now),
+      tools: txTools(this.#layout, place, this.#recordPorts.clock.now),
       mayIt: (request) => this.#record.mayIt(workerIdOf(place.mesh, place.agent), request),
       record: this.#reporter(mesh, agent),
     });
@@ -303,7 +302,7 @@ export class MeshMembers {
       model: () => model(agent.config.options?.model ?? ""),
       tools: (actor, mind) => [
         ...tools(scope, actor, mind, recorder).filter(({ spec }) => !NOT_THEIRS.has(spec.name)),
-        ...meshTools(this.#layout, place, clock.now),
+        ...txTools(this.#layout, place, clock.now),
       ],
       record: this.#reporter(mesh, agent),
       maxTurns,
@@ -314,11 +313,11 @@ export class MeshMembers {
     const place = placeOf(mesh, agent);
     return {
       prompt: async () => programPrompt(this.#layout, buildPrompt(mesh, agent)),
-      words: (letter: Letter) => wordsFor(this.#layout, place, letter),
+      words: (message: MeshMessage) => messageText(this.#layout, place, message),
       isActive: (name: string) => queueOf(this.#layout, place, name) === "active",
       giveUp: async (why: string) => {
         const at = new Date(this.#recordPorts.clock.now());
-        await sayFrom(this.#layout, place, at, { to: "mesh", type: "error", body: why });
+        await sendFromAgent(this.#layout, place, at, { to: "mesh", type: "error", body: why });
       },
     };
   }

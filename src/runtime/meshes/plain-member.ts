@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Member } from "../../mesh/engine/meshes.ts";
-import type { Said } from "../../mesh/engine/spoken-message.ts";
-import type { Letter } from "../../mesh/files/letter.ts";
-import { stemOf } from "../../mesh/files/letter-names.ts";
+import type { Member } from "../../mesh/engine/member.ts";
+import type { SendOutcome } from "../../mesh/files/agent-outbox.ts";
+import type { MeshMessage } from "../../mesh/files/mesh-message.ts";
+import { stemOf } from "../../mesh/files/message-names.ts";
 import { COORDINATOR, type ProgramProfile } from "../../protocol/index.ts";
 import type { Binds } from "../../sandbox/index.ts";
 import { PROTOCOL_FILES, readPart } from "../../store/disk/foreign-folder.ts";
@@ -27,7 +27,12 @@ export interface PlainPorts {
   about: Readonly<Record<string, string>>;
   prompt(): Promise<string>;
   isActive(name: string): boolean;
-  say(message: { to: string; type: Letter["header"]["type"]; body: string; answers?: string }): Promise<Said>;
+  say(message: {
+    to: string;
+    type: MeshMessage["header"]["type"];
+    body: string;
+    answers?: string;
+  }): Promise<SendOutcome>;
   record(state: "starting" | "busy" | "idle" | "dead" | "gone", detail?: string): void;
 }
 
@@ -46,20 +51,20 @@ export class PlainMember implements Member {
   readonly #ports: PlainPorts;
   readonly #stop = new AbortController();
   #run: Run | undefined;
-  /** One run after the other, in the order of their letters. */
+  /** One run after the other, in the order of their messages. */
   #beginning: Promise<void> = Promise.resolve();
 
   constructor(ports: PlainPorts) {
     this.#ports = ports;
   }
 
-  async tell(letter: Letter): Promise<void> {
-    const isWork = letter.header.type === "task" || letter.header.type === "ask";
+  async tell(message: MeshMessage): Promise<void> {
+    const isWork = message.header.type === "task" || message.header.type === "ask";
     const run = this.#run;
-    if (run && !run.isOver && letter.header.type !== "task") {
-      if (letter.header.type === "ask")
-        run.asked.set(letter.header.from, letter.header["msg-id"] ?? stemOf(letter.name));
-      await run.session.say(`${letter.header.from}: ${letter.body.trim()}`);
+    if (run && !run.isOver && message.header.type !== "task") {
+      if (message.header.type === "ask")
+        run.asked.set(message.header.from, message.header["msg-id"] ?? stemOf(message.name));
+      await run.session.say(`${message.header.from}: ${message.body.trim()}`);
       return;
     }
     // News for somebody who does not run changes nothing: the next run reads what there is.
@@ -67,7 +72,7 @@ export class PlainMember implements Member {
     const begun = this.#beginning.then(async () => {
       await this.#run?.ended;
       this.#stop.signal.throwIfAborted();
-      await this.#begin(letter);
+      await this.#begin(message);
     });
     this.#beginning = begun.catch(() => {});
     await begun;
@@ -81,23 +86,23 @@ export class PlainMember implements Member {
     this.#ports.record("gone");
   }
 
-  async #begin(letter: Letter): Promise<void> {
+  async #begin(message: MeshMessage): Promise<void> {
     const { outside, profile, home, workspace, output, binds, about, prompt } = this.#ports;
     this.#ports.record("starting");
     await outside.makeHome(profile, home);
-    const cwd = join(workspace, stemOf(letter.name));
+    const cwd = join(workspace, stemOf(message.name));
     await mkdir(cwd, { recursive: true });
     const adapter = await outside.adapter(profile.kind);
     const own = { ...profile, set: { ...profile.set, ...about, TX_OUTPUT: output } };
-    const { from, type } = letter.header;
+    const { from, type } = message.header;
     const session = await adapter({
       profile: own,
       system: await prompt(),
-      words: letter.body.trim(),
-      context: { ...about, output, message: letter.name, type, from },
+      words: message.body.trim(),
+      context: { ...about, output, message: message.name, type, from },
       resume: null,
       model: null,
-      assigned: numberOf(letter.name),
+      assigned: numberOf(message.name),
       cwd,
       home,
       start: async (launch) =>
@@ -113,7 +118,7 @@ export class PlainMember implements Member {
     });
     const run: Run = {
       session,
-      letter,
+      message,
       cwd,
       asked: new Map(),
       words: "",
@@ -202,18 +207,18 @@ export class PlainMember implements Member {
 
   async #answer(run: Run, type: "task-complete" | "error", body: string): Promise<void> {
     run.isOver = true;
-    const { letter } = run;
-    const { from, type: asked, "msg-id": id } = letter.header;
+    const { message } = run;
+    const { from, type: asked, "msg-id": id } = message.header;
     if (asked === "ask")
-      await this.#ports.say({ to: from, type: "ask-response", body, answers: id ?? stemOf(letter.name) });
-    else if (this.#ports.isActive(letter.name))
-      await this.#ports.say({ to: "mesh", type, body, answers: stemOf(letter.name) });
+      await this.#ports.say({ to: from, type: "ask-response", body, answers: id ?? stemOf(message.name) });
+    else if (this.#ports.isActive(message.name))
+      await this.#ports.say({ to: "mesh", type, body, answers: stemOf(message.name) });
   }
 }
 
 interface Run {
   session: OutsideSession;
-  letter: Letter;
+  message: MeshMessage;
   cwd: string;
   /** Who has asked it something while it runs, and what their question is called. */
   asked: Map<string, string>;

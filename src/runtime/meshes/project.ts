@@ -1,39 +1,28 @@
 import { mkdirSync, realpathSync } from "node:fs";
 import { join, relative } from "node:path";
-import { type Member, Meshes } from "../../mesh/engine/meshes.ts";
-import type { DeclaredAgent, DeclaredMesh } from "../../mesh/files/config.ts";
+import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
+import { Meshes } from "../../mesh/engine/meshes.ts";
 import { Layout, nameOf } from "../../mesh/files/layout.ts";
-import { readLetter } from "../../mesh/files/letter.ts";
+import { readMessage } from "../../mesh/files/mesh-message.ts";
 import { titleOf } from "../../mesh/files/message-file.ts";
-import { putMessage } from "../../mesh/files/outgoing-files.ts";
+import { putMessage } from "../../mesh/files/new-message.ts";
 import { Queues } from "../../mesh/files/queue.ts";
-import type { MeshEnd, Situation } from "../../projections/index.ts";
+import type { MeshEnd } from "../../projections/index.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import { HUMAN, type MeshFact, type MessageHeader } from "../../protocol/index.ts";
-import type { Delta } from "../../workers/loop/recorded-loop.ts";
 import { HumanRefusal } from "../human/human-refusal.ts";
-import type { PendingLog } from "../pending-log.ts";
 import { type Agreed, MeshConsent, type MeshTrustView } from "./consent.ts";
-import { runGate } from "./gates.ts";
-import { type AgentStanding, type Begun, type MembersPorts, MeshMembers } from "./members.ts";
-import { MeshRecord } from "./record.ts";
+import { type AgentStatusView, type Begun, type MembersPorts, MeshMembers } from "./members.ts";
+import { MeshRecord, type MeshRecordPorts } from "./record.ts";
+import { runGate } from "./run-gate.ts";
 import { describedRun } from "./run-kinds.ts";
-
-/** The record of a project's meshes: an agent's log. */
-export interface MeshRecordPorts {
-  log: PendingLog;
-  now(): Situation;
-  pending(): Situation;
-  clock: Clock;
-  live(delta: Delta): void;
-}
 
 /** The meshes of one project at work in this process. */
 export interface HostedMeshes {
   readonly layout: Layout;
   readonly meshes: Meshes;
   /** How an agent is run and how it is doing, as far as it was begun here. */
-  stateOf(mesh: string, agent: string): AgentStanding;
+  stateOf(mesh: string, agent: string): AgentStatusView;
   /** A person's message: to a mesh, or to one of its agents. The name of its file. */
   send(
     mesh: string,
@@ -110,17 +99,17 @@ class MeshProject implements HostedMeshes {
         if (fact.type === "mesh.reloaded" && fact.data.problem === null) this.#tellUnheard(fact.data.mesh);
         if (fact.type === "mesh.failed" || fact.type === "mesh.completed") this.#ended(fact);
       },
-      member: (mesh, agent): Member => this.#members.member(mesh, agent),
+      member: (mesh, agent) => this.#members.member(mesh, agent),
       isLeft: (mesh, agent) => this.#members.isLeft(mesh, agent),
       isTrusted: (mesh) => ports.trust.isTrusted(layout.project, mesh),
       gate: (mesh, gate) => runGate(layout, mesh, gate, ports, this.#stop.signal),
-      human: (mesh, agent, letter) => this.#record.toHuman(mesh, agent, letter),
+      human: (mesh, agent, message) => this.#record.toHuman(mesh, agent, message),
     });
     this.#consent = new MeshConsent(layout, this.meshes, this.#record, ports);
   }
 
   async open(): Promise<void> {
-    mkdirSync(join(this.layout.running, "tmp"), { recursive: true });
+    mkdirSync(this.layout.tmp, { recursive: true });
     await this.#members.look();
     try {
       await this.meshes.open();
@@ -134,7 +123,7 @@ class MeshProject implements HostedMeshes {
     await this.#members.takeUp([...this.meshes.meshes.values()].map(({ declared }) => declared));
   }
 
-  stateOf(mesh: string, agent: string): AgentStanding {
+  stateOf(mesh: string, agent: string): AgentStatusView {
     return this.#members.stateOf(...this.#declared(mesh, agent));
   }
 
@@ -166,7 +155,7 @@ class MeshProject implements HostedMeshes {
 
   async kill(mesh: string, agent: string): Promise<void> {
     const [declared, who] = this.#declared(mesh, agent);
-    // At once: whoever is begun by a letter that comes meanwhile is somebody else.
+    // At once: whoever is begun by a message that comes meanwhile is somebody else.
     const ended = this.#members.end(declared, who);
     await Promise.all([ended, this.meshes.dismiss(mesh, agent)]);
   }
@@ -218,9 +207,9 @@ class MeshProject implements HostedMeshes {
     if (agent === null) this.#lastEnds.set(mesh, { task: name, failed: type === "mesh.failed", words, at });
     if (type === "mesh.completed") return;
     const worker = agent ?? this.meshes.declared().get(mesh)?.entry;
-    const letter = readLetter(new Queues(this.layout, { mesh, agent }), "complete", name);
-    if (worker === undefined || !letter || "reason" in letter || letter.header.from !== HUMAN) return;
-    const text = `${nameOf({ mesh, agent })} could not do “${titleOf(letter.body)}”: ${words}`;
+    const message = readMessage(new Queues(this.layout, { mesh, agent }), "complete", name);
+    if (worker === undefined || !message || "reason" in message || message.header.from !== HUMAN) return;
+    const text = `${nameOf({ mesh, agent })} could not do “${titleOf(message.body)}”: ${words}`;
     this.#record.tellFailure({ mesh, agent, name }, worker, text);
   }
 

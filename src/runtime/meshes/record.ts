@@ -1,14 +1,25 @@
 import { createHash } from "node:crypto";
 import type { Layout } from "../../mesh/files/layout.ts";
-import type { Letter } from "../../mesh/files/letter.ts";
-import { derivedName } from "../../mesh/files/letter-names.ts";
+import type { MeshMessage } from "../../mesh/files/mesh-message.ts";
 import { format } from "../../mesh/files/message-file.ts";
-import { putFile, queueOf } from "../../mesh/files/outgoing-files.ts";
+import { derivedName } from "../../mesh/files/message-names.ts";
+import { putFile, queueOf } from "../../mesh/files/new-message.ts";
 import { type FailedTask, failureId, type Question, questionOf, type Situation } from "../../projections/index.ts";
+import type { Clock } from "../../protocol/clock.ts";
 import { type Fact, HUMAN, type MeshFact, type NewFact, type RunId, workerIdSchema } from "../../protocol/index.ts";
+import type { Delta } from "../../workers/loop/recorded-loop.ts";
 import { permissionQuestion } from "../../workers/outside/permission-question.ts";
 import { requestKey, type ToolRequest } from "../../workers/outside/tool-request.ts";
-import type { MeshRecordPorts } from "./project.ts";
+import type { PendingLog } from "../pending-log.ts";
+
+/** The record of a project's meshes: an agent's log. */
+export interface MeshRecordPorts {
+  log: PendingLog;
+  now(): Situation;
+  pending(): Situation;
+  clock: Clock;
+  live(delta: Delta): void;
+}
 
 /** A record of meshes has one run that never began: in it are its people. */
 export const MESH_RUN: RunId = "run-1";
@@ -56,7 +67,7 @@ export class MeshRecord {
   readonly #introduced = new Set<string>();
 
   /** A question waits in the human's inbox; anything else is a message to them. */
-  toHuman(mesh: string, agent: string, { name, header, body }: Letter): void {
+  toHuman(mesh: string, agent: string, { name, header, body }: MeshMessage): void {
     const worker_id = workerIdOf(mesh, agent);
     const { questions, letters } = this.#ports.pending();
     if (header.type === "ask") {

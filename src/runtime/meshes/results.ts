@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import { relative } from "node:path";
 import { QUEUES } from "../../mesh/files/layout.ts";
-import { clipped, type Letter, readLetter } from "../../mesh/files/letter.ts";
+import { clipped, type MeshMessage, readMessage } from "../../mesh/files/mesh-message.ts";
 import { titleOf } from "../../mesh/files/message-file.ts";
 import { Queues } from "../../mesh/files/queue.ts";
 import { type ForeignFile, filesIn, openIn } from "../../store/disk/foreign-folder.ts";
@@ -37,22 +37,22 @@ function lastTask(hosted: HostedMeshes, name: string) {
   const mesh = hosted.meshes.meshes.get(name);
   const queues = mesh?.queues;
   const task = queues?.list("complete").findLast((one) => typeOf(queues, one) === "task");
-  const letter = task !== undefined && queues && readLetter(queues, "complete", task);
-  if (!letter || "reason" in letter) return null;
-  const ends = mesh.ends(letter.name).map(({ agent, name: file, failed }) => {
-    const said = readLetter(new Queues(hosted.layout, { mesh: name, agent }), "complete", file);
+  const message = task !== undefined && queues && readMessage(queues, "complete", task);
+  if (!message || "reason" in message) return null;
+  const ends = mesh.ends(message.name).map(({ agent, name: file, failed }) => {
+    const said = readMessage(new Queues(hosted.layout, { mesh: name, agent }), "complete", file);
     return { agent, failed, words: said && "body" in said ? clipped(said.body.trim(), MOST_WORDS) : "" };
   });
   const end = hosted.lastEnd(name);
   // What did not pass its gates is said by nobody in the mesh.
-  const refused = end?.task === letter.name && end.failed && ends.every(({ failed }) => !failed) ? end.words : null;
-  const at = arrival(queues, letter.name);
-  return { name: letter.name, from: letter.header.from, title: titleOf(letter.body), at, refused, ends };
+  const refused = end?.task === message.name && end.failed && ends.every(({ failed }) => !failed) ? end.words : null;
+  const at = arrival(queues, message.name);
+  return { name: message.name, from: message.header.from, title: titleOf(message.body), at, refused, ends };
 }
 
-function typeOf(queues: Queues, name: string): Letter["header"]["type"] | undefined {
-  const letter = readLetter(queues, "complete", name);
-  return letter && "header" in letter ? letter.header.type : undefined;
+function typeOf(queues: Queues, name: string): MeshMessage["header"]["type"] | undefined {
+  const message = readMessage(queues, "complete", name);
+  return message && "header" in message ? message.header.type : undefined;
 }
 
 function arrival(queues: Queues, name: string): number {
@@ -76,9 +76,9 @@ function shiftsOf({ meshes, layout }: HostedMeshes, mesh: string): Shift[] {
         .list(queue)
         .slice(-MOST_TASKS)
         .flatMap((name) => {
-          const letter = readLetter(queues, queue, name);
+          const message = readMessage(queues, queue, name);
           const stat = lstatSync(queues.path(queue, name), { throwIfNoEntry: false });
-          if (!stat || !letter || "reason" in letter || letter.header.type !== "task") return [];
+          if (!stat || !message || "reason" in message || message.header.type !== "task") return [];
           const to = queue === "active" ? Number.POSITIVE_INFINITY : stat.ctimeMs / 1000;
           return [{ agent, from: stat.mtimeMs / 1000, to }];
         }),

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import type { DeclaredAgent, DeclaredMesh } from "../../mesh/files/config.ts";
+import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import { CLAUDE_CODE, programsOf } from "../../workers/outside/programs.ts";
 import type { Settings } from "../config/settings.ts";
 import { missingFor } from "../programs/missing-program.ts";

@@ -1,12 +1,12 @@
-import { lineFor, wordsFor } from "../../mesh/engine/letter-text.ts";
-import { buildPrompt, keepPrompt, programPrompt } from "../../mesh/engine/prompt.ts";
-import type { DeclaredAgent, DeclaredMesh } from "../../mesh/files/config.ts";
+import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
+import { buildPrompt, keepPrompt, programPrompt } from "../../mesh/declaration/prompt.ts";
 import type { Layout } from "../../mesh/files/layout.ts";
+import { messageLine, messageText } from "../../mesh/files/message-text.ts";
+import type { SessionState } from "../../mesh/terminal/session-state.ts";
 import { hooksOf, notesOf, prepareHome } from "../../mesh/terminal/terminal-home.ts";
 import type { TerminalKindName } from "../../mesh/terminal/terminal-kind.ts";
 import { TmuxMember } from "../../mesh/terminal/tmux-member.ts";
 import type { TmuxServer } from "../../mesh/terminal/tmux-server.ts";
-import type { SessionState } from "../../mesh/terminal/tmux-session.ts";
 import type { ProgramProfile } from "../../protocol/index.ts";
 import type { ProgramPorts } from "../../workers/outside/program-ports.ts";
 import type { Environment } from "../config/settings.ts";
@@ -67,7 +67,7 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
         tx: ports.tx,
       });
     },
-    words: (letter) => (kind === "plain" ? lineFor : wordsFor)(layout, place, letter),
+    words: (message) => (kind === "plain" ? messageLine : messageText)(layout, place, message),
     record,
     kept: (why) =>
       order.tellHuman(

@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import type { DeclaredMesh } from "../../mesh/files/config.ts";
+import type { DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import type { Layout } from "../../mesh/files/layout.ts";
 import type { Config } from "../../protocol/index.ts";
 import { programsOf } from "../../workers/outside/programs.ts";

@@ -1,5 +1,5 @@
-import { isBundled } from "../../mesh/engine/bundled-meshes.ts";
-import type { DeclaredMesh } from "../../mesh/files/config.ts";
+import { isBundled } from "../../mesh/declaration/bundled-meshes.ts";
+import type { DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import { type GrantedFile, TrustFile, type TrustGrant } from "../../store/home/trust-file.ts";
 
 /** What differs from the content that the person agreed to, by path in the project. */

@@ -1,10 +1,10 @@
 import { lstatSync } from "node:fs";
-import { leaves } from "../../mesh/engine/topology.ts";
-import { completedTasks } from "../../mesh/files/completed-tasks.ts";
+import { leaves } from "../../mesh/declaration/topology.ts";
+import { completedTasks } from "../../mesh/engine/completed-tasks.ts";
 import { type Layout, type Place, QUEUES, type QueueName } from "../../mesh/files/layout.ts";
-import { type Letter, readLetter } from "../../mesh/files/letter.ts";
-import { derivedName } from "../../mesh/files/letter-names.ts";
+import { type MeshMessage, readMessage } from "../../mesh/files/mesh-message.ts";
 import { format, titleOf } from "../../mesh/files/message-file.ts";
+import { derivedName } from "../../mesh/files/message-names.ts";
 import { Queues } from "../../mesh/files/queue.ts";
 import type { HostedMeshes } from "./project.ts";
 
@@ -109,25 +109,25 @@ interface QueueView {
 type MessageView = NonNullable<ReturnType<typeof messageView>>;
 
 function messageView(hosted: HostedMeshes, queues: Queues, queue: QueueName, name: string) {
-  const letter = readLetter(queues, queue, name);
+  const message = readMessage(queues, queue, name);
   const stat = lstatSync(queues.path(queue, name), { throwIfNoEntry: false });
-  if (!letter || !stat) return undefined;
-  return { ...viewOf(name, letter, stat.ctimeMs / 1000), failed: hasFailed(hosted, queues, queue, name) };
+  if (!message || !stat) return undefined;
+  return { ...viewOf(name, message, stat.ctimeMs / 1000), failed: hasFailed(hosted, queues, queue, name) };
 }
 
-function viewOf(name: string, letter: Letter | { reason: string }, at: number) {
-  if ("reason" in letter)
-    return { name, from: null, to: null, type: null, status: null, title: name, at, problem: letter.reason };
-  const { from, to, type, status } = letter.header;
-  return { name, from, to, type, status, title: titleOf(letter.body), at, problem: null };
+function viewOf(name: string, message: MeshMessage | { reason: string }, at: number) {
+  if ("reason" in message)
+    return { name, from: null, to: null, type: null, status: null, title: name, at, problem: message.reason };
+  const { from, to, type, status } = message.header;
+  return { name, from, to, type, status, title: titleOf(message.body), at, problem: null };
 }
 
 /** One message, whole. Undefined when it is not there (any more). */
-export function letterView(hosted: HostedMeshes, place: Place, queue: QueueName, name: string) {
+export function wholeMessageView(hosted: HostedMeshes, place: Place, queue: QueueName, name: string) {
   const queues = new Queues(hosted.layout, place);
   const view = messageView(hosted, queues, queue, name);
   if (!view) return undefined;
-  const letter = readLetter(queues, queue, name);
-  const text = letter && "body" in letter ? format(letter.header, letter.body) : "";
+  const message = readMessage(queues, queue, name);
+  const text = message && "body" in message ? format(message.header, message.body) : "";
   return { ...view, ...place, queue, text };
 }

@@ -24,7 +24,7 @@ import {
 import { HUMAN } from "../../protocol/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
 import type { HostedMeshes } from "../../runtime/meshes/project.ts";
-import { letterView, meshView, queuesView } from "../../runtime/meshes/views.ts";
+import { meshView, queuesView, wholeMessageView } from "../../runtime/meshes/views.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps, refusals } from "../api-app.ts";
 import { notFound, Refused } from "../refusal.ts";
 
@@ -134,7 +134,7 @@ export function meshRoutes(app: Api, { runtime, agents }: RouteDeps): void {
       if (!declared) throw noMesh(mesh);
       const isPlace = agent === null || declared.agents.has(agent);
       const isName = isMessageName(name, queue) && !name.includes("/") && !name.includes("\0");
-      const view = isPlace && isName ? letterView(meshes, { mesh, agent }, queue, name) : undefined;
+      const view = isPlace && isName ? wholeMessageView(meshes, { mesh, agent }, queue, name) : undefined;
       if (!view) throw notFound(`There is no ${name.slice(0, 80)} in ${queue} of ${agent ?? mesh} now.`);
       return view;
     },

@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
-import type { Letter } from "./letter.ts";
+import type { MessageHeader } from "../../protocol/index.ts";
 import { sanitized } from "./message-file.ts";
+
+/** The sender of tasks that come from a board of work: not a person, and not a mesh. */
+export const BOARD = "agiraph";
 
 /**
  * What follows from a message is named after it: whoever makes it again after a crash finds it by its name, in whichever
@@ -22,7 +25,7 @@ function shortened(stem: string, bytes: number): string {
 }
 
 /** A step of a mesh's task, made by the mesh: told by its name, for a header can be copied. */
-export function isStep({ name, header: { task, step } }: Pick<Letter, "name" | "header">): boolean {
+export function isStep({ name, header: { task, step } }: { name: string; header: MessageHeader }): boolean {
   return task !== undefined && step !== undefined && name === derivedName(`${task}.md`, step);
 }
 
@@ -36,7 +39,7 @@ export function stemOf(name: string): string {
 }
 
 /** Any name as a `msg-id`. */
-export function idOf(stem: string): string {
+export function asMessageId(stem: string): string {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/.test(stem) ? stem : `${sanitized(stem)}-${hash(stem)}`;
 }
 

@@ -1,12 +1,12 @@
 import { readdir } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { z } from "zod";
-import { MeshFromOutside } from "../../mesh/engine/mesh-from-outside.ts";
-import { readMesh } from "../../mesh/files/config.ts";
+import { readMesh } from "../../mesh/declaration/declared-mesh.ts";
+import { MeshFileClient } from "../../mesh/engine/mesh-file-client.ts";
 import type { Layout } from "../../mesh/files/layout.ts";
-import { clipped, type Letter } from "../../mesh/files/letter.ts";
-import { stemOf } from "../../mesh/files/letter-names.ts";
+import { clipped, type MeshMessage } from "../../mesh/files/mesh-message.ts";
 import { titleOf } from "../../mesh/files/message-file.ts";
+import { stemOf } from "../../mesh/files/message-names.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import { type AgentId, COORDINATOR, NO_USAGE } from "../../protocol/index.ts";
 import { PROTOCOL_FILES, putFile, readPart } from "../../store/disk/foreign-folder.ts";
@@ -27,10 +27,10 @@ import { copyFiles, filesBelow, MOST_BYTES } from "./output-files.ts";
  * MESH-WORKER-5. The mesh lives by itself: whoever closes this only stops listening. Its task goes on, and is taken up
  *     later.
  */
-export function meshAdapter({ agent, layout, host, problemOf, clock }: MeshHouse): Adapter {
+export function meshAdapter({ agent, layout, host, problemOf, clock }: BoardWorkerPorts): Adapter {
   return async (job) => {
     const [name = ""] = job.profile.command;
-    const mesh = new MeshFromOutside(layout, readMesh(layout, name));
+    const mesh = new MeshFileClient(layout, readMesh(layout, name));
     await host();
     // It was trusted when it was hired, and may have changed since.
     const problem = problemOf(name);
@@ -43,14 +43,14 @@ export function meshAdapter({ agent, layout, host, problemOf, clock }: MeshHouse
 
 /** The end of a node is on record: what the mesh said of it was dealt with, and it need not wait any more. */
 export async function takeEnds(layout: Layout, name: string, agent: AgentId, node: string): Promise<void> {
-  const mesh = new MeshFromOutside(layout, readMesh(layout, name));
+  const mesh = new MeshFileClient(layout, readMesh(layout, name));
   const first = stemOf(taskName(agent, node, 1));
   mesh.takeEnds((task) => task === first || task.startsWith(`${first}-`));
 }
 
 /** The node was cancelled: a mesh that has its task, or is still to begin with it, is told to end it as it is. */
 export function withdraw(layout: Layout, name: string, agent: AgentId, node: string, now: Date): void {
-  const mesh = new MeshFromOutside(layout, readMesh(layout, name));
+  const mesh = new MeshFileClient(layout, readMesh(layout, name));
   let round = 1;
   while (mesh.find(taskName(agent, node, round + 1)) !== undefined) round++;
   const task = taskName(agent, node, round);
@@ -63,7 +63,7 @@ function taskName(agent: AgentId, node: string, round: number): string {
   return `${agent}-${node}${round === 1 ? "" : `-${round}`}.md`;
 }
 
-export interface MeshHouse {
+export interface BoardWorkerPorts {
   agent: AgentId;
   /** Of the agent's project. */
   layout: Layout;
@@ -83,7 +83,7 @@ const contextSchema = z.object({
 
 class MeshSession implements OutsideSession {
   readonly events = new EventQueue((event) => this.#dealtWith(event));
-  readonly #mesh: MeshFromOutside;
+  readonly #mesh: MeshFileClient;
   readonly #job: OutsideJob;
   readonly #spec: z.infer<typeof contextSchema>;
   readonly #agent: AgentId;
@@ -96,7 +96,7 @@ class MeshSession implements OutsideSession {
   #hasEnded = false;
   #looking: Promise<void> = Promise.resolve();
 
-  constructor(mesh: MeshFromOutside, job: OutsideJob, agent: AgentId, layout: Layout, clock: Clock) {
+  constructor(mesh: MeshFileClient, job: OutsideJob, agent: AgentId, layout: Layout, clock: Clock) {
     this.#mesh = mesh;
     this.#job = job;
     this.#spec = contextSchema.parse(job.context);
@@ -151,7 +151,7 @@ class MeshSession implements OutsideSession {
   #isOver(task: string): boolean {
     const queue = this.#mesh.find(task);
     if (queue !== "complete" && queue !== "archive") return false;
-    return !this.#mesh.said().some((letter) => this.#mesh.isEndOf(task, letter));
+    return !this.#mesh.said().some((message) => this.#mesh.isEndOf(task, message));
   }
 
   async #give(body: string): Promise<void> {
@@ -188,41 +188,41 @@ class MeshSession implements OutsideSession {
   async #lookNow(): Promise<void> {
     if (this.events.ended || this.#hasEnded) return;
     const task = this.#task;
-    const letters = this.#mesh.said().filter(({ name }) => !this.#seen.has(name));
-    const end = letters.find((letter) => this.#mesh.isEndOf(task, letter));
-    for (const letter of letters) if (letter !== end && this.#isOurs(letter)) this.#passOn(letter);
+    const messages = this.#mesh.said().filter(({ name }) => !this.#seen.has(name));
+    const end = messages.find((message) => this.#mesh.isEndOf(task, message));
+    for (const message of messages) if (message !== end && this.#isOurs(message)) this.#passOn(message);
     if (end) await this.#end(end);
     else if (this.#mesh.find(task) === "quarantine") this.#failed(`${task} was put into quarantine.`);
   }
 
   /** One mesh has one task at a time, so what it says without naming one is about that. */
-  #isOurs({ header: { "in-reply-to": about, type, from } }: Letter): boolean {
+  #isOurs({ header: { "in-reply-to": about, type, from } }: MeshMessage): boolean {
     if (from === this.#mesh.name && (type === "task-complete" || type === "error")) return false;
     if (about !== undefined) return about === stemOf(this.#task) || about.startsWith(`${stemOf(this.#task)}.`);
     return ["active", "complete"].includes(this.#mesh.find(this.#task) ?? "");
   }
 
   /** MESH-WORKER-3. To whom, its first line may say. */
-  #passOn(letter: Letter): void {
-    this.#seen.add(letter.name);
-    const body = letter.body.trim();
+  #passOn(message: MeshMessage): void {
+    this.#seen.add(message.name);
+    const body = message.body.trim();
     const [line, name] = /^TO: *(\S.*)\n/.exec(body) ?? ["", COORDINATOR];
-    const content = `${letter.header.from}: ${body.slice(line.length).trim()}`;
+    const content = `${message.header.from}: ${body.slice(line.length).trim()}`;
     const event: OutsideEvent = {
       kind: "requested_call",
       tool: "send_message",
       args: { to: name?.trim(), content },
-      id: `letter-${stemOf(letter.name)}`,
+      id: `letter-${stemOf(message.name)}`,
     };
-    this.#after.set(event, () => this.#mesh.take(letter));
+    this.#after.set(event, () => this.#mesh.take(message));
     this.events.push(event);
   }
 
-  async #end(letter: Letter): Promise<void> {
-    this.#seen.add(letter.name);
+  async #end(message: MeshMessage): Promise<void> {
+    this.#seen.add(message.name);
     this.#hasEnded = true;
-    const words = letter.body.replace(/^# .*\n+/, "").trim() || "(no words)";
-    if (letter.header.type === "error") return this.#failed(words);
+    const words = message.body.replace(/^# .*\n+/, "").trim() || "(no words)";
+    if (message.header.type === "error") return this.#failed(words);
     await this.#copyOutput(words);
     this.events.push({ kind: "requested_call", tool: "publish", args: { summary: clipped(words, MOST_WORDS) } });
   }

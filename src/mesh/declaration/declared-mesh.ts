@@ -8,11 +8,11 @@ import {
   meshAgentConfigSchema,
   meshConfigSchema,
 } from "../../protocol/index.ts";
-import { HOUSE } from "../engine/route.ts";
-import { leaves, type Plan, planOf, shortName, topologyOf } from "../engine/topology.ts";
-import { issueWords } from "./issue-text.ts";
-import type { Layout } from "./layout.ts";
+import { issueWords } from "../files/issue-text.ts";
+import type { Layout } from "../files/layout.ts";
+import { BOARD } from "../files/message-names.ts";
 import { hashOf, type Source, Sources, SourceTrouble } from "./sources.ts";
+import { leaves, type Plan, planOf, shortName, topologyOf } from "./topology.ts";
 
 /** A mesh as declared, with its agents, checked as a whole. */
 export interface DeclaredMesh {
@@ -65,7 +65,7 @@ export async function readDeclared(layout: Layout): Promise<Declared> {
   for (const name of await declaredNames(layout)) {
     try {
       const declared = readMesh(layout, name);
-      keepApart(layout, declared, meshes.values());
+      refuseSharedSessions(layout, declared, meshes.values());
       meshes.set(declared.config.mesh, declared);
     } catch (error) {
       if (!(error instanceof MeshConfigError)) throw error;
@@ -79,7 +79,7 @@ export async function readDeclared(layout: Layout): Promise<Declared> {
  * A session is called `{mesh}-{agent}` (seed 004), and so is what is kept for it: two agents that share such a name would
  * be typed to, and killed, in each other's place.
  */
-export function keepApart(layout: Layout, declared: DeclaredMesh, others: Iterable<DeclaredMesh>): void {
+export function refuseSharedSessions(layout: Layout, declared: DeclaredMesh, others: Iterable<DeclaredMesh>): void {
   const { mesh } = declared.config;
   const taken = new Map<string, string>();
   for (const { config, agents } of others) {
@@ -119,14 +119,14 @@ function readFrom(sources: Sources, layout: Layout, mesh: string): Omit<Declared
   const config = readJson(sources, file, meshConfigSchema);
   const wrong = (field: string, message: string) => new MeshConfigError(file, `"${field}": ${message}`);
   if (config.mesh !== mesh) throw wrong("mesh", `it says ${config.mesh}, but the file is called ${mesh}.json`);
-  if (config.mesh === HOUSE) throw wrong("mesh", `a mesh cannot be called ${HOUSE}`);
+  if (config.mesh === BOARD) throw wrong("mesh", `a mesh cannot be called ${BOARD}`);
 
   const agents = new Map<string, DeclaredAgent>();
   for (const [index, member] of config.agents.entries()) {
     const field = `agents.${index}`;
     const agent = readAgent(sources, layout, { member, config }, (message) => wrong(field, message));
     if (agents.has(agent.name)) throw wrong(field, `${agent.name} is there twice; names are unique in a mesh`);
-    if (agent.name === "mesh" || agent.name === "human" || agent.name === HOUSE)
+    if (agent.name === "mesh" || agent.name === "human" || agent.name === BOARD)
       throw wrong(field, `an agent cannot be called ${agent.name}`);
     agents.set(agent.name, agent);
   }

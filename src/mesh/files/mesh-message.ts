@@ -15,12 +15,12 @@ import {
 import { join } from "node:path";
 import type { MessageHeader } from "../../protocol/index.ts";
 import type { QueueName } from "./layout.ts";
-import { headOf } from "./letter-names.ts";
 import { format, MAX_MESSAGE, parse } from "./message-file.ts";
+import { headOf } from "./message-names.ts";
 import type { Queues } from "./queue.ts";
 
 /** A message, read from its file. */
-export interface Letter {
+export interface MeshMessage {
   /** The name of its file, by which everybody knows it. */
   name: string;
   header: MessageHeader;
@@ -28,11 +28,15 @@ export interface Letter {
 }
 
 /** Undefined when it is not there any more; a reason when it is no message. */
-export function readLetter(queues: Queues, queue: QueueName, name: string): Letter | { reason: string } | undefined {
-  return readLetterFile(queues.path(queue, name), name);
+export function readMessage(
+  queues: Queues,
+  queue: QueueName,
+  name: string,
+): MeshMessage | { reason: string } | undefined {
+  return readMessageFile(queues.path(queue, name), name);
 }
 
-export function readLetterFile(path: string, name: string): Letter | { reason: string } | undefined {
+export function readMessageFile(path: string, name: string): MeshMessage | { reason: string } | undefined {
   const text = readPlainFile(path, MAX_MESSAGE);
   if (text === undefined || typeof text === "object") return text;
   const parsed = parse(text);
@@ -69,14 +73,8 @@ export function readPlainFile(
  * Writes a message aside and has it taken in at once, whole. The name it got there. Nobody waits for the disk: what we post
  * follows from a message that is still in `active`, and a power failure that empties it has it made again.
  */
-export function post(
-  queues: Queues,
-  queue: QueueName,
-  name: string,
-  header: MessageHeader,
-  body: string,
-  tmp: string,
-): string {
+export function postMessage(queues: Queues, queue: QueueName, message: MeshMessage, tmp: string): string {
+  const { name, header, body } = message;
   const aside = join(tmp, `${process.pid}-${++written}.md`);
   mkdirSync(tmp, { recursive: true });
   try {
@@ -90,7 +88,7 @@ export function post(
 }
 
 /** Writes a message anew in its place, whole at any instant, and as old as it was: what waits goes by that. */
-export function rewrite(path: string, header: MessageHeader, body: string, tmp: string): void {
+export function rewriteMessage(path: string, { header, body }: MeshMessage, tmp: string): void {
   const aside = join(tmp, `${process.pid}-${++written}.md`);
   mkdirSync(tmp, { recursive: true });
   try {

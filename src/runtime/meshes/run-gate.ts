@@ -1,4 +1,4 @@
-import { type DeclaredMesh, gateFile } from "../../mesh/files/config.ts";
+import { type DeclaredMesh, gateFile } from "../../mesh/declaration/declared-mesh.ts";
 import type { Layout } from "../../mesh/files/layout.ts";
 import type { Sandbox } from "../../sandbox/index.ts";
 import { projectBinds } from "../../store/scope/project-binds.ts";

@@ -2,11 +2,11 @@ import { constants, existsSync } from "node:fs";
 import { copyFile, mkdir } from "node:fs/promises";
 import { findPackageJSON } from "node:module";
 import { dirname, join } from "node:path";
-import { type DeclaredMesh, declaredNames, readMesh } from "../files/config.ts";
 import { Layout } from "../files/layout.ts";
+import { type DeclaredMesh, declaredNames, readMesh } from "./declared-mesh.ts";
 
 /** The meshes that come with us: `meshes/` of the package, from the bundle as from the source. */
-export const READY = new Layout(dirname(findPackageJSON(import.meta.url) ?? import.meta.dirname));
+export const BUNDLED = new Layout(dirname(findPackageJSON(import.meta.url) ?? import.meta.dirname));
 
 export interface Copied {
   /** What is there now and was not before, as seen from the project. */
@@ -25,25 +25,25 @@ const hashes = new Map<string, string | null>();
 function bundledHash(mesh: string): string | null {
   let hash = hashes.get(mesh);
   if (hash === undefined) {
-    hash = existsSync(join(READY.configs, `${mesh}.json`)) ? readMesh(READY, mesh).hash : null;
+    hash = existsSync(join(BUNDLED.configs, `${mesh}.json`)) ? readMesh(BUNDLED, mesh).hash : null;
     hashes.set(mesh, hash);
   }
   return hash;
 }
 
-export function readyMeshes(): Promise<string[]> {
-  return declaredNames(READY);
+export function bundledMeshes(): Promise<string[]> {
+  return declaredNames(BUNDLED);
 }
 
 /** Puts ready meshes into a project, each with its agents, capabilities and gates. Nothing is overwritten. */
-export async function copyReady(project: Layout, meshes: readonly string[]): Promise<Copied> {
+export async function copyBundled(project: Layout, meshes: readonly string[]): Promise<Copied> {
   const files = new Set<string>();
-  for (const mesh of meshes) for (const file of readMesh(READY, mesh).sources.keys()) files.add(file);
+  for (const mesh of meshes) for (const file of readMesh(BUNDLED, mesh).sources.keys()) files.add(file);
   const copied: Copied = { made: [], kept: [] };
   for (const file of [...files].toSorted()) {
     const to = join(project.project, file);
     await mkdir(dirname(to), { recursive: true });
-    copied[await copyNew(join(READY.project, file), to)].push(file);
+    copied[await copyNew(join(BUNDLED.project, file), to)].push(file);
   }
   return copied;
 }

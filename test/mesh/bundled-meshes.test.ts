@@ -2,9 +2,17 @@ import { execFile } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { readDeclared } from "../../src/mesh/files/config.ts";
+import { readDeclared } from "../../src/mesh/declaration/declared-mesh.ts";
 import { titleOf } from "../../src/mesh/files/message-file.ts";
-import { buildPrompt, copyReady, Layout, type Letter, promptText, READY, readyMeshes } from "../../src/mesh/index.ts";
+import {
+  BUNDLED,
+  buildPrompt,
+  bundledMeshes,
+  copyBundled,
+  Layout,
+  type MeshMessage,
+  promptText,
+} from "../../src/mesh/index.ts";
 import { isEnd, type Script, ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
 
 const projects: ScriptedProject[] = [];
@@ -17,7 +25,7 @@ async function projectWith(meshes: string[], agents: Record<string, Script> = {}
   const gates: Record<string, () => Promise<string | null>> = {};
   const project = new ScriptedProject({ configs: [], agents, gates });
   projects.push(project);
-  await copyReady(project.layout, meshes);
+  await copyBundled(project.layout, meshes);
   for (const mesh of meshes)
     for (const gate of declaration(mesh).validation_gates)
       gates[gate] = () => runGate(project.layout.gates, gate, project.layout.output(mesh));
@@ -26,7 +34,7 @@ async function projectWith(meshes: string[], agents: Record<string, Script> = {}
 }
 
 function declaration(mesh: string): { validation_gates: string[] } {
-  return JSON.parse(readFileSync(join(READY.configs, `${mesh}.json`), "utf8"));
+  return JSON.parse(readFileSync(join(BUNDLED.configs, `${mesh}.json`), "utf8"));
 }
 
 function runGate(gates: string, gate: string, cwd: string): Promise<string | null> {
@@ -51,7 +59,7 @@ const answersOf = ({ facts }: ScriptedProject, mesh: string) =>
   facts.filter(isEnd(mesh)).map(({ type, data }) => [type, "gist" in data ? data.gist : ""]);
 
 test("the meshes that come with us are valid, and every name in them is a file", async () => {
-  const { meshes, problems } = await readDeclared(READY);
+  const { meshes, problems } = await readDeclared(BUNDLED);
   expect(problems).toEqual([]);
   expect([...meshes.values()].map(({ config: { mesh }, topology, entry }) => [mesh, topology, entry])).toEqual([
     ["plan-build-test", "hierarchical", "planner"],
@@ -74,18 +82,18 @@ test("the meshes that come with us are valid, and every name in them is a file",
 });
 
 test("each has all it needs when it is put into a project, and what the project has of its own stays", async () => {
-  for (const mesh of await readyMeshes()) {
+  for (const mesh of await bundledMeshes()) {
     const project = await projectWith([mesh]);
     expect([...project.meshes.meshes.keys()]).toEqual([mesh]);
     expect(project.meshes.problems).toEqual(new Map());
   }
   const project = await projectWith([]);
   project.write("meshes/agents/review/fixer/prompt.md", "Ours.\n");
-  const first = await copyReady(project.layout, ["review"]);
+  const first = await copyBundled(project.layout, ["review"]);
   expect(first.kept).toEqual(["meshes/agents/review/fixer/prompt.md"]);
   expect(first.made).toContain("meshes/mesh-configs/review.json");
   expect(readFileSync(join(project.dir, "meshes/agents/review/fixer/prompt.md"), "utf8")).toBe("Ours.\n");
-  const second = await copyReady(project.layout, ["review"]);
+  const second = await copyBundled(project.layout, ["review"]);
   expect(second).toEqual({ made: [], kept: [...first.made, ...first.kept].toSorted() });
   expect(readdirSync(project.layout.gates)).toEqual(["findings-settled.sh"]);
 });
@@ -251,9 +259,9 @@ test("plan-build-test: the planner hands out parts; what the tester's own script
 
 /** What an agent was told to correct. */
 function correction({ heard }: ScriptedProject, who: string): string {
-  const isIt = ({ agent, letter }: { agent: string; letter: Letter }) =>
-    agent === who && letter.header.step === "fix-1";
-  return heard.find(isIt)?.letter.body ?? "";
+  const isIt = ({ agent, message }: { agent: string; message: MeshMessage }) =>
+    agent === who && message.header.step === "fix-1";
+  return heard.find(isIt)?.message.body ?? "";
 }
 
 test.each([
@@ -296,5 +304,5 @@ test.each([
   project.write(".ai/tx/mesh/any/shared/output/.keep", "");
   const write = writer(() => layout, "any");
   for (const [name, text] of Object.entries(files)) write(name, text);
-  expect(await runGate(READY.gates, gate, layout.output("any"))).toBe(said);
+  expect(await runGate(BUNDLED.gates, gate, layout.output("any"))).toBe(said);
 });

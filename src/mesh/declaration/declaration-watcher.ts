@@ -1,7 +1,7 @@
 import { existsSync, type FSWatcher, watch } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Layout } from "./layout.ts";
+import type { Layout } from "../files/layout.ts";
 
 /** Says when what people declare may have changed: configs, prompts, capabilities, gates, and folders that come and go. */
 export class DeclarationWatcher {

@@ -1,13 +1,13 @@
 import { relative } from "node:path";
-import { type Layout, nameOf, type Place } from "../files/layout.ts";
-import type { Letter } from "../files/letter.ts";
-import { titleOf } from "../files/message-file.ts";
+import { type Layout, nameOf, type Place } from "./layout.ts";
+import type { MeshMessage } from "./mesh-message.ts";
+import { titleOf } from "./message-file.ts";
 
-/** A letter in the words that an agent reads: who says it, what is wanted, how to answer. */
-export function wordsFor(layout: Layout, place: Place, letter: Letter): string {
-  const { head, tail } = frameOf(layout, place, letter);
-  const text = letter.body.trim();
-  const rest = `…\n(The rest is in ${fileOf(layout, place, letter)})`;
+/** A message in the words that an agent reads: who says it, what is wanted, how to answer. */
+export function messageText(layout: Layout, place: Place, message: MeshMessage): string {
+  const { head, tail } = frameOf(layout, place, message);
+  const text = message.body.trim();
+  const rest = `…\n(The rest is in ${fileOf(layout, place, message)})`;
   const shown = text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}${rest}`;
   return [head, shown, tail].filter((part) => part !== "").join("\n\n");
 }
@@ -16,25 +16,25 @@ export function wordsFor(layout: Layout, place: Place, letter: Letter): string {
  * The same in one line, for any command in a terminal: who reads line by line takes each of several for a message of its
  * own, and does its work that often. All of it is in the file that it names.
  */
-export function lineFor(layout: Layout, place: Place, letter: Letter): string {
-  const { head, tail } = frameOf(layout, place, letter);
+export function messageLine(layout: Layout, place: Place, message: MeshMessage): string {
+  const { head, tail } = frameOf(layout, place, message);
   // The title of a task is in the head already.
-  const body = letter.header.type === "task" ? letter.body.replace(/^\s*(?:#\s)?[^\n]*/, "") : letter.body;
+  const body = message.header.type === "task" ? message.body.replace(/^\s*(?:#\s)?[^\n]*/, "") : message.body;
   const text = oneLine(body);
   const room = MOST_BYTES - Buffer.byteLength(`${head} ${tail}`);
-  const cut = `… (The rest is in ${fileOf(layout, place, letter)})`;
+  const cut = `… (The rest is in ${fileOf(layout, place, message)})`;
   const shown = Buffer.byteLength(text) <= room ? text : `${headOf(text, room - Buffer.byteLength(cut))}${cut}`;
   return oneLine(`${head} ${shown} ${tail}`);
 }
 
-function frameOf(layout: Layout, place: Place, letter: Letter): { head: string; tail: string } {
-  const { name, header, body } = letter;
+function frameOf(layout: Layout, place: Place, message: MeshMessage): { head: string; tail: string } {
+  const { name, header, body } = message;
   const { type, from } = header;
   switch (type) {
     case "task":
       return {
         head: `${MARK} Task ${name} for ${nameOf(place)} from ${from}: ${titleOf(body)}`,
-        tail: `(It is in ${fileOf(layout, place, letter)}. When it is done: tx done "what you did". If it cannot be done: tx done --failed "why".)`,
+        tail: `(It is in ${fileOf(layout, place, message)}. When it is done: tx done "what you did". If it cannot be done: tx done --failed "why".)`,
       };
     case "ask":
       return {
@@ -50,8 +50,8 @@ function frameOf(layout: Layout, place: Place, letter: Letter): { head: string; 
   }
 }
 
-/** Where a letter lies once it was told. */
-function fileOf(layout: Layout, place: Place, { name, header }: Letter): string {
+/** Where a message lies once it was told. */
+function fileOf(layout: Layout, place: Place, { name, header }: MeshMessage): string {
   const queue = header.type === "task" ? "active" : "complete";
   return `${relative(layout.project, layout.queue(place, queue))}/${name}`;
 }
@@ -72,6 +72,6 @@ function headOf(text: string, bytes: number): string {
 }
 
 /** By which an answer names what it answers. */
-function idOf(name: string, header: Letter["header"]): string {
+function idOf(name: string, header: MeshMessage["header"]): string {
   return header["msg-id"] ?? name.replace(/\.md$/, "");
 }

@@ -1,11 +1,11 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { type MeshState, meshStateSchema } from "../../protocol/index.ts";
-import { isDone, leaves, type Progress } from "../engine/topology.ts";
-import type { DeclaredMesh } from "./config.ts";
-import type { Layout } from "./layout.ts";
+import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
+import { isDone, leaves, type Progress } from "../declaration/topology.ts";
+import type { Layout } from "../files/layout.ts";
 
-export interface Standing {
+export interface MeshProgress {
   declared: DeclaredMesh;
   progress: Progress;
   isActive: boolean;
@@ -23,7 +23,7 @@ export interface Standing {
 export class StateFile {
   readonly #path: string;
   readonly #startedAt: string;
-  #standing: (() => Standing) | undefined;
+  #standing: (() => MeshProgress) | undefined;
   #written = "";
   #timer: NodeJS.Timeout | NodeJS.Immediate | undefined;
   #at = 0;
@@ -33,11 +33,11 @@ export class StateFile {
     this.#startedAt = startedAt;
   }
 
-  of(standing: Standing): MeshState {
+  of(standing: MeshProgress): MeshState {
     return stateOf(standing, this.#startedAt);
   }
 
-  keep(standing: () => Standing): void {
+  keep(standing: () => MeshProgress): void {
     this.#standing = standing;
     if (this.#timer !== undefined) return;
     const wait = this.#at + BETWEEN_MS - performance.now();
@@ -81,7 +81,7 @@ export function readState(layout: Layout, mesh: string): MeshState | undefined {
 }
 
 export function stateOf(
-  { declared, progress, isActive, isWaiting, tasksCompleted, now }: Standing,
+  { declared, progress, isActive, isWaiting, tasksCompleted, now }: MeshProgress,
   startedAt: string,
 ): MeshState {
   const steps = leaves(declared.plan);

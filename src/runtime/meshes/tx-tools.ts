@@ -1,13 +1,13 @@
 import { z } from "zod";
-import { type Said, sayFrom } from "../../mesh/engine/spoken-message.ts";
+import { type SendOutcome, sendFromAgent } from "../../mesh/files/agent-outbox.ts";
 import type { Layout } from "../../mesh/files/layout.ts";
 import { defineTool, refusal, type Tool, type ToolOutput } from "../../tools/tool.ts";
 
 const text = z.string().trim().min(1, "it must not be empty").max(200_000);
 
 /** What `tx` is in a terminal, for those who have none. */
-export function meshTools(layout: Layout, place: { mesh: string; agent: string }, now: () => number): Tool[] {
-  const say = (message: Parameters<typeof sayFrom>[3]) => sayFrom(layout, place, new Date(now()), message);
+export function txTools(layout: Layout, place: { mesh: string; agent: string }, now: () => number): Tool[] {
+  const say = (message: Parameters<typeof sendFromAgent>[3]) => sendFromAgent(layout, place, new Date(now()), message);
   return [
     defineTool({
       name: "tx_done",
@@ -48,6 +48,6 @@ export function meshTools(layout: Layout, place: { mesh: string; agent: string }
   ];
 }
 
-function inWords(said: Said, taken: string): ToolOutput {
+function inWords(said: SendOutcome, taken: string): ToolOutput {
   return said.kind === "refused" ? refusal(said.reason) : taken;
 }

@@ -1,14 +1,13 @@
 import { existsSync, type FSWatcher, mkdirSync, readdirSync, statSync, watch } from "node:fs";
 import { join } from "node:path";
 import type { MessageHeader } from "../../protocol/index.ts";
-import type { DeclaredMesh } from "../files/config.ts";
+import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
+import { leaves } from "../declaration/topology.ts";
 import type { Layout, QueueName } from "../files/layout.ts";
-import { type Letter, post, readLetterFile } from "../files/letter.ts";
-import { derivedName, stemOf } from "../files/letter-names.ts";
+import { type MeshMessage, postMessage, readMessageFile } from "../files/mesh-message.ts";
+import { BOARD, derivedName, stemOf } from "../files/message-names.ts";
 import { Queues } from "../files/queue.ts";
 import { isMessageName } from "../files/queue-files.ts";
-import { HOUSE } from "./route.ts";
-import { leaves } from "./topology.ts";
 
 /**
  * A mesh as the house sees it that gives it work, from outside: by files alone, so it does not matter which process moves
@@ -17,7 +16,7 @@ import { leaves } from "./topology.ts";
  * MESH-OUTSIDE-1. A task is given by its name, once: one that is anywhere is not given again.
  * MESH-OUTSIDE-2. What the mesh says to the house waits in its outbox until it is taken.
  */
-export class MeshFromOutside {
+export class MeshFileClient {
   readonly #layout: Layout;
   readonly #declared: DeclaredMesh;
   readonly #queues: Queues;
@@ -62,33 +61,33 @@ export class MeshFromOutside {
   }
 
   /** What the mesh has said and nobody has taken, the oldest first. */
-  said(): Letter[] {
+  said(): MeshMessage[] {
     const dir = this.#queues.dir("outbox");
     const names = existsSync(dir) ? readdirSync(dir).filter((name) => isMessageName(name, "outbox")) : [];
     const found = names.flatMap((name) => {
       const path = join(dir, name);
-      const letter = readLetterFile(path, name);
+      const message = readMessageFile(path, name);
       const came = statSync(path, { throwIfNoEntry: false })?.ctimeMs ?? 0;
-      return letter && !("reason" in letter) ? [{ letter, came }] : [];
+      return message && !("reason" in message) ? [{ message, came }] : [];
     });
-    return found.toSorted((a, b) => a.came - b.came).map(({ letter }) => letter);
+    return found.toSorted((a, b) => a.came - b.came).map(({ message }) => message);
   }
 
   /** The end of a task, as the mesh itself says it. */
-  isEndOf(task: string, { header: { from, type, "in-reply-to": of } }: Letter): boolean {
+  isEndOf(task: string, { header: { from, type, "in-reply-to": of } }: MeshMessage): boolean {
     return from === this.name && of === stemOf(task) && (type === "task-complete" || type === "error");
   }
 
   /** What it said was dealt with. */
-  take({ name }: Letter): void {
+  take({ name }: MeshMessage): void {
     this.#queues.moveAs(name, "outbox", "complete", derivedName(name, "taken"));
   }
 
   /** The same of ends of these tasks. They keep their names, by which the mesh knows that it has said them. */
   takeEnds(isMeant: (task: string) => boolean): void {
-    for (const letter of this.said()) {
-      const task = letter.header["in-reply-to"] ?? "";
-      if (isMeant(task) && this.isEndOf(task, letter)) this.#queues.move(letter.name, "outbox", "complete");
+    for (const message of this.said()) {
+      const task = message.header["in-reply-to"] ?? "";
+      if (isMeant(task) && this.isEndOf(task, message)) this.#queues.move(message.name, "outbox", "complete");
     }
   }
 
@@ -106,14 +105,14 @@ export class MeshFromOutside {
 
   #post(name: string, type: MessageHeader["type"], body: string, now: Date): void {
     const header: MessageHeader = {
-      from: HOUSE,
+      from: BOARD,
       to: this.name,
       type,
       status: "pending",
       timestamp: now.toISOString(),
     };
     mkdirSync(this.#queues.dir("inbox"), { recursive: true });
-    post(this.#queues, "inbox", name, header, body, join(this.#layout.running, "tmp"));
+    postMessage(this.#queues, "inbox", { name, header, body }, this.#layout.tmp);
   }
 }
 

@@ -3,12 +3,12 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, uti
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { MeshConfig, MeshFact } from "../../protocol/index.ts";
+import { buildPrompt, keepPrompt, promptText } from "../declaration/prompt.ts";
 import { ProjectLockedError } from "../files/lock.ts";
-import { Message } from "../files/message.ts";
-import { readState } from "../files/state.ts";
+import { Message } from "../files/message-operations.ts";
 import { isEnd, type ScriptedOptions, ScriptedProject } from "../testing/scripted-project.ts";
 import { Meshes } from "./meshes.ts";
-import { buildPrompt, keepPrompt, promptText } from "./prompt.ts";
+import { readState } from "./state-file.ts";
 
 const opened: ScriptedProject[] = [];
 afterEach(async () => {
@@ -437,8 +437,8 @@ test("state.json follows, whole; the seed's operations on files work from outsid
     });
   const place = { mesh: "m", agent: null };
   expect(Message.getMessages(project.layout, place, "active")).toEqual(["2601020304-0001-fix-the-bug.md"]);
-  const letter = Message.parseMessage(join(project.layout.queue(place, "active"), "2601020304-0001-fix-the-bug.md"));
-  expect(letter && "body" in letter && letter.body).toBe("# Fix the bug\n\nSoon.\n");
+  const message = Message.parseMessage(join(project.layout.queue(place, "active"), "2601020304-0001-fix-the-bug.md"));
+  expect(message && "body" in message && message.body).toBe("# Fix the bug\n\nSoon.\n");
   const ended = project.next(isEnd("m"));
   Message.moveMessage(project.layout, place, "2601020304-0001-fix-the-bug.md", "active", "complete");
   await ended;

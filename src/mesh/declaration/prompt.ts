@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { DeclaredAgent, DeclaredMesh } from "../files/config.ts";
 import type { Layout } from "../files/layout.ts";
 import { stampOf } from "../files/message-file.ts";
+import type { DeclaredAgent, DeclaredMesh } from "./declared-mesh.ts";
 import { leaves } from "./topology.ts";
 
 /** One part of a prompt, with where it came from. */

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, watch } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
-import type { Layout, Place } from "../files/layout.ts";
-import { type Outgoing, putMessage } from "../files/outgoing-files.ts";
+import type { Layout, Place } from "./layout.ts";
+import { type NewMessage, putMessage } from "./new-message.ts";
 
-export type Said =
+export type SendOutcome =
   | { kind: "taken"; name: string }
   /** It is no message that could go anywhere; why, in words for whoever said it. */
   | { kind: "refused"; reason: string }
@@ -12,12 +12,12 @@ export type Said =
   | { kind: "waiting"; name: string };
 
 /** What an agent says, by a file in its outbox; resolves when it is known what became of it. */
-export async function sayFrom(
+export async function sendFromAgent(
   layout: Layout,
   place: Place & { agent: string },
   at: Date,
-  message: Omit<Outgoing, "from">,
-): Promise<Said> {
+  message: Omit<NewMessage, "from">,
+): Promise<SendOutcome> {
   const isEnd = message.type === "task-complete" || message.type === "error";
   // An end names its task: whoever was told twice and says it twice ends nothing else.
   const ended = isEnd && message.to === "mesh" ? activeOf(layout, place) : undefined;

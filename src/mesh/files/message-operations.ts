@@ -1,8 +1,8 @@
 import { rmSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 import type { MessageHeader } from "../../protocol/index.ts";
 import type { Layout, Place, QueueName } from "./layout.ts";
-import { type Letter, post, readLetterFile } from "./letter.ts";
+import { type MeshMessage, postMessage, readMessageFile } from "./mesh-message.ts";
 import { fileNameOf } from "./message-file.ts";
 import { Queues } from "./queue.ts";
 
@@ -29,13 +29,14 @@ function send(layout: Layout, to: Place, task: string, context = "", metadata: M
   const taken = (name: string) => queues.find(name) !== undefined || isThere(queues, name);
   let counter = 1;
   while (taken(fileNameOf(now, counter, task))) counter++;
-  const name = post(queues, "inbox", fileNameOf(now, counter, task), header, body, join(layout.running, "tmp"));
+  const message = { name: fileNameOf(now, counter, task), header, body };
+  const name = postMessage(queues, "inbox", message, layout.tmp);
   return queues.path("inbox", name);
 }
 
 /** A reason when it is no message; undefined when there is no such file. */
-function parseMessage(path: string): Letter | { reason: string } | undefined {
-  return readLetterFile(path, basename(path));
+function parseMessage(path: string): MeshMessage | { reason: string } | undefined {
+  return readMessageFile(path, basename(path));
 }
 
 /** In the order they came. */

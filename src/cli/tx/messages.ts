@@ -2,11 +2,11 @@ import { existsSync, watch } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
-import { sayFrom } from "../../mesh/engine/spoken-message.ts";
+import { sendFromAgent } from "../../mesh/files/agent-outbox.ts";
 import type { Layout } from "../../mesh/files/layout.ts";
-import { stemOf } from "../../mesh/files/letter-names.ts";
 import { parse } from "../../mesh/files/message-file.ts";
-import { type Outgoing, putMessage, queueOf } from "../../mesh/files/outgoing-files.ts";
+import { stemOf } from "../../mesh/files/message-names.ts";
+import { type NewMessage, putMessage, queueOf } from "../../mesh/files/new-message.ts";
 import { SessionNotes } from "../../mesh/terminal/session-notes.ts";
 import type { MessageHeader } from "../../protocol/index.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
@@ -75,7 +75,7 @@ export async function ask(
   const layout = layoutOf(call);
   const speaker = speakerIn(call);
   const notes = notesIn(call);
-  const said = await sayFrom(layout, speaker, new Date(), {
+  const said = await sendFromAgent(layout, speaker, new Date(), {
     ...{ to, type: "ask", body },
     named: (name) => notes?.awaits(stemOf(name)),
   });
@@ -88,13 +88,13 @@ export async function ask(
   return EXIT.done;
 }
 
-type Speech = Omit<Outgoing, "from">;
+type Speech = Omit<NewMessage, "from">;
 
 async function speak(call: TxCall, message: Speech): Promise<ExitCode> {
   const { terminal, json, speaker } = call;
   const layout = layoutOf(call);
   if (!speaker) return speakAsPerson(call, layout, message);
-  const said = await sayFrom(layout, speaker, new Date(), message);
+  const said = await sendFromAgent(layout, speaker, new Date(), message);
   if (said.kind === "refused") throw new Refusal(said.reason);
   if (json) await terminal.printJson({ message: said.name, from: speaker, to: message.to, status: said.kind });
   terminal.say(
@@ -108,7 +108,7 @@ const WORDS: Readonly<Record<MessageHeader["type"], string>> = {
   ask: "Asked. The answer comes to you; go on, or end your turn.",
   "ask-response": "Answered.",
   "task-complete": "Done. The next task comes by itself.",
-  error: "Said. The task has ended.",
+  error: "SendOutcome. The task has ended.",
 };
 
 /** Straight to the inbox of whoever is meant: `mesh`, or `mesh/agent`. */

@@ -14,7 +14,7 @@ import type { MessageHeader } from "../../protocol/index.ts";
 import { type Layout, type Place, QUEUES, type QueueName } from "./layout.ts";
 import { fileNameOf, format, MAX_MESSAGE, titleOf } from "./message-file.ts";
 
-export interface Outgoing {
+export interface NewMessage {
   from: string;
   to: string;
   type: MessageHeader["type"];
@@ -26,7 +26,7 @@ export interface Outgoing {
 }
 
 /** A message is longer than any that is read. */
-export class TooLong extends Error {
+export class MessageTooLong extends Error {
   override readonly name = "TooLong";
 }
 
@@ -34,7 +34,7 @@ export class TooLong extends Error {
  * Puts a message into somebody's queue, from outside the process that runs the meshes: written aside, then there at once
  * and whole, under a name that none of the queues has. The name.
  */
-export function putMessage(layout: Layout, place: Place, queue: QueueName, at: Date, message: Outgoing): string {
+export function putMessage(layout: Layout, place: Place, queue: QueueName, at: Date, message: NewMessage): string {
   const { from, to, type, body, answers, named } = message;
   for (let counter = 1; ; counter++) {
     const name = fileNameOf(at, counter, titleOf(body));
@@ -56,8 +56,10 @@ export function putMessage(layout: Layout, place: Place, queue: QueueName, at: D
 /** False when the name is taken. */
 export function putFile(layout: Layout, place: Place, queue: QueueName, name: string, text: string): boolean {
   if (Buffer.byteLength(text) > MAX_MESSAGE)
-    throw new TooLong(`A message has at most ${MAX_MESSAGE} bytes. Put it into a file in shared/output and name that.`);
-  const tmp = join(layout.running, "tmp");
+    throw new MessageTooLong(
+      `A message has at most ${MAX_MESSAGE} bytes. Put it into a file in shared/output and name that.`,
+    );
+  const { tmp } = layout;
   mkdirSync(tmp, { recursive: true });
   mkdirSync(layout.queue(place, queue), { recursive: true });
   const aside = join(tmp, `out-${process.pid}-${++written}.md`);

@@ -1,0 +1,6 @@
+/** One command as tmux reads it from a file or from a control client: one line, whatever the words hold. */
+export function commandLine(words: readonly string[]): string {
+  const line = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+  if (line.includes("\0")) throw new Error("A word for tmux holds a NUL.");
+  return line.replaceAll("\n", `'"\\n"'`).replaceAll("\r", `'"\\r"'`);
+}
