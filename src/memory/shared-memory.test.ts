@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { agentMemoryFiles, personMemoryFiles } from "../store/run/memory-files.ts";
-import { coordinatorScope } from "../store/scope/scope.ts";
+import { coordinatorScope } from "../store/scope/team-scopes.ts";
 import { temporaryHome } from "../testing/index.ts";
 import { Memory } from "./memory.ts";
 import { recall } from "./recall.ts";

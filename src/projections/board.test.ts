@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Fact, NewFact, NodeId, RunId } from "../protocol/index.ts";
-import { applyToBoard, type Board, emptyBoard, openNodes, readyNodes } from "./board.ts";
+import { applyToBoard, emptyBoard, openNodes, readyNodes } from "./board.ts";
+import type { Board } from "./node-state.ts";
 import { waitingWork } from "./waiting-work.ts";
 
 const RUNS: RunId[] = ["run-1", "run-2"];

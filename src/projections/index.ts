@@ -10,6 +10,7 @@ export * from "./lineage.ts";
 export * from "./mesh-ends.ts";
 export * from "./mesh-problems.ts";
 export * from "./node-standing.ts";
+export { type Board, type EndedNode, hasEnded, isLost, type NodeState } from "./node-state.ts";
 export * from "./outbox.ts";
 export * from "./outside.ts";
 export * from "./preliminary-summary.ts";

@@ -1,5 +1,5 @@
 import type { NodeId } from "../protocol/index.ts";
-import { type Board, hasEnded, type NodeState } from "./board.ts";
+import { type Board, hasEnded, type NodeState } from "./node-state.ts";
 
 /** Whether a node is, or builds on, one of those that are open because they wait for the work in hand. */
 export function waitsForAny(node: NodeState, above: ReadonlySet<NodeId>, board: Board): boolean {

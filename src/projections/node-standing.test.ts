@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { NodeState } from "./board.ts";
 import { nodeStanding, type Standing } from "./node-standing.ts";
+import type { NodeState } from "./node-state.ts";
 import { emptyQuestions, type Question } from "./questions.ts";
 
 const QUIET = { questions: emptyQuestions(), agent: { coordinator_decides: false } };

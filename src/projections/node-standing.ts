@@ -1,5 +1,5 @@
 import type { AgentStatus } from "./agent.ts";
-import type { NodeState } from "./board.ts";
+import type { NodeState } from "./node-state.ts";
 import type { Situation } from "./situation.ts";
 
 /** How an agent fares, seen from outside: one that counts as working while nobody works on it was interrupted. */

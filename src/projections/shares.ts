@@ -1,5 +1,5 @@
 import type { RunId } from "../protocol/index.ts";
-import type { Board, NodeState } from "./board.ts";
+import type { Board, NodeState } from "./node-state.ts";
 import { waitingWork } from "./waiting-work.ts";
 
 /** Whose share the work of this node is paid from: its own, or the next above it; the agent's when there is none. */

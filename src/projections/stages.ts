@@ -1,6 +1,6 @@
 import type { Fact, NodeId, RunId, StageContract } from "../protocol/index.ts";
-import { type Board, hasEnded, type NodeState } from "./board.ts";
 import { familyOf, isHeldUp } from "./lineage.ts";
+import { type Board, hasEnded, type NodeState } from "./node-state.ts";
 import { waitingWork } from "./waiting-work.ts";
 
 /** Nodes that belong together, under a contract. */

@@ -1,5 +1,5 @@
 import type { NodeId, RunId, WorkerId } from "../protocol/index.ts";
-import type { Board, NodeState } from "./board.ts";
+import type { Board, NodeState } from "./node-state.ts";
 
 /**
  * Which nodes are open, which are ready and who completed which, kept beside a board so that asking costs what the

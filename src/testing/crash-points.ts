@@ -1,5 +1,6 @@
 import { crc32 } from "node:zlib";
-import { applyChange, type Change, type CrashDisk, type Inode, type Tree } from "./crash-disk.ts";
+import type { CrashDisk } from "./crash-disk.ts";
+import { applyChange, type Change, type Inode, type Tree } from "./crash-medium.ts";
 
 /** Every instant at which the power could have failed, with the disks that could be found afterwards (crash-disk.ts). */
 export function* crashPoints(

@@ -1,13 +1,13 @@
 import { basename } from "node:path";
 import type { Disk, DiskFile, FileLock } from "../store/disk/disk.ts";
-import { type Attempt, type CrashDisk, NO_BYTES, systemError } from "./crash-disk.ts";
+import { type Attempt, type CrashMedium, NO_BYTES, systemError } from "./crash-medium.ts";
 
 /** The crash disk as one process sees it. After `kill` nothing it asks for happens, and it never hears back. */
 export class ProcessDisk implements Disk {
-  readonly #disk: CrashDisk;
+  readonly #disk: CrashMedium;
   readonly #alive: () => boolean;
 
-  constructor(disk: CrashDisk, alive: () => boolean) {
+  constructor(disk: CrashMedium, alive: () => boolean) {
     this.#disk = disk;
     this.#alive = alive;
   }
@@ -92,13 +92,13 @@ export class ProcessDisk implements Disk {
 }
 
 class ProcessFile implements DiskFile {
-  readonly #disk: CrashDisk;
+  readonly #disk: CrashMedium;
   readonly #alive: () => boolean;
   readonly #path: string;
   readonly #number: number;
   readonly #through: boolean;
 
-  constructor(disk: CrashDisk, alive: () => boolean, path: string, number: number, through: boolean) {
+  constructor(disk: CrashMedium, alive: () => boolean, path: string, number: number, through: boolean) {
     this.#disk = disk;
     this.#alive = alive;
     this.#path = path;
@@ -180,7 +180,7 @@ class ProcessFile implements DiskFile {
 }
 
 function makeSafe(
-  disk: CrashDisk,
+  disk: CrashMedium,
   alive: () => boolean,
   what: "sync" | "syncDir",
   path: string,

@@ -13,7 +13,8 @@ import {
 import { conversationFile } from "../store/paths.ts";
 import { manifestsOf } from "../store/run/manifests.ts";
 import { namedResults } from "../store/run/results.ts";
-import { coordinatorScope, type Scope } from "../store/scope/scope.ts";
+import type { Scope } from "../store/scope/scope.ts";
+import { coordinatorScope } from "../store/scope/team-scopes.ts";
 import {
   type CoordinationPort,
   coordinationTools,

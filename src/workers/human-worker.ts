@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { NodeState, WorkerState } from "../projections/index.ts";
 import { HUMAN, type NewFact, type Outcome } from "../protocol/index.ts";
 import { conversationFile, nodeDir } from "../store/paths.ts";
-import { workerScope } from "../store/scope/scope.ts";
+import { workerScope } from "../store/scope/team-scopes.ts";
 import { questioning } from "./loop/asking.ts";
 import { gist, outcomeOf } from "./loop/recorded-loop.ts";
 import { publisher } from "./publishing.ts";

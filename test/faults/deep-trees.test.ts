@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { searchMemory } from "../../src/memory/search.ts";
 import { filesBelow } from "../../src/runtime/meshes/output-files.ts";
 import { agentMemoryFiles } from "../../src/store/run/memory-files.ts";
-import { humanScope } from "../../src/store/scope/scope.ts";
+import { humanScope } from "../../src/store/scope/team-scopes.ts";
 import { fileTools } from "../../src/tools/files.ts";
 import { scopeTeam } from "./scope-team.ts";
 

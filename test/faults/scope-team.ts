@@ -6,7 +6,8 @@ import {
   createRunFolder,
   createWorkerFolder,
 } from "../../src/store/run/node-folder.ts";
-import { coordinatorScope, type Scope, workerScope } from "../../src/store/scope/scope.ts";
+import type { Scope } from "../../src/store/scope/scope.ts";
+import { coordinatorScope, workerScope } from "../../src/store/scope/team-scopes.ts";
 import { temporaryHome } from "../../src/testing/temporary-home.ts";
 
 /** An agent with two workers at two nodes, an older run, a neighbour, and a user's project. Every file says its own name. */

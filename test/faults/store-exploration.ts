@@ -1,5 +1,6 @@
 import type { openStore } from "../../src/store/open-store.ts";
-import { CrashDisk, type Tree } from "../../src/testing/crash-disk.ts";
+import { CrashDisk } from "../../src/testing/crash-disk.ts";
+import type { Tree } from "../../src/testing/crash-medium.ts";
 import { crashPoints } from "../../src/testing/crash-points.ts";
 import { judge, Violation } from "./store-verdict.ts";
 import { type History, JOURNAL_LIMIT, live, promisesAt, ROOT, seeded } from "./store-workload.ts";

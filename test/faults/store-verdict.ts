@@ -1,7 +1,8 @@
 import type { Fact, StoredEntry } from "../../src/protocol/index.ts";
 import type { openStore } from "../../src/store/open-store.ts";
 import type { Store } from "../../src/store/store.ts";
-import { CrashDisk, type Tree } from "../../src/testing/crash-disk.ts";
+import { CrashDisk } from "../../src/testing/crash-disk.ts";
+import type { Tree } from "../../src/testing/crash-medium.ts";
 import { AGENTS, type Agent, FILES, type History, JOURNAL_LIMIT, type Promised, ROOT } from "./store-workload.ts";
 
 /** A promise that was not kept: which, and how that showed. */

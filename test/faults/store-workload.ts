@@ -1,7 +1,8 @@
 import type { Entry, Fact, NewFact } from "../../src/protocol/index.ts";
 import type { openStore } from "../../src/store/open-store.ts";
 import type { AgentLog, Store } from "../../src/store/store.ts";
-import { type Attempt, CrashDisk } from "../../src/testing/crash-disk.ts";
+import { CrashDisk } from "../../src/testing/crash-disk.ts";
+import type { Attempt } from "../../src/testing/crash-medium.ts";
 
 /**
  * What a home goes through in the crash tests: appends by several agents to several files, bursts, rotations,

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { openSandbox } from "../../src/sandbox/open-sandbox.ts";
 import type { Scope } from "../../src/store/scope/scope.ts";
-import { coordinatorScope, workerScope } from "../../src/store/scope/scope.ts";
+import { coordinatorScope, workerScope } from "../../src/store/scope/team-scopes.ts";
 import { type ScopeTeam, scopeTeam } from "./scope-team.ts";
 
 const sandbox = await openSandbox({});

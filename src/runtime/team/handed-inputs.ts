@@ -6,8 +6,9 @@ import type { HandedInput, NodeId, RunId, WorkerId } from "../../protocol/index.
 import { nodeDir, runDir } from "../../store/paths.ts";
 import { manifestsOf } from "../../store/run/manifests.ts";
 import { INPUTS, putInput } from "../../store/run/node-inputs.ts";
-import { coordinatorScope, type Scope, workerScope } from "../../store/scope/scope.ts";
+import type { Scope } from "../../store/scope/scope.ts";
 import { FileNotFound, ScopeRefusal } from "../../store/scope/scope-refusal.ts";
+import { coordinatorScope, workerScope } from "../../store/scope/team-scopes.ts";
 
 /**
  * Files that go with a node although they were not published in its run: of earlier runs, of the coordinator's notes and

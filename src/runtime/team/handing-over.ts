@@ -1,7 +1,7 @@
 import { hasEnded, isLost, type NodeState, type Situation, type WorkerState } from "../../projections/index.ts";
 import { COORDINATOR, HUMAN, type NewFact, type StoredEntry, textOf, type WorkerId } from "../../protocol/index.ts";
 import { conversationFile } from "../../store/paths.ts";
-import { workerScope } from "../../store/scope/scope.ts";
+import { workerScope } from "../../store/scope/team-scopes.ts";
 import type { Batch } from "../../store/store.ts";
 import { entriesOn } from "../../workers/loop/past.ts";
 import { givenUpWith } from "../budget-raise.ts";

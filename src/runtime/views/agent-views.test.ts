@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createScrubber } from "../../boundary/scrubber.ts";
 import type { Watched } from "../../protocol/index.ts";
 import type { Command, Sandbox } from "../../sandbox/index.ts";
-import { coordinatorScope } from "../../store/scope/scope.ts";
+import { coordinatorScope } from "../../store/scope/team-scopes.ts";
 import { temporaryHome } from "../../testing/index.ts";
 import { looking } from "./agent-views.ts";
 

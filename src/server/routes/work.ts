@@ -30,7 +30,7 @@ import { COORDINATOR, HUMAN } from "../../protocol/index.ts";
 import { checkYours } from "../../runtime/human/human-work.ts";
 import { conversationFile } from "../../store/paths.ts";
 import { manifestsOf } from "../../store/run/manifests.ts";
-import { humanScope, workerScope } from "../../store/scope/scope.ts";
+import { humanScope, workerScope } from "../../store/scope/team-scopes.ts";
 import { asTroubleView } from "../agents.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
 import { nodeFiles } from "../node-files.ts";

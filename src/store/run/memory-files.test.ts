@@ -2,7 +2,7 @@ import { linkSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { temporaryHome } from "../../testing/temporary-home.ts";
-import { coordinatorScope } from "../scope/scope.ts";
+import { coordinatorScope } from "../scope/team-scopes.ts";
 import { agentMemoryFiles, workerMemoryFiles } from "./memory-files.ts";
 
 let dir: string;

@@ -5,7 +5,8 @@ import { didYouMean } from "../../boundary/nearest.ts";
 import type { Situation } from "../../projections/index.ts";
 import { COORDINATOR, type NodeId, type RunId } from "../../protocol/index.ts";
 import { runDir } from "../paths.ts";
-import { humanScope, type Scope } from "../scope/scope.ts";
+import type { Scope } from "../scope/scope.ts";
+import { humanScope } from "../scope/team-scopes.ts";
 import { changedFiles } from "./manifests.ts";
 
 /** Where the results of a run go, in its folder. */

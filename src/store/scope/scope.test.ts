@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { canaryOf, filesOf, type ScopeTeam, scopeTeam } from "../../../test/faults/scope-team.ts";
 import { MAX_WRITE_BYTES } from "./file-scope.ts";
-import { type Binds, coordinatorScope, type Scope } from "./scope.ts";
+import type { Binds, Scope } from "./scope.ts";
 import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
+import { coordinatorScope } from "./team-scopes.ts";
 
 const RUN = "home/agents/agent-test/runs/run-1/";
 

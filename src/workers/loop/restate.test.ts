@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { apply, begin } from "../../projections/index.ts";
 import type { Fact, NewFact } from "../../protocol/index.ts";
-import { coordinatorScope } from "../../store/scope/scope.ts";
+import { coordinatorScope } from "../../store/scope/team-scopes.ts";
 import { temporaryHome } from "../../testing/index.ts";
 import { restateForCoordinator } from "./restate.ts";
 import { summaryOf } from "./summary.ts";

@@ -4,7 +4,8 @@ import { Mailbox } from "../../mail/mailbox.ts";
 import { COORDINATOR, NO_USAGE, type Outcome, type RunId } from "../../protocol/index.ts";
 import { leadDesk, runDir } from "../../store/paths.ts";
 import { manifestsOf } from "../../store/run/manifests.ts";
-import { coordinatorScope, type Scope } from "../../store/scope/scope.ts";
+import type { Scope } from "../../store/scope/scope.ts";
+import { coordinatorScope } from "../../store/scope/team-scopes.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import {

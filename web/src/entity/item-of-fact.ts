@@ -1,7 +1,7 @@
 import { COORDINATOR, DEADLINE, type Fact, HUMAN } from "../../../src/protocol/index.ts";
 import { gist, stageTitle } from "../text/figures.ts";
 import { conditionWords } from "../triggers/words.ts";
-import type { LineSubject, StreamItem, Tone } from "./stream-items.ts";
+import type { LineSubject, StreamItem, Tone } from "./stream-item.ts";
 
 /** The row that a fact makes in an entity's stream, if it makes one. */
 export function itemOf(fact: Fact, worker: string): StreamItem | undefined {

@@ -10,7 +10,7 @@ import { visible } from "../text/visible.ts";
 import { FileLinks, type LinkedFile, linkedFile, placeOf } from "./file-links.tsx";
 import { GoOn } from "./go-on.tsx";
 import { nameOf, Speech } from "./speech.tsx";
-import type { StreamItem } from "./stream-items.ts";
+import type { StreamItem } from "./stream-item.ts";
 
 /** How a run ended, and what came of it: whoever waited for a report finds it here. */
 export function Result({ agent, item }: { agent: string; item: Extract<StreamItem, { kind: "result" }> }) {

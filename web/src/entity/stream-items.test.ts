@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Fact, NewFact } from "../../../src/protocol/index.ts";
-import { EntityStream, isShown, type StreamItem } from "./stream-items.ts";
+import type { StreamItem } from "./stream-item.ts";
+import { EntityStream, isShown } from "./stream-items.ts";
 
 const actor = { worker_id: "alice", node_id: "node-1" } as const;
 

@@ -8,7 +8,7 @@ import { clockTime, dayOf, exactTime } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { Published, Result } from "./results.tsx";
 import { nameOf, Speech } from "./speech.tsx";
-import type { LineSubject, StreamItem, Tone } from "./stream-items.ts";
+import type { LineSubject, StreamItem, Tone } from "./stream-item.ts";
 import { ToolCard } from "./tool-card.tsx";
 
 interface RowProps<K extends StreamItem["kind"]> {

@@ -5,7 +5,8 @@ import { HUMAN } from "../../../src/protocol/index.ts";
 import type { AgentView, Pending, StreamedWords } from "../live/view.ts";
 import { Broken } from "../shell/broken.tsx";
 import { PendingRow, StreamedRow } from "./live-rows.tsx";
-import { EntityStream, isShown, type StreamItem } from "./stream-items.ts";
+import type { StreamItem } from "./stream-item.ts";
+import { EntityStream, isShown } from "./stream-items.ts";
 import { StreamRow } from "./stream-row.tsx";
 
 type Row =

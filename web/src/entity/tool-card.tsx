@@ -5,7 +5,7 @@ import { useEntryBook } from "../live/entries.ts";
 import { StatusDot } from "../shell/status.tsx";
 import { clockTime, exactTime, firstLine, milliseconds } from "../text/figures.ts";
 import { visible, visibleLines } from "../text/visible.ts";
-import type { StreamItem } from "./stream-items.ts";
+import type { StreamItem } from "./stream-item.ts";
 
 /** A call and its result in one line; the whole of both when it is opened. */
 export function ToolCard({ agent, item }: { agent: string; item: Extract<StreamItem, { kind: "tool" }> }) {

@@ -2,7 +2,7 @@ import { ShieldQuestion } from "lucide-react";
 import { type FormEvent, useEffect, useState } from "react";
 import { DEADLINE, HUMAN } from "../../../src/protocol/index.ts";
 import { Speech } from "../entity/speech.tsx";
-import type { StreamItem } from "../entity/stream-items.ts";
+import type { StreamItem } from "../entity/stream-item.ts";
 import { agents } from "../live/agents.ts";
 import { respond } from "../live/api.ts";
 import { keep, recall } from "../shell/memo.ts";
