@@ -1,13 +1,37 @@
 /** Agiraph as a library: open a home, create agents, follow their facts. The command line is a client of the same. */
+export {
+  type Channel,
+  type ChannelListener,
+  type Delivery,
+  defineChannel,
+  type Receive,
+} from "./mail/channels/channel.ts";
+export type { IncomingWords } from "./mail/channels/receive.ts";
+export type { Utterance } from "./mail/channels/utterance.ts";
 export { createCatalog } from "./models/catalog/catalog.ts";
+export {
+  defineProvider,
+  type ModelProvider,
+  type OfferedModel,
+  type ProvidedModel,
+  type ProvidedReply,
+  type ProviderContext,
+} from "./models/catalog/model-provider.ts";
 export { type Model, ModelFailure, type ModelRequest, type ToolSpec } from "./models/model.ts";
 export * from "./projections/index.ts";
 export * from "./protocol/index.ts";
 export type { Agent } from "./runtime/agent.ts";
 export { loadSettings, type Settings } from "./runtime/config/settings.ts";
-export { lookAtHome, openRuntime } from "./runtime/open-runtime.ts";
+export type { Additions } from "./runtime/extensions/additions.ts";
+export {
+  defineExtension,
+  type Extension,
+  type ExtensionContext,
+  type ExtensionParts,
+  type ExtensionState,
+} from "./runtime/extensions/extension.ts";
+export { lookAtHome, openRuntime, type RuntimeOptions } from "./runtime/open-runtime.ts";
 export type { NewAgent, Runtime } from "./runtime/runtime.ts";
-export { type Equipment, equip } from "./runtime/tool-factory.ts";
 export { findAgent } from "./runtime/views/find-agent.ts";
 export { allSituations, situationOf } from "./runtime/views/situations.ts";
 export type { AgentLog, Store } from "./store/store.ts";

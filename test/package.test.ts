@@ -29,10 +29,7 @@ test("someone adds a tool of their own and a scripted provider calls it", async 
     ],
   });
   const settings = { home: home.path, env: provider.env, config: {} };
-  const equipment = library.equip(settings);
-  const runtime = await library.openRuntime(settings, {
-    tools: (...bound) => [...equipment.tools(...bound), note],
-  });
+  const runtime = await library.openRuntime({ ...settings, tools: [note] });
   const agent = await runtime.create({ goal: "Keep a note.", model: "ollama/small" });
   await agent.idle();
   await runtime.close();

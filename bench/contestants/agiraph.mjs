@@ -1,4 +1,4 @@
-import { defineTool, equip, openRuntime, z } from "../../dist/bundle/index.js";
+import { defineTool, openRuntime, z } from "../../dist/bundle/index.js";
 import { GOAL, kept, MODEL, NOTE } from "../work.mjs";
 
 /**
@@ -20,8 +20,7 @@ export async function open({ baseUrl, home }) {
       return kept(text);
     },
   });
-  const equipment = equip(settings);
-  const runtime = await openRuntime(settings, { tools: (...bound) => [...equipment.tools(...bound), note] });
+  const runtime = await openRuntime({ ...settings, tools: [note] });
   const begin = async (name) => {
     const agent = await runtime.create({ goal: GOAL, name, model: `openai-compatible/bench/${MODEL}` });
     agent.onDelta(() => {});

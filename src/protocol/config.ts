@@ -179,6 +179,8 @@ export const configSchema = z.strictObject({
    */
   programs: z.record(nameSchema, programProfileSchema.partial()).optional(),
   mcp_servers: z.record(nameSchema, mcpServerSchema).optional(),
+  /** Modules that add tools, providers and channels, beside those in `extensions/`; paths, relative to the home. */
+  extensions: z.array(z.string().min(1)).optional(),
   sandbox: z.strictObject({ unsafe: z.boolean().optional() }).optional(),
 });
 export type Config = z.infer<typeof configSchema>;

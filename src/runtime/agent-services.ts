@@ -1,6 +1,6 @@
 import type { AgentId } from "../protocol/index.ts";
 import type { Workplace } from "../workers/workplace.ts";
-import type { OpenChannel } from "./human/postman.ts";
+import type { OpenChannel } from "./human/open-channels.ts";
 import type { HostedMeshes } from "./meshes/project.ts";
 import type { MeshRecordPorts } from "./meshes/record.ts";
 import type { MeshTrust } from "./meshes/trust.ts";

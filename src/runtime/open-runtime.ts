@@ -1,5 +1,6 @@
 import type { Scrubber } from "../boundary/scrubber.ts";
 import { type Catalog, createCatalog } from "../models/catalog/catalog.ts";
+import type { ModelProvider } from "../models/catalog/model-provider.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Config } from "../protocol/config.ts";
 import type { AgentId } from "../protocol/index.ts";
@@ -11,56 +12,91 @@ import type { Store } from "../store/store.ts";
 import { liveScrubber } from "./config/known-secrets.ts";
 import { withStanding } from "./config/live-config.ts";
 import { type Settings, SettingsError } from "./config/settings.ts";
-import { channelsOf } from "./human/postman.ts";
+import { AdditionNames } from "./extensions/addition-names.ts";
+import { type Additions, closeAll, merged } from "./extensions/additions.ts";
+import { guardedChannel } from "./extensions/guarded-channel.ts";
+import { guardedTool } from "./extensions/guarded-tool.ts";
+import { loadExtensions } from "./extensions/load-extensions.ts";
+import { channelsOf } from "./human/open-channels.ts";
 import { outsidePlace, programsForCatalog } from "./programs/program-launch.ts";
 import { secureRandom } from "./randomness.ts";
 import { Runtime, type RuntimePorts } from "./runtime.ts";
 import { startTelemetry, tracesUrl } from "./telemetry/telemetry.ts";
 import { systemClock } from "./time/clock.ts";
-import { equip } from "./tool-factory.ts";
+import { createToolFactory } from "./tool-factory.ts";
 import { CatchUp } from "./views/catch-up.ts";
 
-/** The composition root: everything real is made here and handed in; tests hand in their own. */
-export async function openRuntime(settings: Settings, instead: Partial<RuntimePorts> = {}): Promise<Runtime> {
-  channelsOf(settings); // a missing secret is said before anything is opened
+/** How a runtime is opened: its settings, and what is added to the built-ins. It owns what is added, and closes it. */
+export interface RuntimeOptions extends Settings, Additions {}
+
+/**
+ * The composition root: everything real is made here and handed in; tests hand in their own.
+ *
+ * OPEN-1. What is added is checked before anything is opened.
+ * OPEN-2. Who opens a runtime closes one thing: what was added, and what the extensions hold, is closed with it, also
+ *     where the opening fails.
+ */
+export async function openRuntime(options: RuntimeOptions, instead: Partial<RuntimePorts> = {}): Promise<Runtime> {
+  const settings: Settings = options;
   const clock = instead.clock ?? systemClock;
+  const configured = channelsOf(settings, clock.now); // a missing secret is said before anything is opened
+  const names = new AdditionNames(settings.config);
+  const [problem] = names.take(options, "openRuntime");
+  if (problem !== undefined) throw new SettingsError(problem);
   const store = instead.store ?? (await openToWork(settings, clock));
-  const random = instead.random ?? secureRandom;
-  const scrubber = liveScrubber(settings);
-  const catalog = instead.catalog ?? liveCatalog(settings, clock, random, scrubber);
-  const { tools, foreignTools, check, look, sandbox, machine, close } = equip(settings, clock, scrubber);
-  const runtime = new Runtime(settings, {
-    store,
-    catalog,
-    clock,
-    random,
-    tools,
-    foreignTools,
-    check,
-    look,
-    sandbox,
-    machine,
-    outside: outsidePlace(settings, { sandbox, clock, scrubber, price: (model, usage) => catalog.cost(model, usage) }),
-    pid: process.pid,
-    callbacks: {},
-    ...(!instead.store && { catchUp: new CatchUp(store.root) }),
-    ...instead,
-  });
-  runtime.attach({ hear: () => {}, close });
-  const traces = tracesUrl(settings.env);
-  const nameOf = (id: AgentId) => runtime.opened(id)?.now.agent.created.name;
-  if (traces) runtime.attach(await startTelemetry(traces, settings.env, { now: clock.now, nameOf }));
-  return runtime;
+  const extensions = await loadExtensions(settings, names, clock);
+  const added = merged([options, ...extensions.loaded]);
+  const owned = [...added.tools, ...added.providers, ...added.channels, ...extensions.loaded];
+  try {
+    const random = instead.random ?? secureRandom;
+    const variables = added.providers.flatMap(({ keyVariable }) => keyVariable ?? []);
+    const scrubber = liveScrubber(settings, variables);
+    const catalog = instead.catalog ?? liveCatalog(settings, added.providers, { clock, random, scrubber });
+    const extraTools = added.tools.map((tool) => guardedTool(tool, clock));
+    const { close, ...toolFactory } = createToolFactory(settings, clock, scrubber, extraTools);
+    const { sandbox } = toolFactory;
+    const price: Catalog["cost"] = (model, usage) => catalog.cost(model, usage);
+    const runtime = new Runtime(settings, {
+      ...toolFactory,
+      store,
+      catalog,
+      clock,
+      random,
+      outside: outsidePlace(settings, { sandbox, clock, scrubber, price }),
+      channels: [...configured, ...added.channels.map((channel) => guardedChannel(channel, scrubber))],
+      addedTools: added.tools.map(({ spec }) => spec.name),
+      extensions: extensions.states,
+      pid: process.pid,
+      callbacks: {},
+      ...(!instead.store && { catchUp: new CatchUp(store.root) }),
+      ...instead,
+    });
+    runtime.attach({
+      hear: () => {},
+      close: async () => void (await Promise.all([close(), closeAll(owned, clock)])),
+    });
+    const traces = tracesUrl(settings.env);
+    const nameOf = (id: AgentId) => runtime.opened(id)?.now.agent.created.name;
+    if (traces) runtime.attach(await startTelemetry(traces, settings.env, { now: clock.now, nameOf }));
+    return runtime;
+  } catch (error) {
+    await closeAll([...owned, ...(instead.store ? [] : [store])], clock);
+    throw error;
+  }
 }
 
 /** The models as config.json has them now, and why a name cannot be used although somebody may have written it there. */
-function liveCatalog(settings: Settings, { sleep, now }: Clock, random: () => number, scrubber: Scrubber): Catalog {
+function liveCatalog(
+  settings: Settings,
+  providers: readonly ModelProvider[],
+  { clock: { sleep, now }, random, scrubber }: { clock: Clock; random(): number; scrubber: Scrubber },
+): Catalog {
   let made: { config: Config; catalog: Catalog } | undefined;
   const current = () => {
     const { config, env } = settings;
     if (made?.config !== config) {
       const ports = { sleep, now, random, scrubber, ...programsForCatalog(settings) };
-      made = { config, catalog: createCatalog({ env, config, ...ports }) };
+      made = { config, catalog: createCatalog({ env, config, providers, ...ports }) };
     }
     return made.catalog;
   };

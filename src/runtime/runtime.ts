@@ -19,9 +19,11 @@ import { nameBeside, nameFrom, newAgentId } from "./agent-names.ts";
 import type { AgentServices } from "./agent-services.ts";
 import { type Settings, zoneOf } from "./config/settings.ts";
 import { DiskFullRecovery, ENOUGH_ROOM } from "./disk-full-recovery.ts";
+import type { ExtensionState } from "./extensions/extension.ts";
+import { type ChannelListeners, openListeners } from "./human/channel-listeners.ts";
 import { type ControlRequest, listenForControl, NotHere } from "./human/control.ts";
 import { controlPath } from "./human/control-path.ts";
-import { channelsOf, type OpenChannel } from "./human/postman.ts";
+import type { OpenChannel } from "./human/open-channels.ts";
 import type { Door, DoorPorts } from "./human/webhook-door.ts";
 import { webhookMemory } from "./human/webhook-memory.ts";
 import { MeshTrust } from "./meshes/trust.ts";
@@ -61,6 +63,11 @@ export interface RuntimePorts {
   sandbox(): Promise<Sandbox>;
   machine: AgentServices["machine"];
   outside: AgentServices["outside"];
+  channels: readonly OpenChannel[];
+  /** The names of the tools that were added. */
+  addedTools: readonly string[];
+  /** What was found in the home's extensions. */
+  extensions: readonly ExtensionState[];
   pid: number;
   /** What triggers may have called, by name. */
   callbacks: Callbacks;
@@ -88,14 +95,13 @@ export class Runtime {
   #isForAll = false;
   /** Of agents that are being made. */
   readonly #namesInUse = new Set<string>();
-  readonly #channels: readonly OpenChannel[];
   #webhookMemory: DoorPorts["memory"] | undefined;
   #attached: { close(): Promise<void> }[] = [];
+  #listeners: ChannelListeners | undefined;
   /** Where answers come in by webhook. */
   doors: readonly Door[] = [];
 
   constructor(settings: Settings, ports: RuntimePorts) {
-    this.#channels = channelsOf(settings);
     this.#settings = settings;
     this.#ports = ports;
     const { store, clock, catchUp } = ports;
@@ -127,7 +133,12 @@ export class Runtime {
   }
 
   get channels(): readonly OpenChannel[] {
-    return this.#channels;
+    return this.#ports.channels;
+  }
+
+  /** The extensions of the home: what each adds, or why it was not loaded. */
+  get extensions(): readonly ExtensionState[] {
+    return this.#ports.extensions;
   }
 
   /** What keeps things from being recorded: no room, for as long as it lasts, or a disk that failed, until a restart. */
@@ -272,7 +283,8 @@ export class Runtime {
 
   /** Throws for a tool that nobody has, and names the nearest. */
   checkTools(names: readonly string[]): void {
-    const problem = problemWithTools(names, Object.keys(this.#settings.config.mcp_servers ?? {}));
+    const servers = Object.keys(this.#settings.config.mcp_servers ?? {});
+    const problem = problemWithTools(names, servers, this.#ports.addedTools);
     if (problem !== undefined) throw new Error(problem);
   }
 
@@ -322,15 +334,23 @@ export class Runtime {
   async listen({ forAll = false }: { forAll?: boolean } = {}): Promise<void> {
     this.#isForAll = forAll;
     this.#control = await listenForControl(controlPath(this.#settings.home), (request) => this.#obey(request));
-    if (!this.#channels.some(({ listen }) => listen)) return;
-    const { openDoors } = await import("./human/webhook-door.ts");
-    this.doors = await openDoors(this.#channels, this.doorPorts());
+    if (this.channels.some(({ signed }) => signed?.port !== undefined)) {
+      const { openDoors } = await import("./human/webhook-door.ts");
+      this.doors = await openDoors(this.channels, this.doorPorts());
+    }
+    this.#listeners = await openListeners(this.channels, (id) => this.agent(id));
+  }
+
+  /** Channels that could not begin to listen, and why. What is said to the human leaves by them all the same. */
+  get deafChannels(): ChannelListeners["failed"] {
+    return this.#listeners?.failed ?? [];
   }
 
   async close(): Promise<void> {
     this.#control?.close();
     await this.#caretaker.close();
     for (const door of this.doors) door.close();
+    await this.#listeners?.close();
     await this.#agents.close();
     await Promise.all(this.#attached.map((listener) => listener.close()));
     await this.#ports.store.close();
@@ -421,7 +441,7 @@ export class Runtime {
       check,
       look,
       outside,
-      channels: this.#channels,
+      channels: this.channels,
       meshes: async (record) =>
         (await import("./meshes/project.ts")).openMeshes(record, {
           ...{ home, env: settings.env, tools, outside: this.#ports.outside, sandbox: this.#ports.sandbox },

@@ -19,15 +19,13 @@ import { canSearch, type SearchPorts, webSearchTool } from "../tools/web-search.
 import type { Actor, Recorder } from "../workers/loop/recorded-loop.ts";
 import { memoryTools, withMemoryKept } from "../workers/worker-memory.ts";
 import type { Workplace } from "../workers/workplace.ts";
-import { liveScrubber } from "./config/known-secrets.ts";
 import { type Settings, SettingsError } from "./config/settings.ts";
 import { placesOf } from "./programs/command-places.ts";
 import { machineOf } from "./programs/machine.ts";
 import { workerIdOf } from "./team/worker-names.ts";
-import { systemClock } from "./time/clock.ts";
 import { type Look, looking } from "./views/agent-views.ts";
 
-export interface Equipment {
+export interface ToolFactory {
   tools(scope: Scope, actor: Actor, model: Pick<Model, "searchesWeb" | "seesPictures">, record: Recorder): Tool[];
   /** The one sandbox of the house, opened by whoever needs it first. */
   sandbox(): Promise<Sandbox>;
@@ -42,12 +40,16 @@ export interface Equipment {
   close(): Promise<void>;
 }
 
-/** The hands of everyone in the house: files, shell and web, each bound to what its owner may touch. */
-export function equip(
+/**
+ * The hands of everyone in the house: files, shell and web, each bound to what its owner may touch, and the tools that
+ * were added.
+ */
+export function createToolFactory(
   settings: Settings,
-  clock: Pick<Clock, "now"> = systemClock,
-  scrubber: Scrubber = liveScrubber(settings),
-): Equipment {
+  clock: Pick<Clock, "now">,
+  scrubber: Scrubber,
+  added: readonly Tool[] = [],
+): ToolFactory {
   const { env } = settings;
   const clean = toolsWithoutSecrets(scrubber);
   const embedder = liveEmbedder(settings);
@@ -58,34 +60,19 @@ export function equip(
     (opening ??= import("../sandbox/index.ts").then(({ openSandbox }) =>
       openSandbox({ unsafe: settings.config.sandbox?.unsafe ?? false }),
     ));
-  const tools: Equipment["tools"] = (scope, actor, model, record) => {
-    const { network } = settings.config;
-    const turn = () => record.pending().spending.by_worker[actor.worker_id]?.calls ?? 0;
-    return clean([
-      ...fileTools(
-        actor.worker_id === COORDINATOR ? withMemoryKept(scope, record) : scope,
-        model.seesPictures ? picturesIn(record.log.dir) : undefined,
-      ),
-      ...shellTools({
-        sandbox,
-        binds: () => scope.binds(),
-        env: placesOf(scope, record.log.dir, record.now().agent),
-        ...(network ? { network } : {}),
-        onProcess: (event) => record.log.append({ facts: [factOf(event, actor)] }).durable.catch(() => {}),
-      }),
-      ...(env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [searchTool(model.searchesWeb, { env, fetch, turn })]),
-      webFetchTool(fetchOptions(settings)),
-      ...memoryTools(actor, record, embedder()),
-    ]);
-  };
+  const builtIn = builtInTools(settings, sandbox, embedder);
   const kept = new MachineFile(settings.home, env.PATH ?? "", settings.config.sandbox?.unsafe ? "unsafe" : "");
   const { machine, close: stopAsking } = machineOf(sandbox, () => settings.config, kept);
-  const { foreignTools, close } = foreignEquipment(settings, clock, scrubber);
+  const { foreignTools, close } = mcpTools(settings, clock, scrubber);
   return {
-    tools,
+    tools: (...bound) => clean([...builtIn(...bound), ...added]),
     sandbox,
     machine,
-    foreignTools,
+    // Programs that think for themselves have hands of their own; what was added they get with what others' servers give.
+    async foreignTools(actor, record) {
+      const foreign = await foreignTools(actor, record);
+      return added.length === 0 ? foreign : () => [...clean(added), ...foreign()];
+    },
     close() {
       stopAsking();
       return close();
@@ -107,16 +94,45 @@ export function equip(
   };
 }
 
+/** Files, shell, web and memory. */
+function builtInTools(
+  settings: Settings,
+  sandbox: ToolFactory["sandbox"],
+  embedder: () => EmbeddingModel | undefined,
+): ToolFactory["tools"] {
+  const { env } = settings;
+  return (scope, actor, model, record) => {
+    const { network } = settings.config;
+    const turn = () => record.pending().spending.by_worker[actor.worker_id]?.calls ?? 0;
+    return [
+      ...fileTools(
+        actor.worker_id === COORDINATOR ? withMemoryKept(scope, record) : scope,
+        model.seesPictures ? picturesIn(record.log.dir) : undefined,
+      ),
+      ...shellTools({
+        sandbox,
+        binds: () => scope.binds(),
+        env: placesOf(scope, record.log.dir, record.now().agent),
+        ...(network ? { network } : {}),
+        onProcess: (event) => record.log.append({ facts: [factOf(event, actor)] }).durable.catch(() => {}),
+      }),
+      ...(env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [searchTool(model.searchesWeb, { env, fetch, turn })]),
+      webFetchTool(fetchOptions(settings)),
+      ...memoryTools(actor, record, embedder()),
+    ];
+  };
+}
+
 function fetchOptions({ config: { web_fetch } }: Pick<Settings, "config">): FetchOptions {
   return web_fetch ? { allowPrivate: web_fetch.allow } : {};
 }
 
 /** Servers are for everyone in the house, and opened with the first who gets one. */
-function foreignEquipment(
+function mcpTools(
   settings: Pick<Settings, "env" | "config">,
   { now }: Pick<Clock, "now">,
   scrubber: Scrubber,
-): Pick<Equipment, "foreignTools" | "close"> {
+): Pick<ToolFactory, "foreignTools" | "close"> {
   const clean = toolsWithoutSecrets(scrubber);
   let opening: Promise<McpServers> | undefined;
   const servers = () => settings.config.mcp_servers ?? {};

@@ -7,6 +7,7 @@ import type { Config } from "../protocol/config.ts";
 import type { Fact, Outcome, StoredEntry, Watched } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import type { Environment } from "../runtime/config/settings.ts";
+import type { Additions } from "../runtime/extensions/additions.ts";
 import { openRuntime } from "../runtime/open-runtime.ts";
 import type { Runtime, RuntimePorts } from "../runtime/runtime.ts";
 import type { ScriptedModel } from "./script.ts";
@@ -40,6 +41,8 @@ export interface TeamPlan {
   outside?: RuntimePorts["outside"];
   /** What triggers may have called. */
   callbacks?: RuntimePorts["callbacks"];
+  /** What is added to the built-ins: tools and channels. Models are the scripted ones. */
+  added?: Additions;
 }
 
 /**
@@ -53,7 +56,7 @@ export interface TeamPlan {
 export async function startTeam(plan: TeamPlan): Promise<Team> {
   const temporary = plan.home === undefined ? await temporaryHome() : undefined;
   const home = plan.home ?? temporary?.path ?? "";
-  const settings = { home, env: plan.env ?? {}, config: plan.config ?? {} };
+  const settings = { home, env: plan.env ?? {}, config: plan.config ?? {}, ...plan.added };
   if (plan.trusted && plan.project !== undefined) await trustMeshes(home, plan.project);
   const runtime = await openRuntime(settings, portsOf(plan));
   const agent = await runtime.create({
@@ -113,7 +116,8 @@ export class Team implements AsyncDisposable {
   async restart(): Promise<Team> {
     const home = dirname(dirname(this.agent.log.dir));
     await this.runtime.close();
-    const settings = { home, env: this.#plan.env ?? {}, config: this.#plan.config ?? {} };
+    const { env = {}, config = {}, added } = this.#plan;
+    const settings = { home, env, config, ...added };
     const runtime = await openRuntime(settings, portsOf(this.#plan));
     return new Team(runtime, await runtime.agent(this.agent.log.id), this.#plan, this.#temporary);
   }

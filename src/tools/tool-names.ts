@@ -43,13 +43,22 @@ export const TOOL_NAMES: readonly string[] = [
   "conclude",
 ];
 
-/** What is wrong with a list of tools that somebody named, or undefined. `servers` are those of `mcp_servers`. */
-export function problemWithTools(names: readonly string[], servers: readonly string[]): string | undefined {
+/**
+ * What is wrong with a list of tools that somebody named, or undefined. `servers` are those of `mcp_servers`, `added` the
+ * tools beside our own.
+ */
+export function problemWithTools(
+  names: readonly string[],
+  servers: readonly string[],
+  added: readonly string[] = [],
+): string | undefined {
   const foreign = servers.map((server) => `mcp__${server}`);
   const isKnown = (name: string) =>
-    TOOL_NAMES.includes(name) || foreign.some((server) => name === server || name.startsWith(`${server}__`));
+    TOOL_NAMES.includes(name) ||
+    added.includes(name) ||
+    foreign.some((server) => name === server || name.startsWith(`${server}__`));
   const unknown = names.find((name) => !isKnown(name));
   if (unknown === undefined) return undefined;
-  const known = [...TOOL_NAMES, ...foreign];
+  const known = [...TOOL_NAMES, ...added, ...foreign];
   return `There is no tool "${unknown}".${didYouMean(unknown, known)} There are: ${known.join(", ")}.`;
 }

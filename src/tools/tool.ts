@@ -25,7 +25,12 @@ export interface Tool {
   run(args: unknown, signal: AbortSignal, call?: CallPart): Promise<ToolOutput>;
   /** Honoured when it is called, and not offered: another tool does the same, or there is nothing to do for it here. */
   readonly hidden?: boolean;
-  /** Ends what its calls have left running; called when the work of its owner ends. */
+  /** How long a call of a tool that was added may take; 120 s if left out. Built-in tools keep limits of their own. */
+  readonly timeoutSeconds?: number;
+  /**
+   * Ends what its calls have left running. Called when the work of its owner ends; a tool that was added (`openRuntime`,
+   * an extension) is everyone's, and closed once, with the runtime.
+   */
   close?(): Promise<void>;
 }
 
@@ -45,6 +50,7 @@ export function defineTool<S extends z.ZodType>(definition: {
   readOnly?: true | ((args: z.infer<S>) => boolean);
   parameters: S;
   run(args: z.infer<S>, signal: AbortSignal, call?: CallPart): Promise<ToolOutput>;
+  timeoutSeconds?: number;
   close?(): Promise<void>;
 }): Tool {
   const { name, description, repeatable, readOnly, parameters } = definition;
@@ -65,7 +71,8 @@ export function defineTool<S extends z.ZodType>(definition: {
       return { ok: false, problem: [...problems, ...others].join("\n") };
     },
     run: (args, signal, call) => definition.run(args as z.infer<S>, signal, call),
-    ...(definition.close && { close: definition.close }),
+    ...(definition.timeoutSeconds !== undefined && { timeoutSeconds: definition.timeoutSeconds }),
+    ...(definition.close && { close: () => definition.close?.() ?? Promise.resolve() }),
   };
 }
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { checkOllama } from "../../src/cli/doctor/checks.ts";
 import type { Utterance } from "../../src/mail/channels/utterance.ts";
-import { post } from "../../src/mail/channels/webhook.ts";
+import { webhookChannel } from "../../src/mail/channels/webhook.ts";
 import { McpServers } from "../../src/mcp/client.ts";
 import { createCatalog } from "../../src/models/catalog/catalog.ts";
 import { createEmbeddingModel } from "../../src/models/embeddings.ts";
@@ -154,7 +154,7 @@ function search(env: Record<string, string>): Promise<unknown> {
 }
 
 function channel(): Promise<unknown> {
-  const webhook = { name: "chat", url: `${here}/hook`, secret: CANARY, preset: "plain" as const };
+  const webhook = { name: "chat", url: `${here}/hook`, secret: CANARY };
   const who = { id: "a", name: "A" };
   const said: Utterance = {
     delivery: "d1",
@@ -166,7 +166,7 @@ function channel(): Promise<unknown> {
     fact: 1,
     text: "Hello.",
   };
-  return post(webhook, said, Date.now, new AbortController().signal);
+  return webhookChannel(webhook, Date.now).deliver(said, new AbortController().signal);
 }
 
 async function mcp(): Promise<unknown> {

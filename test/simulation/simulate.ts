@@ -175,6 +175,9 @@ class Simulation {
         callbacks: {},
         outside: scriptedPrograms(),
         pid: 1,
+        channels: [],
+        addedTools: [],
+        extensions: [],
       },
     );
     return { store, runtime, agent: undefined, watch, asked: undefined };

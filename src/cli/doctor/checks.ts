@@ -7,7 +7,7 @@ import { withoutRedirects } from "../../boundary/without-redirects.ts";
 import { keyState } from "../../models/catalog/key.ts";
 import { scrubberFor } from "../../runtime/config/known-secrets.ts";
 import { readConfig, type Settings } from "../../runtime/config/settings.ts";
-import { channelsOf } from "../../runtime/human/postman.ts";
+import { channelsOf } from "../../runtime/human/open-channels.ts";
 import { openSandbox } from "../../sandbox/index.ts";
 import { homeProblems } from "../../store/home/home-modes.ts";
 import { liveHolder } from "../home/look.ts";
@@ -112,7 +112,7 @@ export async function checkConfig(settings: Settings): Promise<Check[]> {
 export function checkChannels(settings: Settings): Check[] {
   const name = "channels";
   try {
-    const channels = channelsOf(settings).map((channel) => `${channel.name} (${channel.to.join(", ")})`);
+    const channels = channelsOf(settings, Date.now).map((channel) => `${channel.name} (${channel.to.join(", ")})`);
     return channels.length === 0 ? [] : [{ name, state: "ok", detail: channels.join(", ") }];
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);

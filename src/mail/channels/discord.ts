@@ -1,5 +1,11 @@
+import type { Channel } from "./channel.ts";
 import { fitted, isCut } from "./plain-words.ts";
+import { type PostAddress, postingChannel } from "./post.ts";
 import { factsOf, headlineOf, type Utterance } from "./utterance.ts";
+
+export function discordChannel(address: PostAddress, now: () => number): Channel {
+  return postingChannel(address, now, discordBody);
+}
 
 /**
  * As Discord's webhooks take it.

@@ -51,7 +51,8 @@ const TIMESTAMP = /^\d{9,11}(\.\d{1,6})?$/;
 /** As many characters as a message may have. */
 const LONGEST = 32_000;
 
-const wordsSchema = z.union([
+/** An answer to a question, or a message. */
+export const wordsSchema = z.union([
   z.strictObject({
     agent_id: agentIdSchema,
     question_id: z.string().min(1).max(60),
@@ -64,6 +65,10 @@ const wordsSchema = z.union([
   }),
 ]);
 export type Words = z.infer<typeof wordsSchema>;
+/** As somebody else's code writes them. */
+export type IncomingWords =
+  | { agent_id: string; question_id: string; response: string }
+  | { agent_id: string; message: string; to?: string };
 
 /**
  * What was taken lately, by all doors of a home: a message that one of them took is refused by the others. Only what was
@@ -135,7 +140,7 @@ function parsedJson(body: Buffer): unknown {
 
 const WANTED = "Expected {agent_id, question_id, response} or {agent_id, message, to?} as JSON.";
 
-function problemsOf({ issues }: z.ZodError): string {
+export function problemsOf({ issues }: z.ZodError): string {
   const inner = issues.flatMap((issue) => (issue.code === "invalid_union" ? issue.errors : [[issue]]));
   // The form that was nearly right says best what is wrong.
   const nearest = inner.sort((a, b) => a.length - b.length)[0] ?? [];

@@ -30,11 +30,13 @@ import {
   seesAt,
   windowOf,
 } from "./model-name.ts";
+import { createProvidedModel, type ModelProvider, offeredModel } from "./model-provider.ts";
 import { createPrices } from "./prices.ts";
 import { type Connection, connectCompatible, type Provider, type Speaker } from "./providers.ts";
 import { refusedSetting, settingsOf } from "./sampling.ts";
 
 type ProviderPlace = Extract<Place, { kind: "provider" }>;
+type AddedPlace = Extract<Place, { kind: "added" }>;
 type ServerPlace = Extract<Place, { kind: "server" }>;
 type Connected = Promise<Speaker>;
 
@@ -81,6 +83,8 @@ export interface CatalogOptions extends RetryPorts {
   /** The stand-in that needs no key. */
   demo?: () => Promise<Model>;
   hasCommand?: (name: string) => Promise<boolean>;
+  /** Beside the built-in ones. */
+  providers?: readonly ModelProvider[];
   /** Takes secrets out of what models and providers say; those of `env` and `config` unless another is given. */
   scrubber?: Scrubber;
   /** Whether there is somebody who can have `claude-code/…` think, which is no model to be called. */
@@ -88,12 +92,12 @@ export interface CatalogOptions extends RetryPorts {
 }
 
 export function createCatalog(options: CatalogOptions): Catalog {
-  const { env, config, sleep, random } = options;
+  const { env, config, sleep, random, providers: added = [] } = options;
   const now = options.now ?? Date.now;
   const fetch = listening(options.fetch ?? globalThis.fetch);
   const post = options.post ?? httpPost;
   const scrubber = options.scrubber ?? createScrubber(secretsIn({ env, config }));
-  const prices = createPrices(config, now);
+  const prices = createPrices(config, now, (id) => offeredAt(id, added)?.prices);
   const connections = new Map<string, Connected>();
   const searches = maxSearches(env.AGIRAPH_SEARCH_MAX_USES);
 
@@ -127,15 +131,28 @@ export function createCatalog(options: CatalogOptions): Catalog {
   }
 
   async function model(id: string): Promise<Model> {
-    const at = placeOf(id, config);
+    const at = placeOf(id, config, added);
     const problem = missingFor(at, env);
     if (problem !== null) throw new Error(problem);
     if (at.kind === "demo") return (options.demo ?? loadDemo)();
     if (at.kind === "outside") throw new Error(outsideOnly(at.id));
+    const made = at.kind === "added" ? await addedModel(at) : await ownModel(at);
+    const able = withToolsAsText(made, () => nonce(random), settingsOf(at, config).native_tools);
+    return withoutSecrets(withRetry(able, { sleep, random, ...options.retry }), scrubber);
+  }
+
+  function addedModel(at: AddedPlace): Promise<Model> {
+    const { id, provider, model: name } = at;
+    const context = { apiKey: keyIn(env, provider.keyVariable), settings: settingsOf(at, config) };
+    const costOf = (usage: Usage) => prices.costOf(id, usage);
+    return createProvidedModel({ id, contextWindow: windowOf(at, config), provider, name, context }, { costOf, now });
+  }
+
+  async function ownModel(at: ProviderPlace | ServerPlace): Promise<Model> {
     const quirks = at.kind === "server" ? compatibleQuirks(at.server) : at.provider.quirks(at.model);
     const settings = settingsOf(at, config);
     const maxSearches = searchesAt(at) ? searches : null;
-    const made = createProviderModel(
+    return createProviderModel(
       {
         id: at.id,
         wire: (await connect(at))(at.model, quirks, maxSearches, settings),
@@ -153,8 +170,6 @@ export function createCatalog(options: CatalogOptions): Catalog {
         adviceOn: (said) => refusedSetting(said, at, config),
       },
     );
-    const able = withToolsAsText(made, () => nonce(random), settings.native_tools);
-    return withoutSecrets(withRetry(able, { sleep, random, ...options.retry }), scrubber);
   }
 
   async function list(): Promise<ListedModel[]> {
@@ -162,8 +177,9 @@ export function createCatalog(options: CatalogOptions): Catalog {
     const isInstalled = programs.length > 0 && ((await options.hasCommand?.(CLAUDE)) ?? false);
     const declared = await declaredModels({ env, config, fetch: options.fetch ?? globalThis.fetch });
     const known = KNOWN_MODELS.map(({ id }) => id);
-    const found = [...scrubber.value(declared), ...known, ...programs, DEMO_MODEL].map((written) =>
-      sought(written, config),
+    const offered = added.flatMap(({ name, models = [] }) => models.map((each) => `${name}/${each.name}`));
+    const found = [...scrubber.value(declared), ...offered, ...known, ...programs, DEMO_MODEL].map((written) =>
+      sought(written, config, added),
     );
     const ids = new Map(found.map((each) => [each.id, each]));
     return Promise.all(
@@ -182,11 +198,11 @@ export function createCatalog(options: CatalogOptions): Catalog {
     model,
     list,
     resolve(id) {
-      const at = placeOf(id, config);
+      const at = placeOf(id, config, added);
       const problem = missingFor(at, env);
       if (problem !== null) throw new Error(problem);
       if (at.kind === "outside" && !options.outsideAgents) throw new Error(outsideOnly(at.id));
-      if (at.kind === "provider") keyIn(env, at.provider.keyVariable ?? undefined);
+      if (at.kind === "provider" || at.kind === "added") keyIn(env, at.provider.keyVariable ?? undefined);
       if (at.kind === "server") keyIn(env, at.settings.api_key_env);
       return { id: at.id, contextWindow: windowOf(at, config), searchesWeb: searchesAt(at), note: noteOn(at, config) };
     },
@@ -203,13 +219,19 @@ export function createCatalog(options: CatalogOptions): Catalog {
 }
 
 /** Where a name leads, or why nowhere: somebody may have written anything into config.json. */
-function sought(written: string, config: ModelConfig) {
+function sought(written: string, config: ModelConfig, added: readonly ModelProvider[]) {
   try {
-    const at = placeOf(written, config);
+    const at = placeOf(written, config, added);
     return { id: at.id, at, problem: null };
   } catch (error) {
     return { id: written, at: null, problem: error instanceof Error ? error.message : String(error) };
   }
+}
+
+function offeredAt(id: string, added: readonly ModelProvider[]) {
+  const slash = id.indexOf("/");
+  const provider = added.find(({ name }) => name === id.slice(0, slash));
+  return provider && offeredModel(provider, id.slice(slash + 1));
 }
 
 /** A key that could not be sent is said to be wrong here, without showing it: further down it would end up in a message. */

@@ -11,11 +11,13 @@ import {
   UNKNOWN_WINDOWS,
 } from "./known-models.ts";
 import type { ModelConfig, ServerConfig } from "./model-config.ts";
+import { type ModelProvider, offeredModel } from "./model-provider.ts";
 import { PROVIDERS, type Provider, providerNamed } from "./providers.ts";
 
 /** Where a model's name leads. `id` is the name in full, with aliases replaced. */
 export type Place =
   | { kind: "provider"; id: string; provider: Provider; model: string }
+  | { kind: "added"; id: string; provider: ModelProvider; model: string }
   | { kind: "server"; id: string; server: string; settings: ServerConfig; model: string }
   | { kind: "outside"; id: string }
   | { kind: "demo"; id: string };
@@ -23,11 +25,13 @@ export type Place =
 type Env = Readonly<Record<string, string | undefined>>;
 
 const OTHERS = ["openai-compatible", "claude-code", "demo"];
+/** Everything before the slash that means something already. */
+export const PROVIDER_NAMES: readonly string[] = [...PROVIDERS.map(({ name }) => name), "gemini", ...OTHERS];
 /** Programs that can stand where a model does. */
 export const OUTSIDE = ["claude-code/opus", "claude-code/sonnet", "claude-code/haiku"];
 
-/** Throws for a name that leads nowhere, and says which names come near. */
-export function placeOf(written: string, config: ModelConfig): Place {
+/** Throws for a name that leads nowhere, and says which names come near. `added` are providers beside our own. */
+export function placeOf(written: string, config: ModelConfig, added: readonly ModelProvider[] = []): Place {
   const slash = written.indexOf("/");
   if (slash <= 0 || slash === written.length - 1) throw new Error(notAName(written));
   const name = written.slice(0, slash);
@@ -35,11 +39,13 @@ export function placeOf(written: string, config: ModelConfig): Place {
   if (written === DEMO_MODEL) return { kind: "demo", id: DEMO_MODEL };
   if (OUTSIDE.includes(written)) return { kind: "outside", id: written };
   if (name === "openai-compatible") return serverPlace(written, model, config);
+  const extra = added.find((each) => each.name === name);
+  if (extra !== undefined) return addedPlace(written, extra, model, config);
   const provider = providerNamed(name);
-  if (provider === undefined) throw new Error(unknownName(written, name));
+  if (provider === undefined) throw new Error(unknownName(written, name, added));
   const id = `${provider.name}/${model}`;
-  const meant =
-    knownModel(id) === undefined && own(config.models, id) === undefined ? nearMiss(id, provider) : undefined;
+  const known = KNOWN_MODELS.filter((each) => each.id.startsWith(`${provider.name}/`)).map((each) => each.id);
+  const meant = knownModel(id) === undefined && own(config.models, id) === undefined ? nearMiss(id, known) : undefined;
   if (meant !== undefined) throw new Error(`There is no model ${id}. Did you mean ${meant}?`);
   return { kind: "provider", id, provider, model };
 }
@@ -71,6 +77,7 @@ export function malformedKey(place: Place, env: Env): string | null {
 
 export function keyVariableOf(place: Place): string | null {
   if (place.kind === "provider") return place.provider.keyVariable;
+  if (place.kind === "added") return place.provider.keyVariable ?? null;
   return place.kind === "server" ? (place.settings.api_key_env ?? null) : null;
 }
 
@@ -78,11 +85,13 @@ export function windowOf(place: Place, config: ModelConfig): number {
   const told = own(config.models, place.id)?.context_window;
   if (told !== undefined) return told;
   if (place.kind === "server") return place.settings.context_window ?? UNKNOWN_WINDOW;
+  if (place.kind === "added") return offeredModel(place.provider, place.model)?.contextWindow ?? UNKNOWN_WINDOW;
   if (place.kind !== "provider") return 200_000;
   return knownModel(place.id)?.contextWindow ?? own(UNKNOWN_WINDOWS, place.provider.name) ?? UNKNOWN_WINDOW;
 }
 
 export function searchesAt(place: Place): boolean {
+  if (place.kind === "added") return offeredModel(place.provider, place.model)?.searchesWeb ?? false;
   return place.kind === "provider" && searchesWeb(place.provider.name, place.model);
 }
 
@@ -95,7 +104,8 @@ export function noteOn(place: Place, config: ModelConfig): string | null {
   if (place.kind === "demo" || place.kind === "outside" || knownModel(place.id) !== undefined) return null;
   const told =
     own(config.models, place.id)?.context_window ??
-    (place.kind === "server" ? place.settings.context_window : undefined);
+    (place.kind === "server" ? place.settings.context_window : undefined) ??
+    (place.kind === "added" ? offeredModel(place.provider, place.model)?.contextWindow : undefined);
   if (told !== undefined) return null;
   const where =
     place.kind === "server" ? `providers.${place.server}.context_window` : `models["${place.id}"].context_window`;
@@ -107,6 +117,14 @@ export function noteOn(place: Place, config: ModelConfig): string | null {
 
 export function outsideOnly(id: string): string {
   return `${id} is an agent of its own, not a model to be called: it comes with outside agents. Choose another model here.`;
+}
+
+function addedPlace(id: string, provider: ModelProvider, model: string, config: ModelConfig): Place {
+  const offered = (provider.models ?? []).map(({ name }) => `${provider.name}/${name}`);
+  const isKnown = offered.includes(id) || own(config.models, id) !== undefined;
+  const meant = isKnown ? undefined : nearMiss(id, offered);
+  if (meant !== undefined) throw new Error(`There is no model ${id}. Did you mean ${meant}?`);
+  return { kind: "added", id, provider, model };
 }
 
 function serverPlace(written: string, rest: string, config: ModelConfig): Place {
@@ -130,15 +148,14 @@ function serverPlace(written: string, rest: string, config: ModelConfig): Place 
 }
 
 /** Only a slip of a letter or two: a name that is further away may well be a model newer than this list. */
-function nearMiss(id: string, provider: Provider): string | undefined {
-  const names = KNOWN_MODELS.filter((model) => model.id.startsWith(`${provider.name}/`)).map((model) => model.id);
+function nearMiss(id: string, names: readonly string[]): string | undefined {
   const digits = (text: string) => text.replace(/\D/g, "");
   // Another number is another model, not a slip: claude-opus-6 is not claude-opus-5 mistyped.
   return nearest(id, names, 1).find((name) => digits(name) === digits(id));
 }
 
-function unknownName(written: string, name: string): string {
-  const names = [...PROVIDERS.map((provider) => provider.name), "gemini", ...OTHERS];
+function unknownName(written: string, name: string, added: readonly ModelProvider[]): string {
+  const names = [...PROVIDER_NAMES, ...added.map((provider) => provider.name)];
   const ids = [...KNOWN_MODELS.map(({ id }) => id), DEMO_MODEL, ...OUTSIDE];
   const near = [...new Set([...nearest(written, ids), ...nearest(name, names).map((found) => `${found}/…`)])].slice(
     0,

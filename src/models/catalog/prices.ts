@@ -13,10 +13,15 @@ export interface Prices {
   priceOf(id: string): Promise<Price | null>;
 }
 
-export function createPrices(config: ModelConfig, now: () => number): Prices {
+/** `offered` is what an added provider says of its own models. */
+export function createPrices(
+  config: ModelConfig,
+  now: () => number,
+  offered: (id: string) => Price | undefined = () => undefined,
+): Prices {
   function fixedPrice(id: string): Price | undefined {
     const [provider, server] = id.split("/");
-    const told = own(config.models, id)?.prices;
+    const told = own(config.models, id)?.prices ?? offered(id);
     if (told) return told;
     if (provider === "ollama" || provider === "demo") return FREE;
     return provider === "openai-compatible" ? own(config.providers, server ?? "")?.prices : undefined;

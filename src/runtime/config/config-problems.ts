@@ -102,6 +102,7 @@ export const EXAMPLE: Config = {
     },
     tickets: { url: "https://mcp.example.org/mcp", headers_env: { authorization: "TICKETS_AUTH" } },
   },
+  extensions: ["/home/me/tools/weather.ts"],
   sandbox: { unsafe: false },
 };
 

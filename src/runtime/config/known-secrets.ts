@@ -4,16 +4,17 @@ import { tokenIfThere } from "../../store/home/token-file.ts";
 import type { Settings } from "./settings.ts";
 
 /** Takes every secret of this home out of a text: keys and tokens of the environment and config.json, and the server's. */
-export function scrubberFor({ home, env, config }: Settings): Scrubber {
-  return createScrubber([...secretsIn({ env, config }), ...serverToken(home)]);
+export function scrubberFor({ home, env, config }: Settings, variables: readonly string[] = []): Scrubber {
+  const named = variables.flatMap((name) => (env[name] ? [{ name, value: env[name].trim() }] : []));
+  return createScrubber([...secretsIn({ env, config }), ...named, ...serverToken(home)]);
 }
 
-/** The one scrubber of a process: config.json may name other secrets while it works. */
-export function liveScrubber(settings: Settings): Scrubber {
+/** The one scrubber of a process: config.json may name other secrets while it works. `variables` hold secrets besides. */
+export function liveScrubber(settings: Settings, variables: readonly string[] = []): Scrubber {
   let made: { config: Settings["config"]; scrubber: Scrubber } | undefined;
   const current = () => {
     const { config } = settings;
-    if (made?.config !== config) made = { config, scrubber: scrubberFor(settings) };
+    if (made?.config !== config) made = { config, scrubber: scrubberFor(settings, variables) };
     return made.scrubber;
   };
   return {

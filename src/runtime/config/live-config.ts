@@ -21,8 +21,8 @@ export interface LiveSettings extends Settings {
   onChange(listener: (standing: ConfigStanding) => void): void;
 }
 
-/** What is opened once, with the process: where it listens, by which channels it speaks, how it confines. */
-const FIXED = ["server", "channels", "sandbox"] as const satisfies readonly (keyof Config)[];
+/** What is opened once, with the process: where it listens, by which channels it speaks, what extends it, how it confines. */
+const FIXED = ["server", "channels", "extensions", "sandbox"] as const satisfies readonly (keyof Config)[];
 
 /**
  * Settings whose `config` is what config.json says now.

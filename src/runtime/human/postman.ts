@@ -1,30 +1,11 @@
+import type { Delivery } from "../../mail/channels/channel.ts";
 import { utteranceOf } from "../../mail/channels/utterance.ts";
-import { post, type Sent, type Webhook } from "../../mail/channels/webhook.ts";
 import { nextOutgoing, type Outgoing, type Situation } from "../../projections/index.ts";
 import type { Clock } from "../../protocol/clock.ts";
-import { CHANNEL_TOPICS, type ChannelTopic, type NewFact } from "../../protocol/index.ts";
+import type { NewFact } from "../../protocol/index.ts";
 import { isForWantOfRoom } from "../../store/disk/disk.ts";
 import type { AgentLog } from "../../store/store.ts";
-import { type Settings, SettingsError } from "../config/settings.ts";
-
-/** A channel of the house, ready to use. */
-export interface OpenChannel extends Webhook {
-  to: readonly ChannelTopic[];
-  listen: { port: number } | undefined;
-}
-
-/** The channels of `config.json`, with their secrets looked up. */
-export function channelsOf({ config, env }: Settings): OpenChannel[] {
-  return Object.entries(config.channels ?? {}).map(([name, channel]) => {
-    const { url, secret_env, preset = "plain", to = CHANNEL_TOPICS, listen } = channel;
-    const secret = secret_env === undefined ? channel.secret : env[secret_env];
-    if (secret_env !== undefined && (secret === undefined || secret.length < 16))
-      throw new SettingsError(
-        `The channel ${name} takes its secret from ${secret_env}, which ${secret ? "has fewer than 16 characters" : "is not set"}. Set it, or remove the channel from config.json.`,
-      );
-    return { name, url, secret, preset, to: CHANNEL_TOPICS.filter((topic) => to.includes(topic)), listen };
-  });
-}
+import type { OpenChannel } from "./open-channels.ts";
 
 interface PostmanPorts {
   log: AgentLog;
@@ -150,7 +131,7 @@ export class Postman {
     }
   }
 
-  async #try(channel: OpenChannel, outgoing: Outgoing): Promise<Sent> {
+  async #try(channel: OpenChannel, outgoing: Outgoing): Promise<Delivery> {
     const { now, clock } = this.#ports;
     const late = new AbortController();
     const done = new AbortController();
@@ -160,13 +141,13 @@ export class Postman {
     );
     const signal = AbortSignal.any([late.signal, this.#closed.signal]);
     try {
-      return await post(channel, utteranceOf(outgoing, now(), channel.name), clock.now, signal);
+      return await channel.deliver(utteranceOf(outgoing, now(), channel.name), signal);
     } finally {
       done.abort();
     }
   }
 
-  #waitAfter({ retryAfterMs = 0 }: Extract<Sent, { kind: "failed" }>, failures: number): number {
+  #waitAfter({ retryAfterMs = 0 }: Extract<Delivery, { kind: "failed" }>, failures: number): number {
     const backoff = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (failures - 1));
     // Many agents have the same channel and must not come back at once.
     return Math.max(retryAfterMs, backoff / 2) + Math.round((this.#ports.random() * backoff) / 2);
@@ -195,7 +176,7 @@ function changesOf(channels: readonly OpenChannel[], { outbox }: Situation): New
   ];
 }
 
-function factOf(channel: string, { of, fact }: Outgoing, sent: Sent, attempts: number): NewFact {
+function factOf(channel: string, { of, fact }: Outgoing, sent: Delivery, attempts: number): NewFact {
   if (sent.kind === "delivered") return { type: "channel.delivered", data: { channel, of, fact } };
   return { type: "channel.failed", data: { channel, of, fact, why: sent.why, attempts } };
 }

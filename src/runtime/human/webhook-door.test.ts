@@ -99,7 +99,7 @@ test("the same request is taken once, and so is the same delivery signed anew", 
 });
 
 test("what goes wrong inside is not told", async () => {
-  const channel = { name: "pager", url: "", secret: SECRET, preset: "plain", to: [], listen: { port: 0 } } as const;
+  const channel = { name: "pager", signed: { secret: SECRET, port: 0 } };
   const broken = () => Promise.reject(new Error("ENOSPC /secret/path"));
   const doors = await openDoors([channel], { agent: broken, now: Date.now, memory: new Memory(0) });
   const { status, body } = await post({ runtime: { doors } }, { agent_id: "agent-abcd", message: "hello" });
@@ -115,7 +115,7 @@ test("a port that is taken is said with what to do", async () => {
   await new Promise((resolve) => holder.once("listening", resolve));
   const address = holder.address();
   const port = typeof address === "object" && address ? address.port : 0;
-  const channel = { name: "pager", url: "", secret: SECRET, preset: "plain", to: [], listen: { port } } as const;
+  const channel = { name: "pager", signed: { secret: SECRET, port } };
   const opening = openDoors([channel], {
     agent: () => Promise.reject(new Error()),
     now: Date.now,

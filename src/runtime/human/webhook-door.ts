@@ -4,7 +4,7 @@ import type { AgentId } from "../../protocol/index.ts";
 import { codeOf, isForWantOfRoom } from "../../store/disk/disk.ts";
 import { NotFoundError } from "../../store/errors.ts";
 import { type Channel, HumanRefusal } from "./human-facts.ts";
-import type { OpenChannel } from "./postman.ts";
+import type { OpenChannel } from "./open-channels.ts";
 
 /**
  * Where answers come in by webhook: `POST /webhooks/NAME`, signed.
@@ -14,13 +14,13 @@ import type { OpenChannel } from "./postman.ts";
  * WEBHOOK-3. Every refusal is `{error: {code, message}}`; of what went wrong inside, nothing is told.
  */
 export function webhookHandler(
-  channels: readonly OpenChannel[],
+  channels: readonly SignedChannel[],
   { agent, now, memory }: DoorPorts,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   async function answerTo(request: IncomingMessage): Promise<Answer> {
     const name = /^\/webhooks\/([a-z0-9_-]+)$/.exec(request.url ?? "")?.[1];
     const channel = channels.find((each) => each.name === name);
-    if (!channel?.secret) return refusal(404, "not_found", "There is nothing here.");
+    if (!channel?.signed) return refusal(404, "not_found", "There is nothing here.");
     if (request.method !== "POST") return refusal(405, "method_not_allowed", "Only POST is taken here.");
     if (!/^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? ""))
       return refusal(415, "not_json", "Only application/json is taken here.");
@@ -28,7 +28,7 @@ export function webhookHandler(
     if (!body) return refusal(413, "too_large", `The body is larger than ${LARGEST_BODY} bytes.`);
     const received = receive(body, request.headers, {
       channel: channel.name,
-      secret: channel.secret,
+      secret: channel.signed.secret,
       now: now(),
       memory,
     });
@@ -58,6 +58,8 @@ export function webhookHandler(
   };
 }
 
+type SignedChannel = Pick<OpenChannel, "name" | "signed">;
+
 export interface DoorPorts {
   agent(id: AgentId): Promise<Addressed>;
   now(): number;
@@ -82,11 +84,11 @@ export interface Door {
 }
 
 /** One door for each port that a channel wants, on this machine only. */
-export async function openDoors(channels: readonly OpenChannel[], ports: DoorPorts): Promise<Door[]> {
+export async function openDoors(channels: readonly SignedChannel[], ports: DoorPorts): Promise<Door[]> {
   const doors: Door[] = [];
   const byPort = Map.groupBy(
-    channels.filter(({ listen }) => listen),
-    ({ listen }) => listen?.port ?? 0,
+    channels.filter(({ signed }) => signed?.port !== undefined),
+    ({ signed }) => signed?.port ?? 0,
   );
   try {
     for (const [port, behind] of byPort) doors.push(await openDoor(port, behind, ports));
@@ -97,7 +99,7 @@ export async function openDoors(channels: readonly OpenChannel[], ports: DoorPor
   return doors;
 }
 
-async function openDoor(port: number, channels: readonly OpenChannel[], ports: DoorPorts): Promise<Door> {
+async function openDoor(port: number, channels: readonly SignedChannel[], ports: DoorPorts): Promise<Door> {
   const handle = webhookHandler(channels, ports);
   const server = createServer((request, response) => {
     handle(request, response).catch(() => response.destroy());
@@ -121,7 +123,7 @@ async function openDoor(port: number, channels: readonly OpenChannel[], ports: D
   };
 }
 
-async function listening(server: Server, port: number, channels: readonly OpenChannel[]): Promise<void> {
+async function listening(server: Server, port: number, channels: readonly SignedChannel[]): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject).listen(port, "127.0.0.1", resolve);
   try {

@@ -5,7 +5,7 @@ import { StoreError } from "../errors.ts";
 
 /**
  * Whether other users of the machine could change what this home makes us do, as ssh asks of its own files (StrictModes).
- * config.json names programs that are started, .env and token hold secrets, prompts are obeyed.
+ * config.json names programs that are started, extensions are run, .env and token hold secrets, prompts are obeyed.
  *
  * MODES-1. The home and what is trusted in it belong to us or to root, and nobody else may write them.
  * MODES-2. Nobody else may put another folder in the place of the home: not in a folder above it, nor by a symlink.
@@ -18,7 +18,7 @@ export class UntrustedHome extends StoreError {
       [
         `The home ${home} is not safe from other users of this machine. They could run programs as you, or read your keys.`,
         ...problems.map((problem) => `- ${problem}`),
-        "Check config.json, .env and prompts/ for changes that are not yours first. If this file system has no permissions of its own, or you trust everyone who can write there, set AGIRAPH_TRUST_HOME_MODES=1 in the environment.",
+        "Check config.json, .env, prompts/ and extensions/ for changes that are not yours first. If this file system has no permissions of its own, or you trust everyone who can write there, set AGIRAPH_TRUST_HOME_MODES=1 in the environment.",
       ].join("\n"),
     );
   }
@@ -38,17 +38,25 @@ export function requireTrustedHome(home: string, env: Environment): string[] {
 export function homeProblems(home: string, env: Environment): string[] {
   if (isTrusted(env)) return [];
   const found = new Map<string, string>();
-  const prompts = join(home, "prompts");
   judge(home, found);
   for (const name of trusted) judge(join(home, name), found);
-  for (const name of namesIn(prompts)) judge(join(prompts, name), found);
+  for (const folder of ["prompts", "extensions"])
+    for (const name of namesIn(join(home, folder))) judge(join(home, folder, name), found);
+  return [...found.values()];
+}
+
+/** The same of a file outside the home that is obeyed too, such as an extension that config.json names. */
+export function pathProblems(path: string, env: Environment): string[] {
+  if (isTrusted(env)) return [];
+  const found = new Map<string, string>();
+  judge(path, found);
   return [...found.values()];
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const trusted = [
-  ...["config.json", ".env", "prompts", "trust.json", "token"],
+  ...["config.json", ".env", "prompts", "extensions", "trust.json", "token"],
   ...["VERSION", "home.lock.json", "agents", "journal", "machine.json"],
 ];
 const secret = [".env", "token"];

@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { discordBody } from "./discord.ts";
+import { slackBody } from "./slack.ts";
 import type { Utterance } from "./utterance.ts";
-import { bodyOf } from "./webhook.ts";
+import { webhookBody } from "./webhook.ts";
+
+const BODIES = { plain: webhookBody, slack: slackBody, discord: discordBody };
+const bodyOf = (said: Utterance, preset: keyof typeof BODIES) => JSON.stringify(BODIES[preset](said));
 
 const QUESTION: Utterance = {
   fact: 7,

@@ -1,0 +1,123 @@
+import type { Channel } from "../../mail/channels/channel.ts";
+import { PROVIDER_NAMES } from "../../models/catalog/model-name.ts";
+import type { ModelProvider } from "../../models/catalog/model-provider.ts";
+import { channelNameSchema, channelTopicSchema } from "../../protocol/channel.ts";
+import type { Config } from "../../protocol/config.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { TOOL_NAMES } from "../../tools/tool-names.ts";
+import type { Additions } from "./additions.ts";
+
+type Kind = "tool" | "provider" | "channel";
+
+/** What agents of a mesh have besides (`runtime/meshes/tools.ts`). */
+const MESH_TOOLS = ["tx_done", "tx_send", "tx_ask"];
+
+/**
+ * Who has which name.
+ *
+ * ADDITION-1. A name belongs to one: what is added never takes the name of a built-in, of an MCP server's tool, of a
+ *     channel in config.json, or of what was added before.
+ * ADDITION-2. All or nothing: where one of several cannot be added, none of them is, and each problem says what to do.
+ * ADDITION-3. What was written without types is checked too: nothing that is not a tool, provider or channel is used.
+ */
+export class AdditionNames {
+  readonly #owners: Readonly<Record<Kind, Map<string, string>>>;
+
+  constructor({ channels = {} }: Pick<Config, "channels">) {
+    const builtIn = (names: readonly string[]) => new Map(names.map((name) => [name, BUILT_IN]));
+    this.#owners = {
+      tool: builtIn([...TOOL_NAMES, ...MESH_TOOLS]),
+      provider: builtIn(PROVIDER_NAMES),
+      channel: new Map(Object.keys(channels).map((name) => [name, "config.json"])),
+    };
+  }
+
+  /** Takes the names, or returns why not. `owner` is told to whoever comes later with the same name. */
+  take(additions: Additions, owner: string): string[] {
+    const problem = shapeProblem(additions);
+    if (problem !== undefined) return [problem];
+    const { tools = [], providers = [], channels = [] } = additions;
+    const named: [Kind, string][] = [
+      ...tools.map(({ spec }): [Kind, string] => ["tool", spec.name]),
+      ...providers.map(({ name }): [Kind, string] => ["provider", name]),
+      ...channels.map(({ name }): [Kind, string] => ["channel", name]),
+    ];
+    const twice = named.filter(([kind, name], at) => named.findIndex(([k, n]) => k === kind && n === name) < at);
+    const problems = [
+      ...named.flatMap(([kind, name]) => nameProblem(kind, name) ?? this.#clash(kind, name) ?? []),
+      ...twice.map(([kind, name]) => `There are two of the ${kind} "${name}". Rename one of them.`),
+    ];
+    if (problems.length === 0) for (const [kind, name] of named) this.#owners[kind].set(name, owner);
+    return [...new Set(problems)];
+  }
+
+  #clash(kind: Kind, name: string): string | undefined {
+    const owner = this.#owners[kind].get(name);
+    if (owner === undefined) return undefined;
+    if (owner === BUILT_IN) return `The ${kind} "${name}" is built in. Give yours another name.`;
+    return `The ${kind} "${name}" is already there (${owner}). Rename one of them.`;
+  }
+}
+
+const BUILT_IN = "built in";
+
+/** Providers of models take no other names for tools. */
+const TOOL_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+const PROVIDER_NAME = /^[a-z0-9][a-z0-9_-]{0,39}$/;
+
+function nameProblem(kind: Kind, name: string): string | undefined {
+  if (kind === "tool" && name.startsWith("mcp__"))
+    return `The tool "${name}" has a name of MCP servers' tools. Choose one that does not begin with mcp__.`;
+  if (kind === "tool" && !TOOL_NAME.test(name))
+    return `"${name}" cannot be a tool's name. Use letters, digits, _ and -, beginning with a letter, at most 64.`;
+  const isUsable = kind === "channel" ? channelNameSchema.safeParse(name).success : PROVIDER_NAME.test(name);
+  if (kind === "tool" || isUsable) return undefined;
+  return `"${name}" cannot be a ${kind}'s name. Use lower-case letters, digits, - and _, at most 40.`;
+}
+
+const LISTS = { tools: isTool, providers: isProvider, channels: isChannel };
+
+/** The first that is not what its list is for. */
+function shapeProblem(additions: Additions): string | undefined {
+  for (const [list, isRight] of Object.entries(LISTS)) {
+    const given: unknown = additions[list as keyof Additions];
+    if (given === undefined) continue;
+    if (!Array.isArray(given)) return `"${list}" is not a list.`;
+    const wrong = given.findIndex((each) => !(each instanceof Object && isRight(each)));
+    if (wrong >= 0) return `${list}[${wrong}] is not a ${list.slice(0, -1)}. ${ADVICE[list as keyof Additions]}`;
+  }
+  return undefined;
+}
+
+const ADVICE: Readonly<Record<keyof Additions, string>> = {
+  tools: "Make it with defineTool.",
+  providers: "It needs a name and model(); make it with defineProvider.",
+  channels:
+    "It needs a name and deliver(), and `to` only lists questions, messages or ends; make it with defineChannel.",
+};
+
+function isTool({ spec, parse, run, repeatable, close }: Partial<Tool>): boolean {
+  const isSpec =
+    typeof spec?.name === "string" && typeof spec.description === "string" && spec.parameters instanceof Object;
+  return isSpec && isFunction(parse) && isFunction(run) && typeof repeatable === "boolean" && isOptional(close);
+}
+
+function isProvider({ name, model, models = [], keyVariable = "", close }: Partial<ModelProvider>): boolean {
+  const isListed = Array.isArray(models) && models.every((each) => typeof each?.name === "string");
+  return (
+    typeof name === "string" && isFunction(model) && isListed && typeof keyVariable === "string" && isOptional(close)
+  );
+}
+
+function isChannel({ name, deliver, to = [], listen, close }: Partial<Channel>): boolean {
+  const isCarrying = Array.isArray(to) && to.every((topic) => channelTopicSchema.safeParse(topic).success);
+  return typeof name === "string" && isFunction(deliver) && isCarrying && isOptional(listen) && isOptional(close);
+}
+
+function isFunction(value: unknown): boolean {
+  return typeof value === "function";
+}
+
+function isOptional(value: unknown): boolean {
+  return value === undefined || isFunction(value);
+}

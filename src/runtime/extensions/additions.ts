@@ -1,0 +1,34 @@
+import type { Channel } from "../../mail/channels/channel.ts";
+import type { ModelProvider } from "../../models/catalog/model-provider.ts";
+import type { Clock } from "../../protocol/clock.ts";
+import type { Tool } from "../../tools/tool.ts";
+
+/** What is added to the built-ins, by `openRuntime` or by an extension. The runtime owns it and closes it. */
+export interface Additions {
+  readonly tools?: readonly Tool[];
+  readonly providers?: readonly ModelProvider[];
+  readonly channels?: readonly Channel[];
+}
+
+/** Several, as one. */
+export function merged(all: readonly Additions[]): Required<Additions> {
+  return {
+    tools: all.flatMap(({ tools = [] }) => tools),
+    providers: all.flatMap(({ providers = [] }) => providers),
+    channels: all.flatMap(({ channels = [] }) => channels),
+  };
+}
+
+const CLOSING_MS = 5_000;
+
+/** Closes each of them once. One that fails, or takes too long, keeps nothing else from being closed. */
+export async function closeAll(
+  closables: readonly { close?(): void | Promise<void> }[],
+  { sleep }: Pick<Clock, "sleep">,
+): Promise<void> {
+  const done = new AbortController();
+  const late = sleep(CLOSING_MS, done.signal).catch(() => {});
+  const closing = closables.map(async (each) => each.close?.());
+  await Promise.race([Promise.allSettled(closing), late]);
+  done.abort();
+}

@@ -1,0 +1,73 @@
+import type { Clock } from "../../protocol/clock.ts";
+import { Output } from "../../sandbox/process/output.ts";
+import { refusal, type Tool, type ToolOutput } from "../../tools/tool.ts";
+
+/** As much as a command may say, and as long as it may take if it does not say otherwise. */
+const MAX_BYTES = 30_000;
+const USUAL_SECONDS = 120;
+
+/**
+ * A tool that somebody else wrote, with the limits that the built-in ones keep by themselves.
+ *
+ * GUARD-1. A call ends: with its result, with the stop of its worker, or when its time is over; whether the tool heeds
+ *     its signal or not.
+ * GUARD-2. What it gives back is text of bounded length; anything else is a failed call, in words.
+ * GUARD-3. It is shared by everyone and closed with the runtime, not with the work of the first who used it.
+ */
+export function guardedTool(tool: Tool, { sleep }: Pick<Clock, "sleep">): Tool {
+  const { readOnly, ...spec } = tool.spec;
+  return {
+    spec: { ...spec, ...(readOnly && { readOnly: readOnly === true ? readOnly : safely(readOnly) }) },
+    repeatable: tool.repeatable,
+    parse(args) {
+      try {
+        return tool.parse(args);
+      } catch (error) {
+        return { ok: false, problem: error instanceof Error ? error.message : String(error) };
+      }
+    },
+    async run(args, signal, call) {
+      const seconds = tool.timeoutSeconds ?? USUAL_SECONDS;
+      const late = new AbortController();
+      const done = new AbortController();
+      sleep(seconds * 1000, done.signal).then(
+        () => late.abort(new Error(`it took longer than ${seconds} s`)),
+        () => {},
+      );
+      const ends = AbortSignal.any([signal, late.signal]);
+      try {
+        return bounded(await orAborted(tool.run(args, ends, call), ends), tool.spec.name);
+      } finally {
+        done.abort();
+      }
+    },
+  };
+}
+
+function safely(readOnly: (args: unknown) => boolean): (args: unknown) => boolean {
+  return (args) => {
+    try {
+      return readOnly(args) === true;
+    } catch {
+      return false;
+    }
+  };
+}
+
+function orAborted<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(signal.reason);
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  return Promise.race([running, promise]).finally(() => signal.removeEventListener("abort", stop));
+}
+
+/** Only built-in tools end a piece of work or show pictures: of what this one gives back, the words count. */
+function bounded(given: ToolOutput, name: string): ToolOutput {
+  const { content, ok = true } = typeof given === "string" ? { content: given } : (given ?? {});
+  if (typeof content !== "string")
+    return refusal(`${name} gave back something that is not text. Its author can fix that; try another way.`);
+  const output = new Output(MAX_BYTES);
+  output.push(Buffer.from(content));
+  return { content: output.text(), ok: ok !== false };
+}
