@@ -12,7 +12,7 @@ import {
 } from "../../protocol/index.ts";
 import { conversationFile } from "../../store/paths.ts";
 import type { Said } from "../../store/store.ts";
-import { lastNodeIn, entriesOn } from "../../workers/loop/past.ts";
+import { entriesOn, lastNodeIn } from "../../workers/loop/past.ts";
 import { gist } from "../../workers/loop/recorded-loop.ts";
 import { isTaken } from "./node-run.ts";
 import { record, type TeamPorts } from "./team-ports.ts";

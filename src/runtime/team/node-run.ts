@@ -28,7 +28,7 @@ import { writeHistory, writeRefs } from "../../store/run/run-files.ts";
 import type { Batch } from "../../store/store.ts";
 import { workOnNode } from "../../workers/harnessed.ts";
 import { workByHuman } from "../../workers/human-worker.ts";
-import { pastOf, entriesOn } from "../../workers/loop/past.ts";
+import { entriesOn, pastOf } from "../../workers/loop/past.ts";
 import { BudgetExhausted } from "../../workers/loop/purse.ts";
 import { workOutside } from "../../workers/outside/work-outside.ts";
 import { publishPrepared } from "../../workers/publishing.ts";
