@@ -1,5 +1,5 @@
 import type { LanguageModelV4Message, LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
-import type { ModelSettings } from "../catalog/model-config.ts";
+import type { ModelSettings } from "../../protocol/config.ts";
 import { isWebPage, WebPageAnswer } from "../failure.ts";
 import type { ModelRequest, ToolSpec } from "../model.ts";
 import { type Attempt, MOST_OF_AN_ERROR, orAbort } from "./attempt.ts";

@@ -1,5 +1,5 @@
 import type { JSONObject, LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
-import type { ModelSettings } from "../catalog/model-config.ts";
+import type { ModelSettings } from "../../protocol/config.ts";
 import type { ModelRequest, ToolSpec } from "../model.ts";
 import { type Attempt, orAbort } from "./attempt.ts";
 import { cacheKeyOf, createPromptWriter } from "./prompt-writer.ts";

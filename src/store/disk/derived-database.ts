@@ -30,10 +30,10 @@ export async function withDerivedDatabase<T>(
   if (path === null) return inMemory();
   // Another process that is at work on the same file is met as "busy".
   return oneAtATime(path, async () => {
-    // Twice on disk: damage that shows only in use is mended by beginning anew.
+    // Twice on disk: damage that shows only in use is repaired by starting over.
     for (let tries = 0; tries < (look ? 1 : 2); tries++) {
       try {
-        return await onDisk(Database, path, schema, look || tries === 0, look, use);
+        return await onDisk(Database, { path, schema, keep: look || tries === 0, look }, use);
       } catch (error) {
         if (!isDatabaseTrouble(error)) throw error;
         if (isBusy(error)) break;
@@ -45,10 +45,7 @@ export async function withDerivedDatabase<T>(
 
 async function onDisk<T>(
   Database: typeof DatabaseSync,
-  path: string,
-  schema: string,
-  keep: boolean,
-  look: boolean,
+  { path, schema, keep, look }: { path: string; schema: string; keep: boolean; look: boolean },
   use: (database: DatabaseSync) => T | Promise<T>,
 ): Promise<T> {
   if (!look) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

@@ -1,8 +1,5 @@
 import { writeSync } from "node:fs";
 import { contentOf } from "./content.ts";
-
-export { PROTOCOL_FILES } from "../run/publish.ts";
-
 import { FolderChain } from "./folder-chain.ts";
 import { type Look, type TreeBounds, walkTree } from "./tree-walk.ts";
 import {

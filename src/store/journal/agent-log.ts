@@ -9,8 +9,8 @@ import { followFacts } from "./follow.ts";
 import type { Journal } from "./journal.ts";
 import { entryHead, factHead } from "./line.ts";
 import type { OpenFiles } from "./open-files.ts";
-import { type OnRecord, type Range, scanRecords } from "./record-scan.ts";
-import { bytesToRead, loadSnapshot, markFact, saveSnapshot } from "./snapshot.ts";
+import { type OnRecord, type Records, scanRecords } from "./record-scan.ts";
+import { bytesToRead, loadSnapshot, markFact, type SnapshotFile, saveSnapshot } from "./snapshot.ts";
 import { inspectTail, Stream, seekSeq } from "./stream.ts";
 
 /** What the logs of one home share. Without a journal the home was opened only to look. */
@@ -144,7 +144,7 @@ export class FileAgentLog implements AgentLog {
   }
 
   async snapshot<T>(name: string, version: number): Promise<{ seq: number; state: T } | undefined> {
-    const snapshot = loadSnapshot(this.#shared.disk, this.dir, name, version);
+    const snapshot = loadSnapshot(this.#snapshot(name, version));
     if (snapshot === undefined) return undefined;
     const { mark, state } = snapshot;
     const fits = mark.seq === 0 || this.#mark(mark.seq, mark.offset)?.crc === mark.crc;
@@ -152,7 +152,7 @@ export class FileAgentLog implements AgentLog {
   }
 
   bytesToRead(name: string, version: number): number {
-    return bytesToRead(this.#shared.disk, this.dir, name, version, this.#end().size);
+    return bytesToRead(this.#snapshot(name, version), this.#end().size);
   }
 
   async saveSnapshot(name: string, version: number, seq: number, state: unknown): Promise<void> {
@@ -164,7 +164,11 @@ export class FileAgentLog implements AgentLog {
     const mark = seq === 0 ? { seq, offset: 0, crc: "" } : this.#mark(seq);
     if (mark === undefined)
       throw new StoreUsageError(`${this.id} has no fact ${seq} on disk, so no snapshot can stand at it.`);
-    saveSnapshot(this.#shared.disk, this.dir, name, version, mark, state);
+    saveSnapshot(this.#snapshot(name, version), mark, state);
+  }
+
+  #snapshot(name: string, version: number): SnapshotFile {
+    return { disk: this.#shared.disk, agentFolder: this.dir, name, version };
   }
 
   async close(): Promise<void> {
@@ -263,9 +267,16 @@ export class FileAgentLog implements AgentLog {
   }
 
   /** `before` is the number of the record before the first one, where it is known. */
-  #scan(file: DiskFile, path: string, range: Range, onRecord: OnRecord, before?: number): Promise<void> {
+  #scan(
+    file: DiskFile,
+    path: string,
+    range: Pick<Records, "from" | "to">,
+    onRecord: OnRecord,
+    before?: number,
+  ): Promise<void> {
     const { damage } = this.#shared;
-    return scanRecords(file, path, range, damage, onRecord, (repair) => this.#record(repair, this.#events), before);
+    const onRepair = (repair: Repair) => this.#record(repair, this.#events);
+    return scanRecords({ file, path, ...range, damage, onRepair, before }, onRecord);
   }
 
   #mark(seq: number, offset?: number) {

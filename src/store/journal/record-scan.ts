@@ -4,9 +4,16 @@ import type { Damage } from "./damage.ts";
 import { RecordOrder } from "./record-order.ts";
 import { checkedLine, scanLines } from "./stream.ts";
 
-export interface Range {
+/** The part of a log that is read, and where damage to it is reported. */
+export interface Records {
+  file: DiskFile;
+  path: string;
   from: number;
   to: number;
+  damage: Damage;
+  onRepair: (repair: Repair) => void;
+  /** The number of the record before the first one, where it is known. */
+  before?: number | undefined;
 }
 
 /** Returns false to stop; `end` is where the next record begins. */
@@ -18,18 +25,10 @@ const TWICE = "a record is there twice, or out of order; the later one is skippe
 /**
  * Whole records only, each number once and in order. What is damaged is set aside and skipped, and leaves a hole in the
  * numbers; so is a record whose number was there before. Numbers that are missing without a trace are reported.
- * `before` is the number of the record before the first one, where it is known.
  */
-export async function scanRecords(
-  file: DiskFile,
-  path: string,
-  { from, to }: Range,
-  damage: Damage,
-  onRecord: OnRecord,
-  onRepair: (repair: Repair) => void,
-  before = from === 0 ? 0 : undefined,
-): Promise<void> {
-  const order = new RecordOrder(before);
+export async function scanRecords(records: Records, onRecord: OnRecord): Promise<void> {
+  const { file, path, from, to, damage, onRepair } = records;
+  const order = new RecordOrder(records.before ?? (from === 0 ? 0 : undefined));
   const tell = (repair: Repair | undefined) => {
     if (repair !== undefined) onRepair(repair);
   };

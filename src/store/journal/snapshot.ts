@@ -19,30 +19,28 @@ export interface FactMark {
   crc: string;
 }
 
-export function saveSnapshot(
-  disk: Disk,
-  agentFolder: string,
-  name: string,
-  version: number,
-  mark: FactMark,
-  state: unknown,
-): void {
-  const path = snapshotPath(agentFolder, name);
+/** Which fold of which agent it is the result of. */
+export interface SnapshotFile {
+  disk: Disk;
+  agentFolder: string;
+  /** Of the fold. */
+  name: string;
+  version: number;
+}
+
+export function saveSnapshot(snapshot: SnapshotFile, mark: FactMark, state: unknown): void {
+  const { disk, agentFolder, version } = snapshot;
+  const path = snapshotPath(snapshot);
   disk.makeDir(join(agentFolder, "snapshots"));
   replaceFile(path, lineBytes(recordHead(mark.seq, { version, offset: mark.offset, mark: mark.crc, state })), disk);
 }
 
-export function loadSnapshot(
-  disk: Disk,
-  agentFolder: string,
-  name: string,
-  version: number,
-): { mark: FactMark; state: unknown } | undefined {
-  const bytes = readWhole(disk, snapshotPath(agentFolder, name));
+export function loadSnapshot(snapshot: SnapshotFile): { mark: FactMark; state: unknown } | undefined {
+  const bytes = readWhole(snapshot.disk, snapshotPath(snapshot));
   const line = bytes && decodeLine(bytes, 0, bytes.length - 1);
   if (line === undefined || line.version !== RECORD_VERSION) return undefined;
   const { data } = snapshotSchema.safeParse(JSON.parse(line.json));
-  if (data === undefined || data.version !== version) return undefined;
+  if (data === undefined || data.version !== snapshot.version) return undefined;
   return { mark: { seq: line.seq, offset: data.offset, crc: data.mark }, state: data.state };
 }
 
@@ -50,8 +48,9 @@ export function loadSnapshot(
  * How many bytes a fold has to read to reach the end of a log of this size: the snapshot and what comes after it, or the
  * whole log. An estimate from the snapshot's first bytes; whether it is intact and fits the log is not checked.
  */
-export function bytesToRead(disk: Disk, agentFolder: string, name: string, version: number, logSize: number): number {
-  const path = snapshotPath(agentFolder, name);
+export function bytesToRead(snapshot: SnapshotFile, logSize: number): number {
+  const { disk, version } = snapshot;
+  const path = snapshotPath(snapshot);
   const snapshotSize = disk.size(path);
   if (snapshotSize === undefined) return logSize;
   const file = disk.open(path, "read");
@@ -98,8 +97,8 @@ const snapshotSchema = z.object({
   state: z.unknown(),
 });
 
-function snapshotPath(agentFolder: string, name: string): string {
+function snapshotPath({ agentFolder, name }: SnapshotFile): string {
   if (!/^[a-z][a-z0-9_-]*$/.test(name))
-    throw new StoreUsageError(`"${name}" is no name for a snapshot: use lower-case letters, digits, - and _.`);
+    throw new StoreUsageError(`"${name}" cannot be the name of a snapshot: use lower-case letters, digits, - and _.`);
   return join(agentFolder, "snapshots", `${name}.json`);
 }

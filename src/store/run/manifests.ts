@@ -3,9 +3,7 @@ import type { NodeId, PublishedFile, RunId } from "../../protocol/index.ts";
 import { hasContent } from "../disk/content-check.ts";
 import { closeFolder, openFile, openFolder, WalkTrouble } from "../disk/walk.ts";
 import { nodeDir } from "../paths.ts";
-
-/** What a node published, by the record; undefined where the record has nothing to compare with. */
-export type Manifests = (runId: string, nodeId: string) => readonly PublishedFile[] | undefined;
+import type { Manifests } from "../scope/place.ts";
 
 export function manifestsOf(board: () => Board): Manifests {
   return (runId, nodeId) => {

@@ -1,7 +1,6 @@
 import { realpathSync, statSync } from "node:fs";
 import { dirname, sep } from "node:path";
 import type { PublishedFile } from "../../protocol/index.ts";
-import type { Manifests } from "../run/manifests.ts";
 import type { AccessTable, Judgement } from "./access.ts";
 import type { Binds } from "./scope.ts";
 import { ownNames, parsePath } from "./scope-path.ts";
@@ -26,6 +25,9 @@ export interface View {
   /** What published files are compared with when they are read. */
   published?: Manifests | undefined;
 }
+
+/** What a node published, by the record; undefined where the record has nothing to compare with. */
+export type Manifests = (runId: string, nodeId: string) => readonly PublishedFile[] | undefined;
 
 /** Where a path leads on disk, and what may be done there. Whether anything is there is not known yet. */
 export interface Place {

@@ -5,14 +5,8 @@ import { PassThrough } from "node:stream";
 import { z } from "zod";
 import type { Clock } from "../../../protocol/clock.ts";
 import type { Running } from "../../../sandbox/program.ts";
-import {
-  appendTo,
-  changedAt,
-  PROTOCOL_FILES,
-  putFile,
-  readPart,
-  removeFile,
-} from "../../../store/disk/foreign-folder.ts";
+import { appendTo, changedAt, putFile, readPart, removeFile } from "../../../store/disk/foreign-folder.ts";
+import { PROTOCOL_FILES } from "../../../store/run/publish.ts";
 import { LONGEST_SUMMARY } from "../../../tools/work.ts";
 import { EventQueue } from "../event-queue.ts";
 import { linesOf, printedBy } from "../output-lines.ts";
