@@ -96,7 +96,7 @@ export class AgentWork {
     workforce.begin(run, goingOn);
   }
 
-  /** There is room again: whoever stopped for want of it goes on, and what is due happens. */
+  /** There is room on the disk again: work that stopped for want of it goes on, and what is due happens. */
   async recover(): Promise<void> {
     await this.#putAway();
     const { status, run, archived_ts, created } = this.#agent;
@@ -147,7 +147,7 @@ export class AgentWork {
     const next = this.#starting || this.#isHalting ? undefined : unheardGoal(pending());
     if (!next) return;
     await this.start("new_goal", next).catch((error: unknown) => {
-      // Without money, say, it waits: whoever begins the next run hears it there.
+      // Without money, say, it waits, and is heard with the next run.
       if (error instanceof StoreError) this.fail(error);
     });
   }
@@ -180,7 +180,7 @@ export class AgentWork {
     }
   }
 
-  /** Whoever waits for the end of the work waits for this change too: it may stop the work for a moment. */
+  /** `idle` waits for this change too: it may stop the work for a moment. */
   change<T>(change: Promise<T>): Promise<T> {
     const changing = change.then(
       () => {},

@@ -134,7 +134,7 @@ export class Agent {
     return this.#meshes.hosted;
   }
 
-  /** Streamed words of the team, for whoever looks on. Returns the unsubscribe. */
+  /** The words of the team as they are streamed. Returns the unsubscribe. */
   onDelta(listener: (delta: Delta) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -198,7 +198,7 @@ export class Agent {
     await this.#work.starting?.catch(() => {});
   }
 
-  /** There is room again: whoever stopped for want of it goes on, and what is due happens. */
+  /** There is room on the disk again: work that stopped for want of it goes on, and what is due happens. */
   recover(): Promise<void> {
     return this.#work.recover();
   }

@@ -60,7 +60,7 @@ export async function checkPricesToGoOn(
 /**
  * What ended only because the money did, and what was given up with it, waits again.
  *
- * RAISE-1. Whoever had begun a node goes on with it, with their words and files; nothing is done twice.
+ * RAISE-1. A worker who had begun a node goes on with it, with their words and files; nothing is done twice.
  * RAISE-2. What has used up its own share, or that of a node above it, stays as it is: a larger budget is not a larger
  *     share.
  * RAISE-3. Work that was given up comes back only when nothing it builds on is lost: else it would wait for ever.

@@ -9,7 +9,7 @@ export interface DiskFullRecoveryPorts {
   recover(id: AgentId): Promise<void>;
 }
 
-/** Room for two journals: whoever goes on with less would soon stop again. */
+/** Room for two journals: an agent that goes on with less would soon stop again. */
 export const ENOUGH_ROOM = 16 * 1024 * 1024;
 const SHORTEST_MS = 1000;
 const LONGEST_MS = 60_000;
@@ -62,7 +62,7 @@ export class DiskFullRecovery {
       this.#wait = Math.min(this.#wait * 2, LONGEST_MS);
       for (const id of [...this.#waiting]) {
         this.#waiting.delete(id);
-        // Whoever fails for want of room again is here again; with anything else a person has to help.
+        // An agent that finds no room again is added again; with anything else a person has to help.
         await this.#ports.recover(id).catch(() => {});
       }
     }

@@ -34,7 +34,7 @@ export async function modelChange(
     );
   for (const id of new Set([model, worker_model])) {
     checkModel(id);
-    // A program that leads stays, and is no model to be opened.
+    // A program that leads stays, and cannot be opened as a model.
     if (!isOutsideModel(id)) await open(id);
   }
   if (budget_usd !== null) await checkPrices(model, worker_model);

@@ -25,7 +25,7 @@ interface Held {
 }
 
 const KEPT_OPEN = 64;
-/** Whoever asked for an agent this short a time ago may still be about to use it. */
+/** An agent that was asked for this recently may be about to be used. */
 const GRACE_MS = 60_000;
 /** More than this is folded in a thread, and no list waits for it: less takes a few hundredths of a second. */
 const LONG_BYTES = 1024 * 1024;
@@ -37,7 +37,7 @@ const RETRY_MS = 60_000;
 /**
  * The agents of a home that are open in this process. The others are a summary in memory and files on disk.
  *
- * OPEN-AGENTS-1. An agent is open once: whoever asks for one that is being put away gets it when it is open again.
+ * OPEN-AGENTS-1. An agent is open once: one that is asked for while it is being put away is opened again afterwards.
  * OPEN-AGENTS-2. Only those that rest are put away, longest unused first, and only when more are open than need be.
  * OPEN-AGENTS-3. A summary is as new as the log: it is taken from the open agent, from what was kept at the log's end,
  *     or by folding.

@@ -3,12 +3,12 @@ import type { AgentLog } from "../store/store.ts";
 import type { RecentFacts } from "./views/recent-facts.ts";
 
 export interface PendingLog extends AgentLog {
-  /** Resolves when everything appended so far is on disk: for whoever is told that something was decided before. */
+  /** Resolves when everything appended so far is on disk: for those who are told that something was decided before. */
   settled(): Promise<void>;
 }
 
 /**
- * The same log; whoever decides hears of each fact as soon as it has its number, before it is on disk. So decisions do
+ * The same log; `hear` is called with each fact as soon as it has its number, before it is on disk. So decisions do
  * not contradict each other; what follows from a fact still waits for `subscribe`. What is still in memory is read there.
  * When the disk refuses, everything that was foreseen is void: that is told once, before anybody who waits hears of it.
  */

@@ -2,7 +2,7 @@ import { type NodeState, openNodes, type Situation } from "../projections/index.
 import { COORDINATOR, type FactOf, HUMAN, type NewFact, type RunId } from "../protocol/index.ts";
 import { hiredAs } from "../workers/outside/programs.ts";
 import { isAmong, reopenings } from "./budget-raise.ts";
-import { isTaken } from "./team/node-run.ts";
+import { isTaken } from "./team/taken-node.ts";
 
 export type WhyStarted = FactOf<"agent.started">["data"]["why"];
 

@@ -19,13 +19,13 @@ export const mutants: Mutant[] = [
   },
   mutant(
     "who has published is not idle",
-    "runtime/team/node-run.ts",
+    "runtime/team/node-end.ts",
     "summary: outcome.summary, ...unheard } }, idle];",
     "summary: outcome.summary, ...unheard } }];",
   ),
   mutant(
     "a node is completed twice",
-    "runtime/team/node-run.ts",
+    "runtime/team/node-end.ts",
     '    case "published":\n      return [',
     '    case "published":\n      return [{ type: "node.completed", data: { ...who, summary: outcome.summary } }, ',
   ),
@@ -50,7 +50,7 @@ export const mutants: Mutant[] = [
   {
     bug: "what somebody has not read when they end is not forwarded",
     edits: [
-      edit("runtime/team/node-run.ts", "(reader) => reader === who.worker_id", "() => false"),
+      edit("runtime/team/node-end.ts", "(reader) => reader === who.worker_id", "() => false"),
       edit("runtime/team/assigning.ts", ", ...strandedMail(pending())]", "]"),
     ],
   },
@@ -81,7 +81,7 @@ export const mutants: Mutant[] = [
   mutant(
     "what was published of a node that is reopened stays published",
     "runtime/team/node-run.ts",
-    '    if (node.status === "assigned" && node.reopened) await reopenPublish(dir);\n',
+    '  if (node.status === "assigned" && node.reopened) await reopenPublish(dir);\n',
     "",
   ),
   mutant("news wakes nobody", "mail/mailbox.ts", "    this.#wake?.();\n", ""),
@@ -105,7 +105,7 @@ export const mutants: Mutant[] = [
   ),
   mutant(
     "what builds on a failed node waits for ever",
-    "runtime/team/node-run.ts",
+    "runtime/team/node-end.ts",
     "    ...givenUp(node.id, outcome, pending()),\n",
     "",
   ),

@@ -3,7 +3,7 @@ import { nearest } from "../../boundary/nearest.ts";
 import type { Config } from "../../protocol/config.ts";
 
 /**
- * What is wrong with a config, in words for whoever wrote it.
+ * What is wrong with a config, in words for the person who wrote it.
  *
  * CONFIG-PROBLEMS-1. Each names the field, what is expected there and an example.
  * CONFIG-PROBLEMS-2. No value of the file is ever repeated, and no name that might be one: a key may stand anywhere by

@@ -48,7 +48,7 @@ export function nudgeOf({ agent }: Situation, text: string, channel: Channel): N
   throw new HumanRefusal("conflict", `${agent.created.name} is ${agent.status}. Send it a message instead.`);
 }
 
-/** Out of sight is at rest: whoever wants it back says so first. */
+/** An archived agent rests until it is restored. */
 export function checkNotArchived({ agent }: Situation): void {
   if (agent.archived_ts === null) return;
   throw new HumanRefusal("conflict", `${agent.created.name} is archived. Restore it first.`);
@@ -76,7 +76,7 @@ function onlyQuestion(now: Situation): Question {
   const open = Object.values(now.questions.open);
   const { name } = now.agent.created;
   const [only] = open;
-  // Whoever answers may have read another: the one they saw can be over, and this one have come since.
+  // The person may have read another question: it can be over, and this one have come since.
   if (open.length === 1 && only?.permission)
     throw new HumanRefusal(
       "conflict",

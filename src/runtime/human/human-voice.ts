@@ -29,16 +29,16 @@ interface VoicePorts {
   settled(): Promise<unknown>;
   /** The next run; false when another has begun meanwhile. */
   begin(order: Start): Promise<boolean>;
-  /** Whoever rests takes up the work; resolves with what stands in the way, in words. */
+  /** An agent that rests takes up its work; resolves with what keeps it from that, in words. */
   goOn(): Promise<string>;
   /** What the human wrote into `GOAL.md` is heard before what they say. */
   readGoal(): Promise<void>;
 }
 
 /**
- * What the human says to an agent. A message is a message and an answer an answer: `send` answers no question. It is on disk when it resolves, with what becomes of it in words. Whoever is addressed
- * hears it before their next turn, at once if they wait; an agent that rests takes up its work, one that has finished
- * takes it as its next goal.
+ * What the human says to an agent. A message is a message and an answer an answer: `send` answers no question. It is on
+ * disk when it resolves, with what becomes of it in words. The worker it is for hears it before their next turn, at once
+ * if they wait; an agent that rests takes up its work, one that has finished takes it as its next goal.
  */
 export class HumanVoice {
   readonly #ports: VoicePorts;

@@ -7,7 +7,7 @@ import type { Machine } from "../../workers/surroundings.ts";
 
 /**
  * What commands find in the sandbox: asked inside it, once in this process, and kept for the next one, which tells it
- * at once and asks again. Where nothing is kept whoever begins first waits a moment, nobody else does; before it is
+ * at once and asks again. Where nothing is kept, the first worker waits a moment, and nobody else does; before it is
  * known it is left out.
  */
 export function machineOf(
@@ -23,7 +23,7 @@ export function machineOf(
     known.asked ??= ask(sandbox, known, over.signal).then((found) => {
       if (!found) return;
       known.found = found;
-      // Whoever closed may be about to remove the home.
+      // The home may be about to be removed.
       if (!over.signal.aborted) kept.keep(found);
     });
     if (isFirst && !known.found) await Promise.race([known.asked, aMoment()]);

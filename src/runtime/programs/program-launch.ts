@@ -25,7 +25,7 @@ interface OutsidePorts {
   scrubber: Scrubber;
 }
 
-/** Programs that think for themselves, as this house has them. */
+/** Programs that think for themselves, as this machine has them. */
 export function outsidePlace(settings: Settings, { price, sandbox, clock, scrubber }: OutsidePorts): ProgramPorts {
   const { env } = settings;
   return {
@@ -125,7 +125,7 @@ function namedIn(env: Environment, { env: names = [] }: ProgramProfile): Record<
   return Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
 }
 
-/** Whoever is sent to another address may reach it. */
+/** A program that is sent to another address may reach it. */
 function addressesIn(variables: Readonly<Record<string, string>>): string[] {
   return Object.entries(variables).flatMap(([name, value]) => {
     if (!name.endsWith("_BASE_URL") || !URL.canParse(value)) return [];

@@ -8,7 +8,7 @@ import { noteRun } from "../../workers/worker-memory.ts";
 import type { Workplace } from "../../workers/workplace.ts";
 import type { AgentFiles } from "../agent-files.ts";
 import { endOf } from "../end-facts.ts";
-import { asOutcome } from "./node-run.ts";
+import { asOutcome } from "./outcomes.ts";
 import type { RunningTasks } from "./running-tasks.ts";
 
 /** The coordinator on one run, to its end, or until it is stopped. */

@@ -12,11 +12,11 @@ import { coordinatorScope, workerScope } from "../../store/scope/team-scopes.ts"
 
 /**
  * Files that go with a node although they were not published in its run: of earlier runs, of the coordinator's notes and
- * results, of the project, of the scratch folder of whoever hands out a part.
+ * results, of the project, of the scratch folder of a worker who hands out a part.
  *
  * HANDED-1. They are copied into the node's `inputs/` when it is made, with their hashes in its fact: its worker reads
  *           exactly these, as they were, and nothing else of where they come from.
- * HANDED-2. Whoever hands over can read it themselves; memory, other people's files and unpublished work never go along.
+ * HANDED-2. Who hands something over can read it themselves; memory, other people's files and unpublished work never go along.
  */
 export interface Found {
   name: string;
@@ -31,20 +31,25 @@ type By = { worker_id: WorkerId; node_id: NodeId | null };
 const MOST_FILES = 200;
 const MOST_BYTES = 32 * 1024 * 1024;
 
+/** Who hands something over, and what they can read. */
+export interface Giver {
+  by: By;
+  run: RunId;
+  now: Situation;
+  agentDir: string;
+}
+
 /** What of these refs is to be copied, or why it cannot be. Refs to nodes of this run are none of it. */
 export async function findInputs(
   refs: Readonly<Record<string, string>>,
-  by: By,
-  run: RunId,
-  now: Situation,
-  agentDir: string,
+  giver: Giver,
 ): Promise<{ ok: true; inputs: Found[]; scope: Scope } | { ok: false; reason: string }> {
-  const scope = scopeOf(by, run, now, agentDir);
+  const scope = scopeOf(giver);
   const inputs: Found[] = [];
   const used = new Set<string>();
   let [files, bytes] = [0, 0];
   for (const [name, target] of Object.entries(refs)) {
-    const path = sourceOf(target, by, run, now);
+    const path = sourceOf(target, giver);
     if (path === undefined) continue;
     if (typeof path !== "string") return { ok: false, reason: `ref "${name}" is "${target}": ${path.reason}` };
     try {
@@ -92,7 +97,7 @@ export async function copyInputs(
   return { refs, handed };
 }
 
-function scopeOf(by: By, runId: RunId, now: Situation, agentDir: string): Scope {
+function scopeOf({ by, run: runId, now, agentDir }: Giver): Scope {
   const { project } = now.agent.created;
   const published = manifestsOf(() => now.board);
   return by.node_id === null
@@ -103,10 +108,7 @@ function scopeOf(by: By, runId: RunId, now: Situation, agentDir: string): Scope 
 /** As people in the run write it: programs know things by their whole paths. */
 export function plainRefs(
   refs: Readonly<Record<string, string>>,
-  by: By,
-  run: RunId,
-  now: Situation,
-  agentDir: string,
+  { by, run, now, agentDir }: Giver,
 ): Record<string, string> {
   const { project } = now.agent.created;
   const places: [string, string][] = [
@@ -126,7 +128,7 @@ export function plainRefs(
 }
 
 /** Where its owner reads it; undefined for what a node of this run publishes, which needs no copy. */
-function sourceOf(target: string, by: By, run: RunId, { board }: Situation): string | { reason: string } | undefined {
+function sourceOf(target: string, { by, run, now: { board } }: Giver): string | { reason: string } | undefined {
   const path = target.replace(/^\.\//, "").replace(/\/+$/, "");
   const [, ofRun, id = "", inside] =
     /^(?:agent\/)?(?:runs\/(run-\d+)\/)?(?:nodes\/)?(node-\d+)\/(.*)$/.exec(`${path}/`) ?? [];

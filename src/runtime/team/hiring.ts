@@ -72,7 +72,7 @@ function problemWith({ name, model, program, tools }: Applicant, taken: Taken, p
   if (id === COORDINATOR || id === HUMAN) return `${name} is taken.`;
   const there = ports.pending().roster[id];
   const isHere = there?.spawned.run_id === ports.run;
-  // Whoever was hired under such a name before it was refused stays.
+  // A worker who was hired under such a name before it was refused stays.
   if (RESERVED.has(id) && !isHere) return `${name} would be read as somebody else. Choose another name.`;
   if (there && isHere && (taken === "is wrong" || there.status === "retired")) {
     return `${name} is taken${there.status === "retired" ? " (retired)" : ""}; names are unique in a run.`;

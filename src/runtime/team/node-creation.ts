@@ -2,12 +2,12 @@ import { isHeldUp, type NodeState, type WorkerState } from "../../projections/in
 import { COORDINATOR, type NewFact, type NodeId, type WorkerId } from "../../protocol/index.ts";
 import { refusal, type ToolOutput } from "../../tools/tool.ts";
 import type { NewWork } from "../../tools/work.ts";
-import { choose } from "./choosing.ts";
 import { copyInputs, findInputs, plainRefs } from "./handed-inputs.ts";
 import type { TeamDirectory } from "./team-directory.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
 import type { TeamStages } from "./team-stages.ts";
-import { checkedNotBy, checkedOrder } from "./work-order.ts";
+import { checkedNotBy, checkedWork } from "./work-order.ts";
+import { choose } from "./worker-choice.ts";
 
 export interface CreatingPorts {
   ports: TeamPorts;
@@ -19,19 +19,20 @@ export interface CreatingPorts {
 type By = { worker_id: WorkerId; node_id: NodeId | null };
 
 /** Puts a piece of work on the board: its node, its stage where none is under way, and who is to do it. */
-export async function createNode(by: By, wish: NewWork, office: CreatingPorts): Promise<Created> {
-  const { ports, directory, stages } = office;
+export async function createNode(by: By, wish: NewWork, creating: CreatingPorts): Promise<Created> {
+  const { ports, directory, stages } = creating;
   const { run, pending, log } = ports;
-  const order = { ...wish, refs: plainRefs(wish.refs, by, run, pending(), log.dir) };
-  const found = await findInputs(order.refs, by, run, pending(), log.dir);
+  const giver = { by, run, now: pending(), agentDir: log.dir };
+  const order = { ...wish, refs: plainRefs(wish.refs, giver) };
+  const found = await findInputs(order.refs, giver);
   if (!found.ok) return refused(found.reason);
   const choice = await choose(order, by, ports, directory);
   if (!choice.ok) return refused(choice.reason);
-  const handed = new Set(found.inputs.map(({ name }) => name));
+  const copied = new Set(found.inputs.map(({ name }) => name));
   const plan = () => {
     const now = pending();
     const parent = by.node_id ? now.board.nodes[by.node_id] : undefined;
-    const checked = checkedOrder(order, now, run, parent, ports.limits, handed);
+    const checked = checkedWork(order, { now, run, parent, limits: ports.limits, copied });
     if (!checked.ok) return checked;
     const notBy = checkedNotBy(order, now, run);
     if (!notBy.ok) return notBy;
@@ -44,7 +45,7 @@ export async function createNode(by: By, wish: NewWork, office: CreatingPorts): 
   };
   const first = plan();
   if (!first.ok) return refused(first.reason);
-  const node_id = office.nextNode();
+  const node_id = creating.nextNode();
   // Copying takes a while, in which much may change: it is all decided again afterwards.
   const at = { agentDir: log.dir, run, node: node_id };
   const copies = found.inputs.length > 0 ? await copyInputs(found.inputs, found.scope, at) : undefined;
@@ -91,7 +92,7 @@ function refused(reason: string): Created {
   return { said: refusal(`Not created: ${reason}`) };
 }
 
-/** Whoever hands something out hears at once who got it, where that is known already. */
+/** Who hands something out hears at once who got it, where that is known already. */
 function answer(id: NodeId, isHeld: boolean, { pending }: TeamPorts): Omit<Created, "node_id"> {
   if (isHeld) return { said: `Created ${id}. It is held: run it with a trigger, or assign it.` };
   const { board, roster } = pending();

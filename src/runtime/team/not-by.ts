@@ -1,7 +1,7 @@
 import { type Board, type NodeState, nodeNamed, type Roster } from "../../projections/index.ts";
 import { HUMAN, type NodeId, type WorkerId } from "../../protocol/index.ts";
 
-/** Those who must not get a node: who is named, and whoever works, or worked, on the nodes that are. */
+/** Those who must not get a node: workers who are named, and those who work, or worked, on nodes that are named. */
 export function barredFrom({ not_by }: Pick<NodeState["spec"], "not_by">, board: Board): ReadonlySet<WorkerId> {
   if (!not_by) return NOBODY;
   return new Set(

@@ -4,7 +4,7 @@ import type { StageOfRoles } from "../../tools/coordination.ts";
 import { copyInputs, type Found, findInputs, plainRefs } from "./handed-inputs.ts";
 import { whyBarred } from "./not-by.ts";
 import type { TeamPorts } from "./team-ports.ts";
-import { checkedNotBy, checkedOrder } from "./work-order.ts";
+import { checkedNotBy, checkedWork } from "./work-order.ts";
 import { workerIdOf } from "./worker-names.ts";
 
 type Role = StageOfRoles["roles"][number];
@@ -42,8 +42,9 @@ export class GivenToRole {
 
   static async find(role: Role, ports: TeamPorts): Promise<GivenToRole | Refused> {
     const { run, pending, log } = ports;
-    const refs = plainRefs(role.refs, LEAD, run, pending(), log.dir);
-    const found = await findInputs(refs, LEAD, run, pending(), log.dir);
+    const giver = { by: LEAD, run, now: pending(), agentDir: log.dir };
+    const refs = plainRefs(role.refs, giver);
+    const found = await findInputs(refs, giver);
     return found.ok ? new GivenToRole({ ...role, refs }, ports, found) : found;
   }
 
@@ -59,14 +60,8 @@ export class GivenToRole {
     const { name, prompt: task, deliverables, refs, not_by } = this.#role;
     const { run, limits } = this.#ports;
     const order = { task, deliverables, refs, not_by, dependencies: [], checks: [], hold: false };
-    const checked = checkedOrder(
-      { ...order, inference: "multi" },
-      now,
-      run,
-      undefined,
-      limits,
-      new Set(this.#inputs.map((each) => each.name)),
-    );
+    const copied = new Set(this.#inputs.map((each) => each.name));
+    const checked = checkedWork({ ...order, inference: "multi" }, { now, run, parent: undefined, limits, copied });
     if (!checked.ok) return checked;
     const notBy = checkedNotBy({ not_by }, now, run);
     if (!notBy.ok) return notBy;

@@ -38,7 +38,7 @@ export class RunningTasks {
     this.#work = new AbortController();
   }
 
-  /** AGENT-2: whoever is at work already goes on, and nobody begins beside them. */
+  /** AGENT-2: a task that is under way goes on, and no second one begins beside it. */
   begin(id: string, work: (signal: AbortSignal) => Promise<void>): void {
     if (this.#running.has(id)) return;
     const own = new AbortController();

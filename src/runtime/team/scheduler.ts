@@ -18,7 +18,7 @@ import { freeName, workerIdOf } from "./worker-names.ts";
  *
  * SCHEDULER-0. Nobody begins after a stop before the coordinator has decided.
  * SCHEDULER-1. Oldest ready node first. A node that is reserved waits for its worker; the others do not wait behind it.
- * SCHEDULER-2. Whoever is idle is asked before anybody is hired, in the order they were hired; those somebody has
+ * SCHEDULER-2. Idle workers are asked before anybody is hired, in the order they were hired; those somebody has
  *     reserved last.
  * SCHEDULER-3. At most `maxConcurrent` work at the same time. Who waits for sub-nodes, for people or for the team does
  *     not count: otherwise parents could keep their own children from beginning.

@@ -29,7 +29,7 @@ export class TeamDirectory {
     return Object.hasOwn(roster, id) ? id : undefined;
   }
 
-  /** Whether somebody reads what is said to all: whoever is at work, and the coordinator. */
+  /** Whether somebody reads what is said to all: those at work, and the coordinator. */
   hasListeners(from: string): boolean {
     const isAtWork = (worker: WorkerState) =>
       worker.status === "busy" || worker.status === "waiting" || (worker.status === "retired" && worker.still !== null);
@@ -53,7 +53,7 @@ export class TeamDirectory {
       : undefined;
   }
 
-  /** Whoever waits for this very work can never begin it. */
+  /** A worker who waits for this very work can never begin it. */
   tiedUp(worker: WorkerState, parent: NodeState | undefined): string | undefined {
     const { board } = this.#ports.pending();
     const holds = [...ancestorsOf(board, parent)].find((id) => {

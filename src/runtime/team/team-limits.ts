@@ -31,7 +31,7 @@ export function agreedContract(wanted: PartialContract, usual: StageContract): S
   };
 }
 
-/** What a config says of them stands before what is usual. */
+/** What config.json says overrides the defaults. */
 export function limitsFrom(config: Config): TeamLimits {
   return {
     ...TEAM_LIMITS,

@@ -52,7 +52,7 @@ export class TeamMail {
     return this.#message(from, HUMAN, words, { aloud: true });
   }
 
-  /** Said by the house in somebody's name. */
+  /** Said by Agiraph in a worker's name. */
   toHuman(from: WorkerId, text: string): NewFact {
     return this.#message(from, HUMAN, text, {});
   }

@@ -12,7 +12,7 @@ export interface TeamPorts {
   /** With what is appended and not yet on disk: everything is decided by it. */
   pending(): Situation;
   limits: TeamLimits;
-  /** Whoever works on this node stops; resolves when they have put their things away. */
+  /** Stops the work on this node; resolves when its worker has put everything away. */
   stopWork(id: NodeId): Promise<void>;
   /** Programs that can be hired. */
   outside: Pick<ProgramPorts, "list" | "program" | "needsPerson" | "ended">;

@@ -17,12 +17,12 @@ import { COORDINATOR, HUMAN, type NewFact, type NodeId, type RunId, type WorkerI
 import type { CoordinationPort, NewWorker, NodeChange, Reconvening, StageOfRoles } from "../../tools/coordination.ts";
 import { refusal, type ToolOutput } from "../../tools/tool.ts";
 import type { NewWork } from "../../tools/work.ts";
-import { cancelledWords, cancelNodes } from "./cancelling.ts";
-import { handingOver, problemAssigning } from "./handing-over.ts";
+import { cancelledWords, cancelNodes } from "./cancel-nodes.ts";
 import { problemHiring, spawned } from "./hiring.ts";
 import { createNode } from "./node-creation.ts";
-import { isTaken } from "./node-run.ts";
 import { whyBarred } from "./not-by.ts";
+import { handingOver, problemAssigning } from "./reassignment.ts";
+import { isTaken } from "./taken-node.ts";
 import { TeamDirectory } from "./team-directory.ts";
 import { TeamMail } from "./team-mail.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
@@ -100,7 +100,7 @@ export class Team {
     return this.#ports.outside.list();
   }
 
-  /** Whoever has it is stopped, and whoever gets it goes on from what there is. */
+  /** The worker who has it is stopped, and the next one goes on from what there is. */
   async assign(nodeId: string, word: string, by: WorkerId = COORDINATOR): Promise<ToolOutput> {
     const node = this.#node(nodeId);
     if (typeof node === "string") return refusal(node);

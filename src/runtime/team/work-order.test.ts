@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { apply, begin, type Situation } from "../../projections/index.ts";
 import type { Fact, NewFact, NodeId } from "../../protocol/index.ts";
 import type { NewWork } from "../../tools/work.ts";
-import { checkedOrder } from "./work-order.ts";
+import { checkedWork } from "./work-order.ts";
 
 const order = (change: Partial<NewWork>): NewWork => ({
   not_by: [],
@@ -19,7 +19,8 @@ const LIMITS = { maxDepth: 3, maxChildren: 2 };
 
 /** As the coordinator orders it, or somebody at work on the parent. */
 function checked(change: Partial<NewWork>, now: Situation = threeNodes(), parent?: NodeId) {
-  return checkedOrder(order(change), now, "run-1", parent && now.board.nodes[parent], LIMITS);
+  const at = { now, run: "run-1" as const, parent: parent && now.board.nodes[parent], limits: LIMITS };
+  return checkedWork(order(change), { ...at, copied: new Set() });
 }
 
 test("work waits for what it depends on and for what its refs point at, unless that is there already", () => {

@@ -17,18 +17,23 @@ import type { NodeId, RunId } from "../../protocol/index.ts";
 import type { NewWork } from "../../tools/work.ts";
 import { workerIdOf } from "./worker-names.ts";
 
-type Checked = { ok: true; dependencies: NodeId[]; refs: Record<string, string> } | { ok: false; reason: string };
+type Checked = { ok: true; dependencies: NodeId[]; refs: Record<string, string> } | Refused;
+type Refused = { ok: false; reason: string };
+
+/** Where the work is to be. */
+interface OrderPlace {
+  now: Situation;
+  run: RunId;
+  /** The node of the worker who asks; none for the coordinator. */
+  parent: NodeState | undefined;
+  limits: { maxDepth: number; maxChildren: number };
+  /** Refs that are copied, and need no check. */
+  copied: ReadonlySet<string>;
+}
 
 /** Work may only build on nodes that exist; a node made now can therefore never be part of a cycle. */
-export function checkedOrder(
-  order: NewWork,
-  now: Situation,
-  run: RunId,
-  parent: NodeState | undefined,
-  limits: { maxDepth: number; maxChildren: number },
-  /** Refs that are copied, and need no check. */
-  handed: ReadonlySet<string> = new Set(),
-): Checked {
+export function checkedWork(order: NewWork, place: OrderPlace): Checked {
+  const { now, run, parent, limits } = place;
   const { board } = now;
   const reason =
     tooDeepOrBroad(board, parent, limits) ??
@@ -36,45 +41,67 @@ export function checkedOrder(
     notAPath(order.deliverables) ??
     tooManyForOneReply(order) ??
     overTheShare(order.budget_usd, now, run, parent);
-  if (reason !== undefined) return { ok: false, reason };
+  if (reason !== undefined) return refused(reason);
+  const waitedFor = checkedDependencies(order, place);
+  if (!waitedFor.ok) return waitedFor;
+  const referred = checkedRefs(order, place);
+  if (!referred.ok) return referred;
+  // What a ref points at exists only once that node is completed.
+  const unended = [...new Set(referred.unended)].filter((id) => !waitedFor.dependencies.includes(id));
+  const dependencies = [...waitedFor.dependencies, ...unended];
+  const waiting = dependencies.find((id) => board.nodes[id] && isHeldUp(board.nodes[id], board));
+  // Nobody but the coordinator can run what is held: those above would wait for it, perhaps for ever.
+  if (parent && waiting !== undefined)
+    return refused(`${waiting} is held until the coordinator runs it. Do it without, or suggest it.`);
+  return { ok: true, dependencies, refs: referred.refs };
+}
+
+function checkedDependencies(
+  { dependencies }: NewWork,
+  { now: { board }, run, parent }: OrderPlace,
+): { ok: true; dependencies: NodeId[] } | Refused {
   const above = ancestorsOf(board, parent);
-  const dependencies: NodeId[] = [];
-  for (const id of order.dependencies) {
+  const ids: NodeId[] = [];
+  for (const id of dependencies) {
     const node = nodeNamed(board, id);
-    if (node?.spec.run_id !== run) return { ok: false, reason: `there is no node "${id}". ${knownNodes(board, run)}` };
+    if (node?.spec.run_id !== run) return refused(`there is no node "${id}". ${knownNodes(board, run)}`);
     if (isLost(node)) {
       const how = node.status === "failed" ? "has failed" : "was cancelled";
-      return { ok: false, reason: `${id} ${how}, nothing can wait for it. What it left may be a ref.` };
+      return refused(`${id} ${how}, nothing can wait for it. What it left may be a ref.`);
     }
-    if (waitsForAny(node, above, board))
-      return { ok: false, reason: `${id} is waiting for this very work; it cannot come first.` };
-    dependencies.push(node.id);
+    if (waitsForAny(node, above, board)) return refused(`${id} is waiting for this very work; it cannot come first.`);
+    ids.push(node.id);
   }
+  return { ok: true, dependencies: ids };
+}
+
+function checkedRefs(
+  order: NewWork,
+  { now: { board }, run, parent, copied }: OrderPlace,
+): { ok: true; refs: Record<string, string>; unended: NodeId[] } | Refused {
+  const above = ancestorsOf(board, parent);
   const refs = dict<string>();
+  const unended: NodeId[] = [];
   for (const [name, target] of Object.entries(order.refs)) {
-    if (handed.has(name)) continue;
+    if (copied.has(name)) continue;
     const [, id = "", path = ""] = /^(?:\.\/)?(?:nodes\/)?(node-\d+)\/published(?:\/+(.*))?$/.exec(target) ?? [];
     const node = nodeNamed(board, id);
-    if (id && !node)
-      return { ok: false, reason: `ref "${name}" is "${target}", and there is no ${id}. ${knownNodes(board, run)}` };
+    if (id && !node) return refused(`ref "${name}" is "${target}", and there is no ${id}. ${knownNodes(board, run)}`);
     if (node?.spec.run_id !== run || waitsForAny(node, above, board) || /(^|\/)\.\.(\/|$)/.test(path)) {
-      return {
-        ok: false,
-        reason: `ref "${name}" must point at the published files of another node, e.g. node-1/published/report.md; it is "${target}".`,
-      };
+      return refused(
+        `ref "${name}" must point at the published files of another node, e.g. node-1/published/report.md; it is "${target}".`,
+      );
     }
-    if (hasEnded(node) && !holds(node, path))
-      return { ok: false, reason: `ref "${name}" is "${target}", but ${publishedBy(node)}` };
+    if (hasEnded(node) && !holds(node, path)) return refused(`ref "${name}" is "${target}", but ${publishedBy(node)}`);
     // One way to write it, whatever the order says: everybody puts `nodes/` before it.
     refs[name] = `${id}/published${path === "" ? "" : `/${path}`}`;
-    // What a ref points at exists only once that node is completed.
-    if (!hasEnded(node) && !dependencies.includes(node.id)) dependencies.push(node.id);
+    if (!hasEnded(node)) unended.push(node.id);
   }
-  const waiting = dependencies.find((id) => board.nodes[id] && isHeldUp(board.nodes[id], board));
-  // Nobody but the coordinator can run what is held: whoever is above would wait for it, perhaps for ever.
-  if (parent && waiting !== undefined)
-    return { ok: false, reason: `${waiting} is held until the coordinator runs it. Do it without, or suggest it.` };
-  return { ok: true, dependencies, refs };
+  return { ok: true, refs, unended };
+}
+
+function refused(reason: string): Refused {
+  return { ok: false, reason };
 }
 
 /** Who must not get it, by id: nodes of any run, whose authors are meant, and people. */

@@ -28,7 +28,8 @@ export function fullName(taken: ReadonlySet<WorkerId>): string {
   for (let number = 1; ; number++) {
     for (const surname of SURNAMES) {
       const last = number === 1 ? surname : `${surname} ${number}`;
-      const first = NAMES.find((name) => !taken.has(workerIdOf(`${name} ${last}`)));
+      const id = workerIdOf(last);
+      const first = NAMES.find((name) => !taken.has(`${name.toLowerCase()}-${id}`));
       if (first !== undefined) return `${first} ${last}`;
     }
   }

@@ -10,8 +10,9 @@ import { withMeshes } from "../meshes/hirable-meshes.ts";
 import type { PendingLog } from "../pending-log.ts";
 import { Assigning } from "./assigning.ts";
 import { runCoordinator } from "./coordinator-run.ts";
-import { isTaken, runNode } from "./node-run.ts";
+import { runNode } from "./node-run.ts";
 import { RunningTasks } from "./running-tasks.ts";
+import { isTaken } from "./taken-node.ts";
 import { Team } from "./team.ts";
 
 interface WorkforcePorts {

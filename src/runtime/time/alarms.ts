@@ -63,7 +63,7 @@ export class Alarms {
     this.#doWhatIsUndone();
     this.#watching = this.#watch(this.#stopped.signal).catch((error: unknown) => {
       if (this.#stopped.signal.aborted) return;
-      // Whoever starts them again, when there is room on the disk say, has them watch again.
+      // Started again, when there is room on the disk say, they watch again.
       this.#watching = undefined;
       this.#unsubscribe();
       this.#ports.failed(error);
@@ -109,7 +109,7 @@ export class Alarms {
 
   #doWhatIsUndone(): void {
     const { agent, triggers } = this.#ports.now();
-    // Whoever was paused, stopped or archived is left alone, also by what fired just before.
+    // An agent that was paused, stopped or archived is left alone, also by what fired just before.
     if (isAtRest(agent)) return;
     for (const [key, undone] of Object.entries(triggers.undone)) {
       if (this.#underWay.has(key)) continue;

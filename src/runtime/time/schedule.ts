@@ -147,7 +147,7 @@ export class Schedule {
     return `${trigger.id} [${trigger.status}] ${conditionIn(trigger)}${when}: ${what}${problem}`;
   }
 
-  /** The next times of a calendar, so that whoever wrote it sees what it means. */
+  /** The next times of a calendar, so that the person who wrote it sees what it means. */
   #comings({ when, ...trigger }: TriggerState): string {
     if (when.type !== "scheduled" || trigger.status !== "active" || trigger.due === null) return "";
     const times: string[] = [];

@@ -15,7 +15,7 @@ interface Ports {
   team(run: RunId): Team;
   /** A run with this goal, known by the occurrence that begins it; false when another has begun meanwhile. */
   begin(goal: string, trigger: string): Promise<boolean>;
-  /** Whoever rests takes up the work. */
+  /** An agent that rests takes up its work. */
   goOn(): Promise<unknown>;
   /** What the human wrote into `GOAL.md` is heard first. */
   readGoal(): Promise<void>;

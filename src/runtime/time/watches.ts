@@ -18,7 +18,7 @@ export interface WatchPorts {
   failed(error: unknown): void;
 }
 
-/** A page that is away for a moment is no news. */
+/** A page that is away for a moment has not changed. */
 const FAILURES_TOLD = 3;
 
 /**
@@ -29,8 +29,8 @@ const FAILURES_TOLD = 3;
  * WATCHES-2. That it fires and what was seen are one append. A look that finds nothing new leaves no trace.
  * WATCHES-3. One look at a time for each trigger, and none while its agent is paused, stopped or archived.
  * WATCHES-4. What cannot be looked at is told once, after some tries, and tried on.
- * WATCHES-5. Who could not record what was seen ends; whoever starts them again, when there is room on the disk say,
- *     has them look again.
+ * WATCHES-5. When what was seen could not be recorded, they end; started again, when there is room on the disk say,
+ *     they look again.
  */
 export class Watches {
   readonly #ports: WatchPorts;

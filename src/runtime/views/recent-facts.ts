@@ -4,7 +4,7 @@ import type { Fact } from "../../protocol/index.ts";
 const KEPT = 1000;
 
 /**
- * The newest facts of an agent at work, in memory. Whoever begins asks for what came since its assignment; a team that
+ * The newest facts of an agent at work, in memory. A worker who begins asks for what came since its assignment; a team that
  * begins together would read and check the same lines of the log once for every worker.
  */
 export class RecentFacts {

@@ -5,8 +5,8 @@ import { workerScope } from "../../store/scope/team-scopes.ts";
 import type { Batch } from "../../store/store.ts";
 import { entriesOn } from "../../workers/loop/past.ts";
 import { givenUpWith } from "../budget-raise.ts";
-import { cutOffCalls } from "./cancelling.ts";
-import { isTaken } from "./node-run.ts";
+import { cutOffCalls } from "./cancel-nodes.ts";
+import { isTaken } from "./taken-node.ts";
 import type { TeamPorts } from "./team-ports.ts";
 
 type Begun = Extract<NodeState, { worker_id: WorkerId }>;
@@ -23,8 +23,8 @@ export function problemAssigning(node: NodeState, worker: WorkerState, { board }
 }
 
 /**
- * The node waits again, for its next worker, with what the last one left: the folder as it is, and a few words. Whoever
- * had it is free, and what was given up because it had failed waits again too.
+ * The node waits again, for its next worker, with what the last one left: the folder as it is, and a few words. The
+ * worker who had it is free, and what was given up because it had failed waits again too.
  */
 export async function handingOver(
   node: NodeState,

@@ -16,7 +16,7 @@ type Chosen = { ok: true; worker?: WorkerState; id?: WorkerId; facts: NewFact[] 
 /**
  * Who is to do a new piece of work, where somebody is wished for: by name, by model, by program.
  *
- * CHOICE-1. Whoever is there and free, with that model or program, is taken before anybody is hired for it.
+ * CHOICE-1. A free worker with that model or program is taken before anybody is hired for it.
  * CHOICE-1a. A name that nobody in the run has is hired under that name.
  * CHOICE-2. The coordinator may hire as with spawn_worker. A worker may choose among the models that the team has
  *           already and the programs that config.json has; anything else is the coordinator's to decide.

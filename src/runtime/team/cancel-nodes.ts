@@ -14,7 +14,7 @@ import { conversationFile } from "../../store/paths.ts";
 import type { Said } from "../../store/store.ts";
 import { entriesOn, lastNodeIn } from "../../workers/loop/past.ts";
 import { gist } from "../../workers/loop/recorded-loop.ts";
-import { isTaken } from "./node-run.ts";
+import { isTaken } from "./taken-node.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
 
 /** What became of it: which nodes are cancelled, and which now wait for one of them. */
@@ -26,7 +26,7 @@ export interface Cancelled {
 /**
  * Ends nodes that are no longer needed, each with everything below it.
  *
- * CANCEL-1. Whoever works on one is stopped first, then all of it is one append: a crash in between changes nothing.
+ * CANCEL-1. Who works on one is stopped first, then all of it is one append: a crash in between changes nothing.
  * CANCEL-2. What is completed meanwhile stays completed, and so does what is below it.
  * CANCEL-3. Files stay as they are. What depends on a cancelled node waits and is never begun.
  */
@@ -103,7 +103,7 @@ async function leftBy(
   return { id, facts: [...cutOff.facts, idle], said: [{ file, entries: [...cutOff.entries, told] }] };
 }
 
-/** Nobody will answer what they had begun when they were stopped; whoever gets the node back knows it. */
+/** Calls that had begun when they were stopped and will never be answered: who gets the node back knows it. */
 export function cutOffCalls(
   node_id: NodeId,
   worker_id: WorkerId,
@@ -129,7 +129,7 @@ async function withdraw({ id, worker_id }: NodeState & { worker_id: WorkerId }, 
   if (worker && worker_id !== COORDINATOR) await ports.outside.ended?.(worker.spawned, id, "cancelled");
 }
 
-/** In words, for whoever asked. */
+/** The answer to who asked for it. */
 export function cancelledWords(id: NodeId, { nodes, waiting }: Cancelled): string {
   const below = nodes.filter((each) => each !== id);
   const parts = below.length > 0 ? `, with ${below.join(", ")}` : "";
