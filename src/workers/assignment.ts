@@ -1,30 +1,29 @@
-import type { NodeState, WorkerState } from "../projections/index.ts";
+import type { NodeState } from "../projections/index.ts";
 import type { Entry, UserEntry } from "../protocol/index.ts";
 import { specFile, specText } from "../store/run/node-folder.ts";
 import type { Scope } from "../store/scope/scope.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { type InputOptions, inputWords, SMALL_INPUTS } from "./inputs.ts";
-import type { Actor } from "./loop/recorded-loop.ts";
 import { type PromptName, workerPrompt } from "./prompt.ts";
 import { answerFile } from "./publishing.ts";
+import type { NodeWork } from "./resume.ts";
 import { surroundingsOf } from "./surroundings.ts";
 import { goalWords, teamWords } from "./team-context.ts";
-import type { Workplace } from "./workplace.ts";
 
-/** What differs between those who begin: a model in our loop, one that answers once, a program. */
+/** What differs between a model in our loop, a model that answers once, and a program. */
 export interface AssignmentFormat {
   rules: PromptName;
   /** What it may read and write, and how the paths are written. */
   files: string;
   inputs: InputOptions;
-  /** One that has no hands and speaks to nobody is told neither where it works nor who else does. */
-  hands: "loop" | "program" | "nobody";
+  /** A model without tools ("nobody") is told neither where it works nor who else does: it could do nothing with it. */
+  audience: "loop" | "program" | "nobody";
 }
 
 /** A worker with tools, in our loop. */
 export function withTools(scope: Scope): AssignmentFormat {
   const inputs: InputOptions = { inline: SMALL_INPUTS, beyond: "described", pathOf: (target) => `nodes/${target}` };
-  return { rules: "worker-rules", files: scope.describe(), inputs, hands: "loop" };
+  return { rules: "worker-rules", files: scope.describe(), inputs, audience: "loop" };
 }
 
 /** Half of the window is left to the answer and everything else: a byte is about a quarter of a token. */
@@ -34,7 +33,7 @@ const MOST_INPUT = 200_000;
 export function inOneReply({ contextWindow }: { contextWindow: number }): AssignmentFormat {
   const inline = Math.min(MOST_INPUT, 2 * contextWindow);
   const inputs: InputOptions = { inline, beyond: "cut", pathOf: (target) => `nodes/${target}` };
-  return { rules: "single-rules", files: "", inputs, hands: "nobody" };
+  return { rules: "single-rules", files: "", inputs, audience: "nobody" };
 }
 
 /**
@@ -43,13 +42,8 @@ export function inOneReply({ contextWindow }: { contextWindow: number }): Assign
  * made once: what they say must not change from turn to turn.
  */
 export async function beginAssignment(
-  node: NodeState,
-  worker: WorkerState,
-  scope: Scope,
-  actor: Actor,
-  cursor: number,
-  place: Workplace,
-  { rules, files, inputs, hands }: AssignmentFormat,
+  { node, worker, scope, actor, cursor, place }: NodeWork,
+  { rules, files, inputs, audience }: AssignmentFormat,
 ) {
   const { log, prompts, now } = place;
   const [identity, memory, notebook, task, usual, built] = await Promise.all([
@@ -65,8 +59,8 @@ export async function beginAssignment(
     identity,
     memory,
     notebook,
-    surroundings: await surroundingsOf(scope, place, hands),
-    team: hands === "nobody" ? goalWords(node, now()) : teamWords(node, worker, now()),
+    surroundings: await surroundingsOf(scope, place, audience),
+    team: audience === "nobody" ? goalWords(node, now()) : teamWords(node, worker, now()),
     rules: usual.replaceAll("{file}", answerFile(node)),
     files,
   });

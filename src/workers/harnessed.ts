@@ -3,11 +3,11 @@ import type { Outcome } from "../protocol/index.ts";
 import { closeTools, type Tool } from "../tools/tool.ts";
 import { Toolbox } from "../tools/toolbox.ts";
 import { beginAssignment, inOneReply, withTools } from "./assignment.ts";
-import { asking } from "./loop/asking.ts";
+import { openHumanLine } from "./loop/asking.ts";
 import { runRecordedLoop } from "./loop/recorded-loop.ts";
 import { withRepeatGuard } from "./loop/repeat-guard.ts";
 import { restateForWorker } from "./loop/restate.ts";
-import { newsOn, waitForMail, waitOrAsk, waitsFor } from "./loop/waiting.ts";
+import { newsFor, waitForMail, waitOrAsk, waitsFor } from "./loop/waiting.ts";
 import { allowedOnNode, nodeTools } from "./node-tools.ts";
 import { publishAnswer } from "./publishing.ts";
 import { resumeWork } from "./resume.ts";
@@ -23,35 +23,32 @@ export async function workOnNode(
 ): Promise<Outcome> {
   const model = await place.model(worker.spawned.model);
   const single = node.spec.inference === "single";
-  let hands: readonly Tool[] = [];
-  const work = await resumeWork(node, worker, place, signal, () => closeTools(hands));
-  const { actor, scope, port, mailbox, begun, cursor } = work;
+  let own: readonly Tool[] = [];
+  const work = await resumeWork(node, worker, place, signal, () => closeTools(own));
+  const { actor, scope, port, mailbox, begun } = work;
   mailbox.aside = () => team.begun(worker.id);
-  const manner = single ? inOneReply(model) : withTools(scope);
+  const format = single ? inOneReply(model) : withTools(scope);
   const begin = async () => {
-    const first = await beginAssignment(node, worker, scope, actor, cursor, place, manner);
+    const first = await beginAssignment(work, format);
     return { ...first, history: [...work.earlier, ...first.history] };
   };
-  const human = asking(actor, place, mailbox);
+  const human = openHumanLine(actor, place, mailbox);
   try {
     const mailPort = {
       waiting: () => mailbox.waiting,
       arrived: (until: AbortSignal, all: boolean) => {
         const isWaitedFor = () => openBelow(node, place.now().board).length > 0;
         const isEnough = all && isWaitedFor() ? () => mailbox.hasMoreThanResults || !isWaitedFor() : undefined;
-        return waitForMail(actor, waitsFor(node, actor, place), mailbox, place, until, isEnough);
+        return waitForMail(work, waitsFor(work), until, isEnough);
       },
     };
-    const all = () => [
-      ...place.tools(scope, actor, model, place),
-      ...nodeTools(node, work, mailPort, human, team, place),
-    ];
-    hands = single ? [] : allowedOnNode(all(), worker, place);
+    const all = () => [...place.tools(scope, actor, model, place), ...nodeTools(work, { mail: mailPort, human, team })];
+    own = single ? [] : allowedOnNode(all(), worker, place);
     const foreign = single ? () => [] : await place.foreignTools(actor, place);
     // Of its parts it hears; of what colleagues do it does not, so only the first is worth waiting for.
     const othersWork = () => openBelow(node, place.now().board).length > 0;
     const repeats = { othersWork, news: (until: AbortSignal) => mailPort.arrived(until, false) };
-    const toolbox = withRepeatGuard(new Toolbox(hands, () => allowedOnNode(foreign(), worker, place)), repeats);
+    const toolbox = withRepeatGuard(new Toolbox(own, () => allowedOnNode(foreign(), worker, place)), repeats);
     const past = begun ?? (await begin());
     const job = {
       ...past,
@@ -63,12 +60,12 @@ export async function workOnNode(
             flushWords: () => place.prompts("memory-flush"),
             restate: () => restateForWorker(node, worker.id, scope, place.now(), mailbox.untoldFrom),
           },
-      onSilence: single ? publishAnswer(node, scope, port) : waitOrAsk(node, actor, mailbox, place),
+      onSilence: single ? publishAnswer(node, scope, port) : waitOrAsk(work),
     };
-    const mail = () => newsOn(node, mailbox, place);
+    const mail = () => newsFor(work);
     return await runRecordedLoop(job, { model, toolbox, mail, isUrgent: () => mailbox.isUrgent }, actor, place, signal);
   } finally {
-    await closeTools(hands);
+    await closeTools(own);
     human.close();
     mailbox.close();
   }

@@ -3,7 +3,7 @@ import type { NodeState, WorkerState } from "../projections/index.ts";
 import { HUMAN, type NewFact, type Outcome } from "../protocol/index.ts";
 import { conversationFile, nodeDir } from "../store/paths.ts";
 import { workerScope } from "../store/scope/team-scopes.ts";
-import { questioning } from "./loop/asking.ts";
+import { type QuestionPorts, Questions } from "./loop/questions.ts";
 import { gist, outcomeOf } from "./loop/recorded-loop.ts";
 import { publisher } from "./publishing.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
@@ -12,7 +12,7 @@ export const DONE = "done";
 export const GIVE_BACK = "give it back";
 const CHOICES = [DONE, GIVE_BACK];
 
-/** By which call a node is put before its human: after a crash, it finds the question that was put. */
+/** The call id under which a node is put before the human: after a crash it leads to the question that was asked. */
 export function yoursId(node_id: string): string {
   return `yours-${node_id}`;
 }
@@ -33,18 +33,18 @@ export async function workByHuman(
   const actor = { worker_id: HUMAN, node_id: node.id, conversation: conversationFile(run_id, HUMAN) };
   const { project } = now().agent.created;
   const scope = workerScope({ agentDir: log.dir, runId: run_id, nodeId: node.id, workerId: HUMAN, project });
-  const port = publisher(node, worker, scope, place, signal);
-  const { put, answerTo } = questioning(actor, place);
+  const port = publisher({ node, worker, scope, place, signal });
+  const questions = new Questions(actor, place);
   let question = wordsFor(node, place);
   try {
     for (;;) {
-      const id = await put({ question, choices: CHOICES }, { id: yoursId(node.id) }, [waitingOn(node)]);
-      const answer = (await answerTo(id, signal))?.answer?.text.trim() ?? GIVE_BACK;
+      const id = await questions.put({ question, choices: CHOICES }, { id: yoursId(node.id) }, [waitingOn(node)]);
+      const answer = (await questions.answerTo(id, signal))?.answer?.text.trim() ?? GIVE_BACK;
       if (answer === GIVE_BACK) return { kind: "abandoned", error: "Your human gave it back." };
       const summary = answer.toLowerCase() === DONE ? "Done by your human." : answer;
       const published = await port.publish(summary, "", "must have ended");
       if (published.ok) return { kind: "published", summary };
-      // The answer was taken up: what is put next is another question.
+      // The answer is settled: what is put next is another question.
       const settled = { call_id: yoursId(node.id), tool: "publish", ok: false, ms: 0, gist: gist(published.reason) };
       await log.append({ facts: [{ type: "tool.result", data: { worker_id: HUMAN, node_id: node.id, ...settled } }] })
         .durable;
@@ -55,11 +55,11 @@ export async function workByHuman(
   }
 }
 
-/** Puts a node before the human while nobody works: whoever goes on with it finds the question, and its answer. */
-export async function putBeforeHuman(node: NodeState, place: Parameters<typeof questioning>[1]): Promise<void> {
+/** Puts a node before the human while the agent rests: the next start finds the question, and its answer. */
+export async function putBeforeHuman(node: NodeState, place: QuestionPorts): Promise<void> {
   const actor = { worker_id: HUMAN, node_id: node.id, conversation: conversationFile(node.spec.run_id, HUMAN) };
   const order = { question: wordsFor(node, place), choices: CHOICES };
-  await questioning(actor, place).put(order, { id: yoursId(node.id) }, [waitingOn(node)]);
+  await new Questions(actor, place).put(order, { id: yoursId(node.id) }, [waitingOn(node)]);
 }
 
 function waitingOn({ id }: NodeState): NewFact {

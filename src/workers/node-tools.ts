@@ -1,4 +1,4 @@
-import type { NodeState, WorkerState } from "../projections/index.ts";
+import type { WorkerState } from "../projections/index.ts";
 import { readRefTool } from "../tools/files.ts";
 import { askHumanTool, type HumanPort } from "../tools/human.ts";
 import { type MailPort, mailTools } from "../tools/mail.ts";
@@ -9,15 +9,15 @@ import type { Actor } from "./loop/recorded-loop.ts";
 import type { NodeWork } from "./resume.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
 
-/** What everyone on a node has, whoever thinks for them: the team, the human, and the node itself. */
-export function nodeTools(
-  node: NodeState,
-  { actor, scope, port }: Pick<NodeWork, "actor" | "scope" | "port">,
-  mail: Pick<MailPort, "waiting" | "arrived">,
-  human: HumanPort,
-  team: Colleagues,
-  place: Workplace,
-): Tool[] {
+/** What the tools of a node reach: what differs between a model in our loop and a program. */
+export interface NodeToolPorts {
+  mail: Pick<MailPort, "waiting" | "arrived">;
+  human: HumanPort;
+  team: Colleagues;
+}
+
+/** What every worker on a node has, be it a model or a program: the team, the human, and the node itself. */
+export function nodeTools({ node, actor, scope, port, place }: NodeWork, { mail, human, team }: NodeToolPorts): Tool[] {
   const refs = Object.keys(node.spec.refs).length > 0 ? [readRefTool(scope, node.spec.refs)] : [];
   const send = (to: string, content: string) => team.send(actor.worker_id, to, content);
   return [

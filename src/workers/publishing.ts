@@ -14,19 +14,22 @@ import type { NodePort } from "../tools/work.ts";
 import type { Silence } from "./loop/work-loop.ts";
 import type { Workplace } from "./workplace.ts";
 
+export interface Publishing {
+  node: NodeState;
+  worker: WorkerState;
+  scope: Scope;
+  place: Workplace;
+  signal: AbortSignal;
+  /** Stops everything that could still write to the node's folder. */
+  stopWriters?: (() => Promise<void>) | undefined;
+}
+
 /**
- * Publishing: check, copy, record the intent with its manifest, rename once. Safe to repeat after a crash at any point; the
- * node is completed by whoever sees the outcome. `letGo` ends whoever could still write there, once nothing speaks against
- * the publish: what was checked is then what is published.
+ * Publishing: check, copy, record the intent with its manifest, rename once. Safe to repeat after a crash at any point.
+ * The node is completed later, by the caller who receives the outcome. `stopWriters` is called once every check has
+ * passed, so that what was checked is what is published.
  */
-export function publisher(
-  node: NodeState,
-  worker: WorkerState,
-  scope: Scope,
-  place: Workplace,
-  signal: AbortSignal,
-  letGo?: () => Promise<void>,
-): NodePort {
+export function publisher({ node, worker, scope, place, signal, stopWriters }: Publishing): NodePort {
   const { log, now } = place;
   const dir = nodeDir(log.dir, node.spec.run_id, node.id);
   return {
@@ -47,10 +50,10 @@ export function publisher(
         const problem = await place.check(command, scope, signal, place);
         if (problem !== null) return { ok: false, reason: failedCheck(command, problem) };
       }
-      if (letGo) {
+      if (stopWriters) {
         const reason = problemPublishing(dir, deliverables);
         if (reason !== undefined) return { ok: false, reason };
-        await letGo();
+        await stopWriters();
       }
       const prepared = await preparePublish(dir, deliverables);
       if (!prepared.ok) return prepared;

@@ -11,8 +11,11 @@ import type { Actor } from "./loop/recorded-loop.ts";
 import { publisher } from "./publishing.ts";
 import type { Workplace } from "./workplace.ts";
 
-/** A worker at its desk: what it may touch, what it has not been told yet, and what was said on this node before. */
+/** A worker's work on a node: what it may touch, what it has not been told yet, and what was said on this node before. */
 export interface NodeWork {
+  node: NodeState;
+  worker: WorkerState;
+  place: Workplace;
   actor: Actor;
   scope: Scope;
   port: NodePort;
@@ -25,12 +28,13 @@ export interface NodeWork {
   cursor: number;
 }
 
+/** Opens the work on a node: for the first time, or where it was left. `stopWriters`: see `publisher`. */
 export async function resumeWork(
   node: NodeState,
   worker: WorkerState,
   place: Workplace,
   signal: AbortSignal,
-  letGo?: () => Promise<void>,
+  stopWriters?: () => Promise<void>,
 ): Promise<NodeWork> {
   const { log } = place;
   const { run_id } = node.spec;
@@ -45,14 +49,14 @@ export async function resumeWork(
     project,
     published,
   });
-  const port = publisher(node, worker, scope, place, signal, letGo);
+  const port = publisher({ node, worker, scope, place, signal, stopWriters });
 
   let stored = await log.conversation(actor.conversation);
   // A program keeps its own conversation, and has one for each node.
   const isRole = node.spec.role !== undefined && worker.spawned.kind === "harnessed";
   const earlier = isRole ? entriesBefore(stored, node.id) : [];
   let begun = pastOn(node, stored, earlier);
-  const again = begun ? resumedEntries(node, stored, begun) : [];
+  const again = begun ? reopeningEntries(node, stored, begun) : [];
   if (begun && again.length > 0) {
     await log.append({ entries: { file: actor.conversation, entries: again } }).durable;
     stored = await log.conversation(actor.conversation);
@@ -64,7 +68,7 @@ export async function resumeWork(
   const cursor = begun?.cursor ?? (node.reopened ? 0 : assigned);
   const on = { node: node.id, told: Math.max(lastCursor(stored), assigned) };
   const mailbox = await Mailbox.open(log, worker.id, cursor, place.now, on);
-  return { actor, scope, port, mailbox, begun, earlier: sinceSummary(earlier), cursor };
+  return { node, worker, place, actor, scope, port, mailbox, begun, earlier: sinceSummary(earlier), cursor };
 }
 
 /** What was said on this node, if anything was; of a role, with what was said before it. */
@@ -78,7 +82,7 @@ export function pastOn(
 }
 
 /** What is said to somebody who has a node again: after other work, or after it had ended with them. */
-function resumedEntries(node: NodeState, stored: readonly StoredEntry[], begun: Past): Entry[] {
+function reopeningEntries(node: NodeState, stored: readonly StoredEntry[], begun: Past): Entry[] {
   const { id, spec } = node;
   const system: Entry[] = lastNodeIn(stored) === id ? [] : [{ role: "system", content: begun.system, node_id: id }];
   const assigned = "assigned_seq" in node ? node.assigned_seq : undefined;

@@ -1,8 +1,8 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
+import type { Situation } from "../projections/index.ts";
 import type { ListedFile, Scope } from "../store/scope/scope.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
-import type { Workplace } from "./workplace.ts";
 
 /**
  * Where one works, in a few lines, before the first turn: the day, what commands find, what the project holds. Computed
@@ -10,8 +10,8 @@ import type { Workplace } from "./workplace.ts";
  */
 export async function surroundingsOf(
   scope: Scope,
-  { today, machine, now }: Pick<Workplace, "today" | "machine" | "now">,
-  /** Whoever has no hands needs the date alone; a program has its own, with what is installed. */
+  { today, machine, now }: SurroundingsPorts,
+  /** A model without tools ("nobody") needs the date alone. */
   whose: "loop" | "program" | "nobody",
   aboutTheDay = "",
 ): Promise<string> {
@@ -22,7 +22,15 @@ export async function surroundingsOf(
   return [date, commands[whose], listing].filter(Boolean).join("\n");
 }
 
-/** What commands find here, if it is known: for whoever calls `bash`, and for a program, which has a network of its own. */
+export interface SurroundingsPorts {
+  /** The day, with its weekday and zone. */
+  today(): string;
+  /** What commands find here, if it is known by now. It never takes longer than a moment. */
+  machine(): Promise<Machine>;
+  now(): Situation;
+}
+
+/** What commands find on this machine: for a model that calls `bash`, and for a program, which has its own network. */
 export interface Machine {
   loop: string;
   program: string;

@@ -7,15 +7,11 @@ import type { NewWork } from "../tools/work.ts";
 import type { Actor, Recorder } from "./loop/recorded-loop.ts";
 import type { ProgramPorts } from "./outside/program-ports.ts";
 import type { Prompts } from "./prompt.ts";
-import type { Machine } from "./surroundings.ts";
+import type { SurroundingsPorts } from "./surroundings.ts";
 
 /** What every kind of worker is given by the runtime. */
-export interface Workplace extends Recorder {
+export interface Workplace extends Recorder, SurroundingsPorts {
   prompts: Prompts;
-  /** The day, with its weekday and zone. */
-  today(): string;
-  /** What commands find here, if it is known by now; nobody waits for it longer than a moment. */
-  machine(): Promise<Machine>;
   model(id: string): Promise<Model>;
   /** Files, shell and web, bound to what this actor may touch. */
   tools(scope: Scope, actor: Actor, model: Pick<Model, "searchesWeb" | "seesPictures">, record: Recorder): Tool[];

@@ -177,13 +177,13 @@ export const mutants: Mutant[] = [
   },
   mutant(
     "a question is asked again after a crash",
-    "workers/loop/asking.ts",
-    "const before = questionOf(pending().questions, worker_id, call.id);",
+    "workers/loop/questions.ts",
+    "const before = questionOf(questions, this.#actor.worker_id, call.id);",
     "const before = undefined as Question | undefined;",
   ),
   mutant(
     "an answer that came while nobody was there is not heard",
-    "workers/loop/asking.ts",
+    "workers/loop/questions.ts",
     "if (open && !mail?.isUrgent) await Promise.race",
     "if (!mail?.isUrgent) await Promise.race",
   ),

@@ -1,6 +1,7 @@
 import type { Situation } from "../../projections/index.ts";
 import { COORDINATOR, HEARTBEAT_OK, type NewFact, type Outcome, type RunId } from "../../protocol/index.ts";
-import { coordinate, type TeamPort } from "../../workers/coordinator.ts";
+import { coordinate } from "../../workers/coordinator.ts";
+import type { TeamPort } from "../../workers/coordinator-tools.ts";
 import { nextCycle } from "../../workers/loop/cycles.ts";
 import { BudgetExhausted } from "../../workers/loop/purse.ts";
 import { coordinateOutside } from "../../workers/outside/lead-outside.ts";

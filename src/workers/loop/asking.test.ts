@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { apply, begin } from "../../projections/index.ts";
 import type { Fact, NewFact } from "../../protocol/index.ts";
 import { manualClock } from "../../testing/index.ts";
-import { asking } from "./asking.ts";
+import { openHumanLine } from "./asking.ts";
 import type { Recorder } from "./recorded-loop.ts";
 
 const lead = { worker_id: "coordinator", node_id: null } as const;
@@ -31,5 +31,5 @@ function lineAfter(...facts: NewFact[]) {
   const log = { subscribe: () => () => {}, append: () => ({ facts: [], durable: Promise.resolve() }) };
   const place = { log: log as Partial<Recorder["log"]> as Recorder["log"], now: () => now, pending: () => now };
   const actor = { ...lead, conversation: "conversation.jsonl" };
-  return asking(actor, { ...place, clock: manualClock() }, { isUrgent: false, onNews: () => () => {} });
+  return openHumanLine(actor, { ...place, clock: manualClock() }, { isUrgent: false, onNews: () => () => {} });
 }

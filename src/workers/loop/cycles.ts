@@ -26,6 +26,10 @@ const USUAL_FOR_URL = 300;
 export const MEMORY_UPKEEP = "memory_upkeep";
 const NIGHTLY = "0 4 * * *";
 
+export function isInfinite({ now }: { now(): Situation }): boolean {
+  return now().agent.created.mode === "infinite";
+}
+
 interface CycleOrder {
   cycle_seconds?: number | undefined;
   watch?: Watched | undefined;

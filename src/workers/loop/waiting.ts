@@ -5,40 +5,49 @@ import type { Workplace } from "../workplace.ts";
 import type { Actor, Recorder } from "./recorded-loop.ts";
 import type { Silence } from "./work-loop.ts";
 
+export interface MailReader {
+  actor: Actor;
+  mailbox: Mailbox;
+  place: Pick<Recorder, "log">;
+}
+
 /** Waiting is a promise that the log resolves; it costs nothing and everyone can see it. */
 export async function waitForMail(
-  { worker_id, node_id }: Actor,
+  { actor, mailbox, place: { log } }: MailReader,
   reason: "news" | "children" | "human",
-  mailbox: Mailbox,
-  { log }: Recorder,
   signal: AbortSignal,
   isEnough?: () => boolean,
 ): Promise<void> {
+  const { worker_id, node_id } = actor;
   const who = { worker_id, node_id };
   await log.append({ facts: [{ type: "worker.waiting", data: { ...who, for: reason } }] }).durable;
   await mailbox.arrived(signal, isEnough);
-  // Whoever was spoken to is not kept waiting by the disk for this: the next entry will say if it could not be kept.
+  // The reader goes on without waiting for the disk: if this is lost, the next entry fails and says so.
   log.append({ facts: [{ type: "worker.busy", data: who }] }).durable.catch(() => {});
 }
 
+/** Who reads the mail on a node. */
+export interface NodeReader extends MailReader {
+  node: NodeState;
+  place: Workplace;
+}
+
 /** What can come for a worker who does nothing: the end of a sub-node, an answer, or just any message. */
-export function waitsFor(
-  node: NodeState,
-  { worker_id, node_id }: Actor,
-  { pending }: Workplace,
-): "children" | "human" | "news" {
-  if (openBelow(node, pending().board).length > 0) return "children";
-  return deferredBy(pending().questions, worker_id, node_id).length > 0 ? "human" : "news";
+export function waitsFor({ node, actor, place }: NodeReader): "children" | "human" | "news" {
+  const { board, questions } = place.pending();
+  if (openBelow(node, board).length > 0) return "children";
+  return deferredBy(questions, actor.worker_id, actor.node_id).length > 0 ? "human" : "news";
 }
 
 const PATIENCE = 3;
 
 /** Silence while others work on its sub-nodes is patience; otherwise a worker is reminded, a few times in a row. */
-export function waitOrAsk(node: NodeState, actor: Actor, mailbox: Mailbox, place: Workplace) {
+export function waitOrAsk(reader: NodeReader) {
+  const { mailbox } = reader;
   return async ({ inARow, missedCall: unheard }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
-    const reason = waitsFor(node, actor, place);
-    if (reason !== "news" && mailbox.waiting === 0) await waitForMail(actor, reason, mailbox, place, signal);
-    if (mailbox.waiting > 0) return newsOn(node, mailbox, place);
+    const reason = waitsFor(reader);
+    if (reason !== "news" && mailbox.waiting === 0) await waitForMail(reader, reason, signal);
+    if (mailbox.waiting > 0) return newsFor(reader);
     if (inARow > PATIENCE) return { kind: "failed", error: "The worker stopped calling tools and never published." };
     const content =
       unheard ?? "You called no tool. If the work is done, write it to scratch/ and call publish; otherwise go on.";
@@ -46,7 +55,7 @@ export function waitOrAsk(node: NodeState, actor: Actor, mailbox: Mailbox, place
   };
 }
 
-/** Mail has expired for whoever's node was ended from outside. */
-export function newsOn({ id }: NodeState, mailbox: Mailbox, { pending }: Workplace): UserEntry[] {
-  return hasEnded(pending().board.nodes[id]) ? [] : mailbox.take();
+/** The mail that has not been told yet. A node that was ended from outside gets none: its mail goes elsewhere. */
+export function newsFor({ node, mailbox, place }: NodeReader): UserEntry[] {
+  return hasEnded(place.pending().board.nodes[node.id]) ? [] : mailbox.take();
 }

@@ -4,7 +4,7 @@ import { COORDINATOR, isMadeByTrigger, type StoredEntry, type UserEntry } from "
 import { momentIn } from "../../triggers/wall-clock.ts";
 import { shownMemory } from "../worker-memory.ts";
 import type { Workplace } from "../workplace.ts";
-import { nextCycle } from "./cycles.ts";
+import { isInfinite, nextCycle } from "./cycles.ts";
 import type { Actor } from "./recorded-loop.ts";
 import { waitForMail } from "./waiting.ts";
 
@@ -39,11 +39,11 @@ export class Waking {
     this.#memory.close();
   }
 
-  /** A run begins, with the memory in its prompt, or is taken up again after who knows how long. */
-  async begin(why: "begins" | "taken up"): Promise<void> {
+  /** A run begins, with the memory in its prompt, or is resumed after any length of time. */
+  async begin(why: "begins" | "resumed"): Promise<void> {
     if (!isInfinite(this.#place)) return;
     const words = await this.#memory.look();
-    if (why === "taken up") this.#words = words;
+    if (why === "resumed") this.#words = words;
     // What is watched is watched from the first moment on; the clock runs from the end of a cycle.
     else if (this.#place.now().agent.created.watch) await this.#setNext();
   }
@@ -51,7 +51,9 @@ export class Waking {
   async sleep(signal: AbortSignal): Promise<string> {
     await this.#setNext();
     await this.#memory.lookAtOwn();
-    if (this.#mailbox.waiting === 0) await waitForMail(this.#actor, "news", this.#mailbox, this.#place, signal);
+    if (this.#mailbox.waiting === 0) {
+      await waitForMail({ actor: this.#actor, mailbox: this.#mailbox, place: this.#place }, "news", signal);
+    }
     this.cycle += 1;
     this.#firstTurn = undefined;
     this.#words = await this.#memory.look();
@@ -170,8 +172,4 @@ function cut(text: string, bytes: number): string {
 
 function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
-}
-
-function isInfinite({ now }: Pick<Workplace, "now">): boolean {
-  return now().agent.created.mode === "infinite";
 }

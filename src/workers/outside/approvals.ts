@@ -1,6 +1,6 @@
 import { type Permission, permissionsOf, type Situation } from "../../projections/index.ts";
 import type { NewFact, ProgramProfile } from "../../protocol/index.ts";
-import { questioning } from "../loop/asking.ts";
+import { Questions } from "../loop/questions.ts";
 import { type Actor, gist } from "../loop/recorded-loop.ts";
 import type { Workplace } from "../workplace.ts";
 import { LONGEST_REQUEST, permissionQuestion } from "./permission-question.ts";
@@ -10,52 +10,55 @@ import { type Rule, requestKey, ruleOf } from "./tool-request.ts";
 
 type PermissionRequest = Extract<OutsideEvent, { kind: "asked_permission" }>;
 
+type Policy = NonNullable<ProgramProfile["permissions"]>;
+
 const ONCE = "allow once";
 const NEVER = "deny";
-/** Of one worker: more than that nobody reads. */
+/** Of one worker: nobody reads more than that. */
 const MOST_WAITING = 20;
 
 /**
  * What a program asks permission for: decided by its profile, or by a person.
  *
  * APPROVAL-1. The same request (tool and arguments) is one question, also after a restart, until its call has a result.
- *     One that comes again in the same life of the program is another question: a yes to the first is used once.
+ *     A request that comes again from the same process is another question: a yes to the first is used once.
  * APPROVAL-2. "Always" holds for this worker in this run and for exactly what its choice says (`ruleOf`), until it is
  *     revoked. What the program or its model calls the request plays no part in it.
- * APPROVAL-3. An answer is for the life that asked, or for one that asks the same: it decides nothing else.
+ * APPROVAL-3. An answer is for the process that asked, or for one that asks the same: it decides nothing else.
  * APPROVAL-4. A program that asks without end fills nobody's inbox: while many requests wait, the next is denied.
  * APPROVAL-5. The question shows what will be done. Where that is too long, the whole is in a file that it names.
  */
 export class Approvals {
-  readonly #policy: NonNullable<ProgramProfile["permissions"]>;
+  readonly #policy: () => Policy;
   readonly #name: string;
   readonly #actor: Actor;
   readonly #place: Workplace;
   readonly #waiting = new Set<PermissionRequest>();
   /** Questions that were answered and whose call is not over, by the program's call. */
   readonly #granted = new Map<string, Granted[]>();
-  /** Names under which this life has asked, or has an answer that it may not have used (APPROVAL-1). */
+  /** Names under which this process has asked, or has an answer that it may not have used (APPROVAL-1). */
   readonly #taken = new Set<string>();
 
-  constructor(policy: NonNullable<ProgramProfile["permissions"]>, name: string, actor: Actor, place: Workplace) {
+  constructor(policy: () => Policy, name: string, actor: Actor, place: Workplace) {
     this.#policy = policy;
     this.#name = name;
     this.#actor = actor;
     this.#place = place;
   }
 
-  /** Somebody is asked and has not answered. */
+  /** A person was asked and has not answered. */
   get areOpen(): boolean {
     return this.#waiting.size > 0;
   }
 
   async decide(request: PermissionRequest, signal: AbortSignal): Promise<Decision> {
-    if (this.#policy !== "ask") return decisionOf(this.#policy === "allow");
+    const policy = this.#policy();
+    if (policy !== "ask") return decisionOf(policy === "allow");
     const rule = ruleOf(request);
     if (this.#permitted(this.#place.pending()).some(({ key }) => key === rule?.key)) return decisionOf(true);
     if (this.#waiting.size >= MOST_WAITING) return { allow: false, why: TOO_MANY };
     const { worker_id, node_id } = this.#actor;
-    const { put, answerTo } = questioning(this.#actor, this.#place);
+    const questions = new Questions(this.#actor, this.#place);
     const asked = this.#nameFor(request);
     const waiting: NewFact = { type: "worker.waiting", data: { worker_id, node_id, for: "human" } };
     this.#waiting.add(request);
@@ -65,11 +68,11 @@ export class Approvals {
       if (question === undefined) return { allow: false, why: TOO_LONG };
       const choices = [ONCE, ...(rule ? [rule.choice] : []), NEVER];
       const permission = { tool: request.tool, key: rule?.key ?? requestKey(request) };
-      const id = await put({ question, choices, only_choices: true, permission }, { id: asked }, [waiting]);
-      const answer = (await answerTo(id, signal))?.answer?.text ?? NEVER;
+      const id = await questions.put({ question, choices, only_choices: true, permission }, { id: asked }, [waiting]);
+      const answer = (await questions.answerTo(id, signal))?.answer?.text ?? NEVER;
       const isAwaited = this.#waiting.delete(request);
       if (isAwaited) this.#grant(request, asked);
-      // Whose other requests wait still waits.
+      // It still waits while other requests of it are open.
       const facts = isAwaited && !this.areOpen ? [this.#busy] : [];
       if (rule && answer === rule.choice) facts.push(this.#permission(request, rule));
       if (facts.length > 0) await this.#place.log.append({ facts }).durable;
@@ -83,7 +86,7 @@ export class Approvals {
     }
   }
 
-  /** Who asked has died: nobody waits for the answers any more, but they hold for the same request of whoever comes next. */
+  /** The process that asked is gone: nothing waits for the answers, but they hold if the next process asks the same. */
   withdraw(): NewFact[] {
     const facts = this.areOpen ? [this.#busy] : [];
     this.#waiting.clear();
@@ -119,7 +122,7 @@ export class Approvals {
     this.#granted.set(call_id, [...(this.#granted.get(call_id) ?? []), { request, asked }]);
   }
 
-  /** The same after a restart, and another for each time that this life asks before the one before has its result. */
+  /** The same after a restart; another one each time this process asks again before the earlier call has its result. */
   #nameFor(request: PermissionRequest): string {
     const key = requestKey(request);
     let name = key;

@@ -11,7 +11,6 @@ import {
 import { nodeDir, runDir, workerDir } from "../../store/paths.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import type { NodeWork } from "../resume.ts";
-import type { Workplace } from "../workplace.ts";
 import { CUT_OFF, type Transcript } from "./transcript.ts";
 
 /** What a crash left: calls without a result get one, and an ending that nobody saw is seen. */
@@ -114,7 +113,8 @@ export function projectLine(project: string, omitted: readonly string[] = []): s
 }
 
 /** Where things are for a program, which knows no short names: by their paths. */
-export async function filesText(node: NodeState, { actor, scope }: NodeWork, { log, now }: Workplace): Promise<string> {
+export async function filesText({ node, actor, scope, place }: NodeWork): Promise<string> {
+  const { log, now } = place;
   const { run_id } = node.spec;
   const home = workerDir(log.dir, run_id, actor.worker_id);
   const { project } = now().agent.created;

@@ -2,7 +2,7 @@ import { answerInWords } from "../../mail/news.ts";
 import type { Question } from "../../projections/index.ts";
 import type { NewFact, UserEntry } from "../../protocol/index.ts";
 import type { HumanPort } from "../../tools/human.ts";
-import { questioning } from "../loop/asking.ts";
+import { Questions } from "../loop/questions.ts";
 import { type Actor, gist } from "../loop/recorded-loop.ts";
 import type { Workplace } from "../workplace.ts";
 
@@ -19,6 +19,7 @@ export class LaterAnswers {
   readonly #signal: AbortSignal;
   readonly #tell: (words: UserEntry, facts: NewFact[]) => Promise<void>;
   readonly #onTrouble: (error: unknown) => void;
+  readonly #questions: Questions;
   readonly #awaited = new Set<string>();
 
   constructor(
@@ -29,6 +30,7 @@ export class LaterAnswers {
     onTrouble: (error: unknown) => void,
   ) {
     this.#actor = actor;
+    this.#questions = new Questions(actor, place);
     this.#place = place;
     this.#signal = signal;
     this.#tell = tell;
@@ -48,11 +50,10 @@ export class LaterAnswers {
 
   readonly port: HumanPort = {
     ask: async (order, call) => {
-      const { put } = questioning(this.#actor, this.#place);
       const same = Object.values(this.#place.pending().questions.open).find(
         (each) => this.#isMine(each) && each.text === order.question,
       );
-      this.#await(same?.id ?? (await put(order, { id: `${LATER}${call.id}` }, [])));
+      this.#await(same?.id ?? (await this.#questions.put(order, { id: `${LATER}${call.id}` }, [])));
       return "Asked. End your turn now, or go on with what does not depend on it: the answer will be said to you as soon as it comes.";
     },
   };
@@ -64,8 +65,8 @@ export class LaterAnswers {
   #await(id: string): void {
     if (this.#awaited.has(id)) return;
     this.#awaited.add(id);
-    const { answerTo } = questioning(this.#actor, this.#place);
-    answerTo(id, this.#signal)
+    this.#questions
+      .answerTo(id, this.#signal)
       .then(async (question) => {
         this.#awaited.delete(id);
         if (question) await this.#tell(...this.#told(question));

@@ -8,23 +8,12 @@ import type { Scope } from "../../store/scope/scope.ts";
 import { coordinatorScope } from "../../store/scope/team-scopes.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Tools } from "../../tools/toolbox.ts";
-import {
-  beginRun,
-  CONVERSATION,
-  endOrAsk,
-  isInfinite,
-  LEAD,
-  leadToolbox,
-  leadTools,
-  reflectionOn,
-  surroundings,
-  type TeamPort,
-  withoutGivingUp,
-} from "../coordinator.ts";
-import { nextCycle } from "../loop/cycles.ts";
+import { endOrAsk } from "../coordinator-silence.ts";
+import { beginRun, CONVERSATION, LEAD, surroundings, withoutGivingUp } from "../coordinator-start.ts";
+import { leadToolbox, leadTools, reflectionOn, type TeamPort } from "../coordinator-tools.ts";
+import { isInfinite, nextCycle } from "../loop/cycles.ts";
 import { type Past, pastOf } from "../loop/past.ts";
 import { outcomeOf } from "../loop/recorded-loop.ts";
-import type { RepeatPorts } from "../loop/repeat-guard.ts";
 import { restateForCoordinator } from "../loop/restate.ts";
 import { Waking } from "../loop/waking.ts";
 import type { Workplace } from "../workplace.ts";
@@ -35,8 +24,8 @@ import { checkMessagesTool, type ProgramToolPorts } from "./program-tools.ts";
 import { programOf, sessionKey } from "./programs.ts";
 
 /**
- * A program that thinks for itself leads a run: the coordinator's tools are at its door, what happens is said to it, and
- * its session goes on through all runs of its agent, as a conversation does.
+ * A program that thinks for itself leads a run: it has the coordinator's tools, what happens is said to it, and its
+ * session goes on through all runs of its agent, as a conversation does.
  */
 export async function coordinateOutside(
   run: { id: RunId; goal: string },
@@ -45,8 +34,9 @@ export async function coordinateOutside(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { log, now } = place;
+  const { project } = now().agent.created;
   const spawned = now().roster[COORDINATOR]?.spawned;
-  if (!spawned) throw new Error("A run has a coordinator.");
+  if (!spawned) throw new Error("run without a coordinator");
   const profile = place.outside.program(programOf(spawned));
   const begun = begunIn(await log.conversation(CONVERSATION), run.id);
   // What was said since the run began is its first news.
@@ -55,8 +45,10 @@ export async function coordinateOutside(
   const over = new AbortController();
   let programRun: ProgramRun | undefined;
   try {
-    const assignment = await leadAssignment(run, spawned, begun, cursor, mailbox, team, place);
-    programRun = new ProgramRun(assignment, profile, place, AbortSignal.any([signal, over.signal]));
+    const published = manifestsOf(() => now().board);
+    const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project, published });
+    const assignment = await leadAssignment({ run, spawned, begun, cursor, mailbox, team, place, scope });
+    programRun = new ProgramRun({ assignment, profile, place, signal: AbortSignal.any([signal, over.signal]) });
     return await programRun.work();
   } catch (error) {
     return outcomeOf(error, signal);
@@ -73,31 +65,28 @@ function begunIn(stored: Awaited<ReturnType<Workplace["log"]["conversation"]>>, 
   return past && { ...past, history: past.history.map(withoutGivingUp) };
 }
 
-async function leadAssignment(
-  run: { id: RunId; goal: string },
-  spawned: ProgramAssignment["spawned"],
-  begun: Past | undefined,
-  cursor: number,
-  mailbox: Mailbox,
-  team: TeamPort,
-  place: Workplace,
-): Promise<ProgramAssignment> {
-  const { log, now, pending, clock, timeZone } = place;
-  const { project } = now().agent.created;
-  const published = manifestsOf(() => now().board);
-  const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project, published });
+/** A run and the program that leads it. */
+interface Lead {
+  run: { id: RunId; goal: string };
+  spawned: ProgramAssignment["spawned"];
+  begun: Past | undefined;
+  cursor: number;
+  mailbox: Mailbox;
+  team: TeamPort;
+  place: Workplace;
+  scope: Scope;
+}
+
+async function leadAssignment(lead: Lead): Promise<ProgramAssignment> {
+  const { run, spawned, begun, mailbox, team, place, scope } = lead;
+  const { log, now } = place;
   // The same in every run: programs know their sessions by the folder they work in.
   const folder = leadDesk(log.dir);
   mailbox.aside = () => team.begun(COORDINATOR);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const session = now().outside.sessions[sessionKey(LEAD)];
-  const reflection = reflectionOn(run.id, begun, place);
-  let slept = 0;
-  const before = (begun?.turn ?? 1) - 1;
   const waking = new Waking(LEAD, mailbox, place, []);
-  const othersWork = () => team.unfinished() !== null;
-  const repeats = { othersWork, cycle: () => slept };
-  const toolsFor = await leadProgramTools(run, team, scope, mailbox, reflection, repeats, place);
+  const turns = leadTurns(lead);
   return {
     actor: LEAD,
     // One home for all runs, as there is one conversation.
@@ -113,32 +102,32 @@ async function leadAssignment(
       return { ...binds, write: [...binds.write, folder] };
     },
     context: { run_id: run.id, goal: run.goal },
-    tools: toolsFor,
-    async begin(tools) {
-      const rules = await place.prompts("outside-lead");
-      const said = {
-        files: leadFiles(run.id, log.dir, project && projectLine(project, (await scope.binds()).omitted)),
-        rules,
-      };
-      const { system } = await beginRun(run, scope, tools, [], cursor, place, said);
-      return { system, words: run.goal };
-    },
+    tools: await leadProgramTools(lead, turns.cycle),
+    begin: (tools) => beginLead(lead, tools),
     past: async () => begunIn(await log.conversation(CONVERSATION), run.id)?.history ?? [],
-    async newSessionText(past, told) {
-      const sections = await restateForCoordinator(run, scope, now(), mailbox.untoldFrom, await surroundings(place));
-      const stand = sections
-        .filter(({ text }) => text.trim() !== "")
-        .map(({ title, text }) => `## ${title}\n\n${text}`);
-      const lost = "The session in which you began this is lost. This is how things stand, from the record:";
-      const said = saidLast(past).map(({ content }) => content);
-      return [RESUMED, lost, ...stand, ...told, ...said, "Go on from here."].join("\n\n");
-    },
+    newSessionText: (past, told) => newLeadSession(lead, past, told),
     hasEnded: () => false,
     news: () => waking.told(mailbox.take()),
-    // Each cycle of an infinite agent has turns of its own; taken up again, it may take as many turns again.
-    mostTurns: () => before + place.maxTurns * (1 + slept),
+    ...turns,
+    // A failed run is not tried again, and a whole team waits for its lead.
+    restarts: 2,
+    endsBy: "finishing",
+  };
+}
+
+/** When a turn is over: what the lead waits for, and how many more turns it may take. */
+function leadTurns({ run, spawned, begun, team, place }: Lead) {
+  const { log, pending, clock, timeZone } = place;
+  const before = (begun?.turn ?? 1) - 1;
+  let slept = 0;
+  const othersWork = () => team.unfinished() !== null;
+  return {
+    /** The number of the cycle in this process. */
+    cycle: () => slept,
     othersWork,
-    async waitsFor() {
+    // Each cycle of an infinite agent has its own turns; a run that is resumed gets the full number again.
+    mostTurns: () => before + place.maxTurns * (1 + slept),
+    async waitsFor(): Promise<"news" | null> {
       if (othersWork()) return "news";
       if (!isInfinite(place)) return null;
       const facts = nextCycle(pending(), clock.now(), timeZone);
@@ -146,38 +135,50 @@ async function leadAssignment(
       slept += 1;
       return "news";
     },
-    async onSilence(text, inARow) {
+    async onSilence(text: string, inARow: number) {
       const details = { model: spawned.model, usage: NO_USAGE, cost_usd: 0, finish: "stop" };
-      return endOrAsk(
-        run.id,
-        { reply: { role: "assistant", content: [{ type: "text", text }], ...details }, inARow },
-        place,
-      );
+      const reply = { role: "assistant" as const, content: [{ type: "text" as const, text }], ...details };
+      return endOrAsk(run.id, { reply, inARow }, place);
     },
-    // Nobody would try it again, and a whole team waits for it.
-    restarts: 2,
-    endsBy: "finishing",
   };
 }
 
-/** Its own tools are its hands: of ours it gets those that reach beyond its folder. */
+async function beginLead({ run, scope, cursor, place }: Lead, toolbox: Tools) {
+  const { project } = place.now().agent.created;
+  const rules = await place.prompts("outside-lead");
+  const inProject = project && projectLine(project, (await scope.binds()).omitted);
+  const program = { files: leadFiles(run.id, place.log.dir, inProject), rules };
+  const { system } = await beginRun({ run, scope, toolbox, cursor, place, before: [], program });
+  return { system, words: run.goal };
+}
+
+async function newLeadSession(
+  { run, scope, mailbox, place }: Lead,
+  past: Parameters<ProgramAssignment["newSessionText"]>[0],
+  told: readonly string[],
+): Promise<string> {
+  const around = await surroundings(place);
+  const sections = await restateForCoordinator(run, scope, place.now(), mailbox.untoldFrom, around);
+  const state = sections.filter(({ text }) => text.trim() !== "").map(({ title, text }) => `## ${title}\n\n${text}`);
+  const lost = "The session in which you began this is lost. This is how things stand, from the record:";
+  const said = saidLast(past).map(({ content }) => content);
+  return [RESUMED, lost, ...state, ...told, ...said, "Go on from here."].join("\n\n");
+}
+
+/** It has tools of its own for files and commands: of ours it gets those that reach beyond its folder. */
 async function leadProgramTools(
-  run: { id: RunId; goal: string },
-  team: TeamPort,
-  scope: Scope,
-  mailbox: Mailbox,
-  reflection: ReturnType<typeof reflectionOn>,
-  repeats: RepeatPorts,
-  place: Workplace,
+  { run, begun, mailbox, team, place, scope }: Lead,
+  cycle: () => number,
 ): Promise<(ports: ProgramToolPorts) => Tools> {
-  const hands = place.tools(scope, LEAD, { searchesWeb: true }, place).filter(isMemory);
+  const reflection = reflectionOn(run.id, begun, place);
+  const baseTools = place.tools(scope, LEAD, { searchesWeb: true }, place).filter(isMemory);
   const mail = { waiting: () => mailbox.waiting, arrived: async () => {} };
   const endCycle = async () =>
     "Recorded. End your turn now: you sleep until the next cycle, or until somebody needs you.";
-  const box = await leadToolbox(place, repeats);
+  const limited = await leadToolbox(place, { othersWork: () => team.unfinished() !== null, cycle });
   return ({ human, waits }) => {
-    const tools = leadTools(run, team, { baseTools: hands, mail, human, endCycle }, reflection, place);
-    return box(tools.map((tool) => (tool.spec.name === "check_messages" ? checkMessagesTool(waits) : tool)));
+    const tools = leadTools(run, team, { baseTools, mail, human, endCycle }, reflection, place);
+    return limited(tools.map((tool) => (tool.spec.name === "check_messages" ? checkMessagesTool(waits) : tool)));
   };
 }
 
@@ -185,7 +186,7 @@ function isMemory({ spec }: Tool): boolean {
   return /^(memory|insight)_|_insights?$/.test(spec.name);
 }
 
-/** Where things are for a program, which knows no short names: by their paths. */
+/** Where things are, by their full paths: a program does not know the short names of a scope. */
 function leadFiles(run: RunId, dir: string, inProject: string | null): string {
   const lines = [
     `- Your current folder, ${leadDesk(dir)}: yours to write, for drafts and tries; it stays from run to run, and nobody else looks there.`,

@@ -1,29 +1,38 @@
 import type { Mailbox } from "../../mail/mailbox.ts";
 import type { WorkerState } from "../../projections/index.ts";
-import type { Entry, Outcome, RunId, UserEntry } from "../../protocol/index.ts";
+import type { Entry, Outcome, ProgramProfile, RunId, UserEntry } from "../../protocol/index.ts";
 import type { Binds } from "../../sandbox/binds/binds.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import type { Past } from "../loop/past.ts";
 import type { Actor } from "../loop/recorded-loop.ts";
+import type { Workplace } from "../workplace.ts";
 import type { ProgramToolPorts } from "./program-tools.ts";
 
+/** What a program is started with. */
+export interface ProgramStartup {
+  assignment: ProgramAssignment;
+  profile: ProgramProfile;
+  place: Workplace;
+  signal: AbortSignal;
+}
+
 export interface AssignmentBinds extends Binds {
-  /** What of the project it does not see although it is not hidden, and why, in sentences. */
+  /** Files of the project that it does not see although they are not hidden, and why, in sentences. */
   omitted?: readonly string[];
 }
 
-/** What a program sits down to: a node, or the lead of a run. */
+/** What a program is to work on: a node, or the lead of a run. */
 export interface ProgramAssignment {
   readonly actor: Actor;
   readonly run_id: RunId;
   readonly spawned: WorkerState["spawned"];
   /** The caller closes it. */
   readonly mailbox: Mailbox;
-  /** What was said here before, if this is taken up again. */
+  /** What was said before, if this assignment is resumed. */
   readonly begun: Past | undefined;
-  /** The session to take up, or null for a new one. */
+  /** The session to resume, or null for a new one. */
   readonly resume: string | null;
-  /** Which assignment this is, by its fact: between two of them somebody else may have had the work. */
+  /** Which assignment this is, by the number of its fact: between two of them another worker may have had the work. */
   readonly assigned: number;
   /** Where it works. */
   readonly cwd: string;
@@ -34,11 +43,11 @@ export interface ProgramAssignment {
   tools(ports: ProgramToolPorts): Tools;
   /** Puts the first words on disk; resolves with them and the prompt they are said under. */
   begin(tools: Tools): Promise<{ system: string; words: string }>;
-  /** What was said here so far, as it is on record now. */
+  /** What was said so far, as it is on record now. */
   past(): Promise<readonly Entry[]>;
-  /** All it needs to go on where its session is lost; `told` is what became of its calls, as far as it may not know. */
+  /** All it needs to go on when its session is lost; `told`: results of its calls that it may not have heard. */
   newSessionText(past: readonly Entry[], told: readonly string[]): Promise<string>;
-  /** Ended from outside: nothing is told any more. */
+  /** The work was ended from outside: nothing more is told. */
   hasEnded(): boolean;
   /** What has not been told yet. */
   news(): UserEntry[];

@@ -1,131 +1,127 @@
-import { callsOf, type Outcome, type ProgramProfile, type ReplyEntry } from "../../protocol/index.ts";
-import type { Workplace } from "../workplace.ts";
+import { callsOf, type Outcome, type ReplyEntry } from "../../protocol/index.ts";
+import type { Tools } from "../../tools/toolbox.ts";
 import { Approvals } from "./approvals.ts";
 import { RESUMED, resumeText, settlePast, unheardResults } from "./first-words.ts";
 import { LaterAnswers } from "./later-answers.ts";
-import type { ProgramAssignment } from "./program-assignment.ts";
+import type { ProgramStartup } from "./program-assignment.ts";
 import { ProgramBudget } from "./program-budget.ts";
+import { ProgramOutcome } from "./program-outcome.ts";
 import { ProgramSpeech } from "./program-speech.ts";
 import { recordedTools } from "./program-tools.ts";
+import { ProgramTurns } from "./program-turns.ts";
 import { sessionKey } from "./programs.ts";
 import { Restarts } from "./restarts.ts";
 import type { OutsideEvent, OutsideSession } from "./session.ts";
 import { SilenceWatchdog } from "./silence-watchdog.ts";
 import { Transcript } from "./transcript.ts";
 
-type Rested = Extract<OutsideEvent, { kind: "rested" }>;
 type Exited = Extract<OutsideEvent, { kind: "exited" }>;
 
-/** How long a program has to put its things away when it is stopped for want of money, turns or life. */
+/** How long a program has to put its things away when it is stopped for lack of money, turns or signs of life. */
 const GRACE_MS = 2000;
 const SILENCE_SECONDS = 900;
 
 /**
- * A program that thinks for itself, at work on what it was given, until there is an outcome.
+ * A program that thinks for itself, at work on its assignment, until there is an outcome.
  *
- * PROGRAM-RUN-1. Whatever it does, there is an outcome, and when there is one no process of it is left.
- * PROGRAM-RUN-2. What is said to it is on disk first; said once, or said again after a crash with the words that it may
- *     be known.
+ * PROGRAM-RUN-1. Whatever it does, there is an outcome, and by then no process of it is left.
+ * PROGRAM-RUN-2. What is said to it is on disk first; it is said once, or said again after a crash with a remark that
+ *     it may be known.
  * PROGRAM-RUN-3. It is resting or it is spoken to: a turn that ends without an end of the work is answered, or waits
  *     for something that is on record (an answer, a sub-node, news), and then costs nothing.
- * PROGRAM-RUN-4. A call of our tools that was begun is carried through, also where the program dies meanwhile: who dies
- *     in the middle of its publish has published.
+ * PROGRAM-RUN-4. A call of our tools that was begun is carried through, even if the program dies meanwhile: a program
+ *     that dies in the middle of its publish has published.
  *
- * How it is started and taken up again is in `restarts.ts`, how it is spoken to in `voice.ts`, its silence in `silence-watchdog.ts`.
+ * How it is started and restarted is in `restarts.ts`, what is said to it in `program-speech.ts`, its turns in
+ * `program-turns.ts`, its silence in `silence-watchdog.ts`.
  */
 export class ProgramRun {
-  readonly #assignment: ProgramAssignment;
-  readonly #profile: ProgramProfile;
-  readonly #place: Workplace;
-  readonly #signal: AbortSignal;
+  readonly #startup: ProgramStartup;
+  readonly #outcome = new ProgramOutcome();
   readonly #transcript: Transcript;
   readonly #budget: ProgramBudget;
   readonly #watchdog: SilenceWatchdog;
   readonly #speech: ProgramSpeech;
   readonly #answers: LaterAnswers;
-  readonly #tools: ReturnType<typeof recordedTools>;
+  readonly #tools: Tools;
   readonly #restarts: Restarts;
-  #approvals: Approvals | undefined;
-  readonly #over = Promise.withResolvers<Outcome>();
-  readonly #quiet = Promise.withResolvers<void>();
-  /** It is let go, or there is an outcome. */
-  readonly #ending = Promise.withResolvers<void>();
-  #isOver = false;
-  #isLetGo = false;
-  /** Its turn is over, and what follows from that is being decided. */
-  #isAtRest = false;
-  #lastWords = "";
-  /** Why what it wished for last was not done: it may not have heard it any more. */
+  readonly #approvals: Approvals;
+  readonly #turns: ProgramTurns;
+  /** Why its last call by a file failed: it may have exited before it was told. */
   #refusal: string | undefined;
   #hung: string | undefined;
 
-  constructor(assignment: ProgramAssignment, profile: ProgramProfile, place: Workplace, signal: AbortSignal) {
-    this.#assignment = assignment;
-    this.#profile = profile;
-    this.#place = place;
-    this.#signal = signal;
-    const { actor, begun } = assignment;
-    const { model } = assignment.spawned;
-    const fail = (error: unknown) => this.#fail(error);
-    const isOver = () => this.#isOver;
+  constructor(startup: ProgramStartup) {
+    const { assignment, profile, place, signal } = startup;
+    const { actor, begun, spawned } = assignment;
+    const outcome = this.#outcome;
+    const fail = (error: unknown) => outcome.reject(error);
+    const isOver = () => outcome.isOver;
+    this.#startup = startup;
+    const watchdog = new SilenceWatchdog(place.clock);
     const isSpeech = profile.kind !== "autonomous";
-    this.#watchdog = new SilenceWatchdog(place.clock);
-    this.#transcript = new Transcript(actor, place, { model, turn: begun?.turn ?? 1, isSpeech });
-    this.#budget = new ProgramBudget(model, actor, place, signal, fail);
-    this.#speech = new ProgramSpeech(assignment, {
-      ...{ transcript: this.#transcript, budget: this.#budget, watchdog: this.#watchdog, signal, isOver },
+    const transcript = new Transcript(actor, place, { model: spawned.model, turn: begun?.turn ?? 1, isSpeech });
+    const budget = new ProgramBudget(spawned.model, actor, place, signal, fail);
+    this.#watchdog = watchdog;
+    this.#transcript = transcript;
+    this.#budget = budget;
+    const speech = new ProgramSpeech(assignment, {
+      ...{ transcript, budget, watchdog, signal, isOver },
       waitsForHuman: () => this.#answers.areOpen,
       speak: async (words) => this.#restarts.session?.say(words),
     });
-    this.#answers = new LaterAnswers(actor, place, signal, (words, facts) => this.#speech.say([words], facts), fail);
-    const toolbox = assignment.tools({ human: this.#answers.port, waits: (all) => this.#speech.waits(all) });
+    this.#speech = speech;
+    this.#answers = new LaterAnswers(actor, place, signal, (words, facts) => speech.say([words], facts), fail);
+    const toolbox = assignment.tools({ human: this.#answers.port, waits: (all) => speech.waits(all) });
     this.#tools = recordedTools(toolbox, {
-      ...{ transcript: this.#transcript, signal, isOver },
-      // Where we publish in its place, no call of it has to.
-      isStoppedForPublish: () => this.#isLetGo && !this.#isAtRest,
-      busy: () => this.#busy(),
-      ends: (outcome) => this.#resolve(outcome),
+      ...{ transcript, signal, isOver },
+      // While the end of a turn is decided we may publish in its place: then no call of the program has to.
+      isStoppedForPublish: () => outcome.isStoppedForPublish && !this.#turns.isDeciding,
+      busy: () => this.#callBegins(),
+      ends: (end) => outcome.resolve(end),
     });
-    this.#restarts = new Restarts(assignment, profile, place, signal, {
-      transcript: this.#transcript,
-      tools: this.#tools,
-    });
+    this.#restarts = new Restarts(startup, { transcript, tools: this.#tools });
+    const policy = () => profile.permissions ?? (this.#restarts.isConfined ? "allow" : "ask");
+    const approvals = new Approvals(policy, spawned.name, actor, place);
+    this.#approvals = approvals;
+    this.#turns = new ProgramTurns(assignment, { place, outcome, transcript, budget, watchdog, speech, approvals });
   }
 
   async work(): Promise<Outcome> {
-    const past = this.#assignment.begun?.history ?? [];
-    const { ending, settled } = await settlePast(past, this.#tools, this.#transcript, this.#signal);
+    const { assignment, place, signal } = this.#startup;
+    const past = assignment.begun?.history ?? [];
+    const { ending, settled } = await settlePast(past, this.#tools, this.#transcript, signal);
     if (ending) return ending;
-    const told = unheardResults(this.#isHeardByFiles ? settled : [...past, ...settled], this.#tools);
-    if (this.#isOutOfTurns()) return { kind: "exhausted", turns: this.#place.maxTurns };
+    const told = unheardResults(this.#speaksByFiles ? settled : [...past, ...settled], this.#tools);
+    if (this.#turns.areUsedUp) return { kind: "exhausted", turns: place.maxTurns };
     const { system, words } = await this.#firstWords(told);
     await this.#budget.begin();
-    // What it spends nobody knows: it must not keep others from the money meanwhile.
-    if (this.#isHeardByFiles) await this.#budget.rest();
-    this.#signal.addEventListener("abort", () => this.#fail(this.#signal.reason), { once: true });
-    this.#startsToWork();
-    this.#follow(await this.#restarts.begin(system, words));
+    // What it spends is unknown: it must not keep others from the money meanwhile.
+    if (this.#speaksByFiles) await this.#budget.rest();
+    signal.addEventListener("abort", () => this.#outcome.reject(signal.reason), { once: true });
+    this.#watchdog.starts();
+    this.#follow(await this.#restarts.start(system, words));
     this.#answers.resume();
-    this.#speech.listen().catch((error: unknown) => this.#fail(error));
+    this.#failing(this.#speech.listen());
     this.#watch();
-    return this.#over.promise;
+    return this.#outcome.promise;
   }
 
-  /** Its files are about to be published: from here on nobody writes them. */
+  /** Its files are about to be published: from here on nothing writes them. */
   async stopForPublish(): Promise<void> {
     this.#watchdog.state = "gone";
-    this.#isLetGo = true;
-    this.#ending.resolve();
+    this.#outcome.stopForPublish();
     await this.#restarts.session?.close();
   }
 
   async end(how: "gently" | "at once"): Promise<void> {
-    this.#isOver = true;
+    this.#outcome.close();
     const { session } = this.#restarts;
     if (how === "gently" && this.#watchdog.state === "busy" && session) {
       const hurry = new AbortController();
-      const stopped = session.interrupt().then(() => this.#quiet.promise);
-      await Promise.race([stopped, this.#place.clock.sleep(GRACE_MS, hurry.signal)]).catch(() => {});
+      const stopped = session.interrupt().then(() => this.#turns.idle);
+      const grace = this.#startup.place.clock.sleep(GRACE_MS, hurry.signal);
+      await Promise.race([stopped, grace]).catch(() => {});
       hurry.abort();
     }
     await this.#restarts.session?.close();
@@ -133,21 +129,22 @@ export class ProgramRun {
     await this.#budget.rest();
   }
 
-  /** It has no door: what it wishes for is done on its behalf, and what became of it is no answer to a call of its own. */
-  get #isHeardByFiles(): boolean {
-    return this.#profile.kind === "autonomous" || this.#profile.kind === "mesh";
+  /** It cannot call our tools: what it requests is called on its behalf, and the result is not an answer to a call. */
+  get #speaksByFiles(): boolean {
+    const { kind } = this.#startup.profile;
+    return kind === "autonomous" || kind === "mesh";
   }
 
-  #startsToWork(): void {
-    this.#watchdog.state = "busy";
-    this.#watchdog.signOfLife();
+  #failing(work: Promise<unknown>): void {
+    work.catch((error: unknown) => this.#outcome.reject(error));
   }
 
   async #firstWords(told: readonly string[]): Promise<{ system: string; words: string }> {
-    const { begun, resume } = this.#assignment;
-    if (!begun) return this.#assignment.begin(this.#tools);
-    const words =
-      resume === null ? await this.#assignment.newSessionText(begun.history, told) : resumeText(begun.history, told);
+    const { assignment } = this.#startup;
+    const { begun, resume } = assignment;
+    if (!begun) return assignment.begin(this.#tools);
+    const isLost = resume === null;
+    const words = isLost ? await assignment.newSessionText(begun.history, told) : resumeText(begun.history, told);
     await this.#transcript.heard([{ role: "user", from: "agiraph", content: RESUMED }]);
     return { system: begun.system, words };
   }
@@ -158,187 +155,122 @@ export class ProgramRun {
         if (session !== this.#restarts.session) return;
         this.#watchdog.signOfLife();
         await this.#take(event);
-        this.#countTurns();
+        this.#turns.count();
       }
     };
-    follow().catch((error: unknown) => this.#fail(error));
+    this.#failing(follow());
   }
 
   async #take(event: OutsideEvent): Promise<void> {
     const transcript = this.#transcript;
-    const { worker_id, node_id } = this.#assignment.actor;
+    const { worker_id, node_id } = this.#startup.assignment.actor;
     switch (event.kind) {
       case "begun":
         return this.#restarts.begun(event.session_id);
       case "delta":
         transcript.thinks();
-        return this.#place.live({ worker_id, node_id, kind: event.of, text: event.text });
+        return this.#startup.place.live({ worker_id, node_id, kind: event.of, text: event.text });
       case "said":
-        this.#lastWords = event.text;
+        this.#turns.said(event.text);
         return transcript.said(event.text);
       case "called":
         this.#speech.acts();
         return transcript.called(event.call_id, event.tool, event.args);
-      case "answered": {
-        const settled = this.#approvals?.settledBy(event.call_id) ?? [];
-        return transcript.answered(event.call_id, event.ok, event.content, settled);
-      }
+      case "answered":
+        return transcript.answered(event.call_id, event.ok, event.content, this.#approvals.settledBy(event.call_id));
       case "asked_permission":
-        this.#decide(event).catch((error: unknown) => this.#fail(error));
-        return;
+        return this.#failing(this.#decide(event));
       case "requested_call":
-        return this.#grant(event);
+        return this.#callFor(event);
       case "used":
-        return this.#used(event);
+        this.#restarts.madeProgress();
+        return this.#turns.used(event);
       case "rested":
-        return this.#rested(event);
+        return this.#turns.rested(event);
       case "noted":
         return transcript.warned(event.text, event.retry);
       case "lost":
-        this.#restarts.saidLost();
+        this.#restarts.sessionLost();
         return transcript.warned(`Its session cannot be taken up: ${event.why}`);
       case "exited":
         return this.#exited(event);
     }
   }
 
-  async #decide(wish: Extract<OutsideEvent, { kind: "asked_permission" }>): Promise<void> {
+  async #decide(request: Extract<OutsideEvent, { kind: "asked_permission" }>): Promise<void> {
     const { session } = this.#restarts;
-    const policy = this.#profile.permissions ?? (this.#restarts.isConfined ? "allow" : "ask");
-    this.#approvals ??= new Approvals(policy, this.#assignment.spawned.name, this.#assignment.actor, this.#place);
-    const decision = await this.#approvals.decide(wish, this.#signal);
-    // Each life numbers its wishes by itself: what was asked in another one must not decide one of this.
+    const decision = await this.#approvals.decide(request, this.#startup.signal);
+    // Each process numbers its requests by itself: an answer to an earlier one must not decide a request of this one.
     if (session !== this.#restarts.session) return;
     this.#watchdog.signOfLife();
-    await session?.decide(wish.id, decision);
+    await session?.decide(request.id, decision);
   }
 
-  /** It has none of our tools at hand, and asked for one by a file. */
-  async #grant({ tool, args, id: wish }: Extract<OutsideEvent, { kind: "requested_call" }>): Promise<void> {
-    const { actor, assigned } = this.#assignment;
-    const id = `${sessionKey(actor)}-${assigned}-${wish ?? this.#place.pending().seq}`;
-    // Wished for again after a crash: it was dealt with, then or when its past was settled.
-    if (this.#assignment.begun?.history.some((entry) => entry.role === "assistant" && hasCall(entry, id))) return;
-    const running = this.#tools.run({ type: "call", id, name: tool, args }, this.#signal);
-    running.catch((error: unknown) => this.#fail(error));
-    // One that ends the work is never answered, and how the program ends is still to be heard.
-    const result = await Promise.race([running, this.#ending.promise]);
+  /** It has none of our tools at hand, and requested a call by a file. */
+  async #callFor({ tool, args, id: request }: Extract<OutsideEvent, { kind: "requested_call" }>): Promise<void> {
+    const { assignment, place, signal } = this.#startup;
+    const id = `${sessionKey(assignment.actor)}-${assignment.assigned}-${request ?? place.pending().seq}`;
+    // Requested again after a crash: it was dealt with, then or when the past was settled.
+    if (assignment.begun?.history.some((entry) => entry.role === "assistant" && hasCall(entry, id))) return;
+    const running = this.#tools.run({ type: "call", id, name: tool, args }, signal);
+    this.#failing(running);
+    // A call that ends the work is never answered, and how the program ends is still to be heard.
+    const result = await Promise.race([running, this.#outcome.ending]);
     if (!result || result.ok) return;
     this.#refusal = result.content;
     await this.#speech.say([{ role: "user", from: "agiraph", content: result.content }], []);
   }
 
-  async #used({ model, usage, cost_usd }: Extract<OutsideEvent, { kind: "used" }>): Promise<void> {
-    const usd = cost_usd ?? (await this.#place.outside.price(model, usage));
-    this.#restarts.thrives();
-    await this.#transcript.used(model, usage, usd);
-    this.#budget.spent({ usd, tokens: usage.input + usage.output });
-  }
-
-  /** Whatever it does, and however little it tells of it. */
-  #countTurns(): void {
-    if (!this.#isOver && this.#isOutOfTurns()) this.#resolve({ kind: "exhausted", turns: this.#place.maxTurns });
-  }
-
-  /** The contract bounds all tries together, but a try that nobody could begin would be none. */
-  #isOutOfTurns(): boolean {
-    return this.#transcript.turn > Math.max(this.#assignment.mostTurns(), (this.#assignment.begun?.tried ?? 0) + 1);
-  }
-
-  async #rested(event: Rested): Promise<void> {
-    await this.#transcript.flush();
-    const facts = this.#approvals?.settledByRest() ?? [];
-    if (facts.length > 0) await this.#transcript.note(...facts);
-    const correction = this.#budget.turnCost(event.cost_usd);
-    if (correction !== 0) await this.#transcript.corrects(correction);
-    await this.#budget.rest();
-    if (this.#watchdog.state === "busy") this.#watchdog.state = "resting";
-    this.#quiet.resolve();
-    if (this.#isOver) return;
-    if (event.words.trim() !== "") this.#lastWords = event.words;
-    const isFailure = event.how === "failed" || event.how === "refused";
-    this.#isAtRest = true;
-    const outcome = isFailure ? await this.#failure(event) : await this.#speech.next(this.#lastWords);
-    this.#isAtRest = false;
-    if (outcome) this.#resolve(outcome);
-  }
-
-  async #failure({ words, how, retryable = false }: Rested): Promise<Outcome> {
-    const { worker_id, node_id } = this.#assignment.actor;
-    const message = words.trim() || "The program failed and did not say why.";
-    const reason = how === "refused" ? "refused" : "outside";
-    const failure = {
-      model: this.#assignment.spawned.model,
-      turn: this.#transcript.turn,
-      reason,
-      message,
-      retry_in_ms: null,
-    };
-    await this.#transcript.note({ type: "model.failed", data: { worker_id, node_id, ...failure } });
-    return how === "refused" && !retryable ? { kind: "abandoned", error: message } : { kind: "failed", error: message };
-  }
-
   async #exited(event: Exited): Promise<void> {
     await this.#transcript.flush();
-    const livesAgain = await this.#restarts.ended(event);
-    this.#quiet.resolve();
+    const mayRestart = await this.#restarts.exited(event);
+    this.#turns.exited();
     await this.#watchdog.whenNoCalls();
-    if (this.#isLetGo || this.#isOver) return;
-    if (livesAgain) return this.#liveAgain();
+    if (this.#outcome.isStoppedForPublish || this.#outcome.isOver) return;
+    if (mayRestart) return this.#restart();
     this.#watchdog.state = "gone";
-    const { exceeded, signal, code } = event;
-    const how = exceeded ? `it took more ${exceeded} than it may` : signal ? `signal ${signal}` : `exit code ${code}`;
-    const notes = [...this.#transcript.warnings, ...(this.#refusal ? [this.#refusal] : [])].join("\n");
-    this.#resolve({
-      kind: "failed",
-      error: `${this.#hung ?? `The program ended (${how}) without ${this.#assignment.endsBy}.`}${notes && ` It said: ${notes}`}`,
-    });
+    this.#outcome.resolve({ kind: "failed", error: this.#whyEnded(event) });
   }
 
-  async #liveAgain(): Promise<void> {
-    this.#startsToWork();
+  #whyEnded({ exceeded, signal, code }: Exited): string {
+    const how = exceeded ? `it took more ${exceeded} than it may` : signal ? `signal ${signal}` : `exit code ${code}`;
+    const notes = [...this.#transcript.warnings, ...(this.#refusal ? [this.#refusal] : [])].join("\n");
+    const { endsBy } = this.#startup.assignment;
+    return `${this.#hung ?? `The program ended (${how}) without ${endsBy}.`}${notes && ` It said: ${notes}`}`;
+  }
+
+  async #restart(): Promise<void> {
+    this.#watchdog.starts();
     this.#hung = undefined;
-    const facts = this.#approvals?.withdraw() ?? [];
+    const facts = this.#approvals.withdraw();
     if (facts.length > 0) await this.#transcript.note(...facts);
     await this.#speech.between(async () => {
-      if (this.#isOver) return;
-      if (!this.#isHeardByFiles) await this.#budget.begin();
-      this.#follow(await this.#restarts.again());
+      if (this.#outcome.isOver) return;
+      if (!this.#speaksByFiles) await this.#budget.begin();
+      this.#follow(await this.#restarts.restart());
     });
     this.#answers.resume();
   }
 
-  #busy(): () => void {
+  #callBegins(): () => void {
     const done = this.#watchdog.callBegins();
     this.#speech.acts();
     return () => {
       done();
-      this.#countTurns();
+      this.#turns.count();
     };
   }
 
   #watch(): void {
-    const seconds = this.#profile.silence_seconds ?? SILENCE_SECONDS;
-    const mayBeSilent = () => this.#isOver || (this.#approvals?.areOpen ?? false);
+    const { profile, signal } = this.#startup;
+    const seconds = profile.silence_seconds ?? SILENCE_SECONDS;
+    const mayBeSilent = () => this.#outcome.isOver || this.#approvals.areOpen;
     const onSilence = () => {
       this.#hung = `It gave no sign of life for ${seconds} s.`;
-      if (this.#restarts.hasMore) this.#restarts.session?.close().catch((error: unknown) => this.#fail(error));
-      else this.#resolve({ kind: "failed", error: this.#hung });
+      if (this.#restarts.hasMore) this.#failing(this.#restarts.session?.close() ?? Promise.resolve());
+      else this.#outcome.resolve({ kind: "failed", error: this.#hung });
     };
-    this.#watchdog.watch(seconds, mayBeSilent, onSilence, this.#signal).catch(() => {});
-  }
-
-  #resolve(outcome: Outcome): void {
-    this.#isOver = true;
-    this.#ending.resolve();
-    this.#over.resolve(outcome);
-  }
-
-  #fail(error: unknown): void {
-    this.#isOver = true;
-    this.#ending.resolve();
-    this.#over.promise.catch(() => {});
-    this.#over.reject(error);
+    this.#watchdog.watch(seconds, mayBeSilent, onSilence, signal).catch(() => {});
   }
 }
 

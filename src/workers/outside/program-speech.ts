@@ -12,20 +12,20 @@ export interface SpeechPorts {
   isOver(): boolean;
   /** Something it asked its human has no answer yet. */
   waitsForHuman(): boolean;
-  /** To the program as it lives now. */
+  /** To the process that runs now. */
   speak(words: string): Promise<void>;
 }
 
 /**
- * All that is said to a program while it sits here.
+ * All that is said to a program during its run.
  *
  * SPEECH-1. One after the other: what is taken from the mailbox is on disk, and then said, before anything else is
  *     taken.
- * SPEECH-2. Mail is told as soon as it is there, whatever the program does; only results wait for each other where it
- *     asked so.
- * SPEECH-3. Nothing is said between two lives: what was being said is on record when the next one looks what to say
+ * SPEECH-2. Mail is told as soon as it is there, whatever the program does; only results wait for each other if the
+ *     program asked for that.
+ * SPEECH-3. Nothing is said during a restart: what was being said is on record before the restart decides what to say
  *     again.
- * SPEECH-4. Nothing is taken from the mailbox for somebody who has gone: it is told to whoever comes next.
+ * SPEECH-4. Nothing is taken from the mailbox for a program that has gone: the next one on this work is told it.
  * SPEECH-5. A turn that is over is answered, or waits for something that is on record, and then costs nothing.
  */
 export class ProgramSpeech {
@@ -46,7 +46,7 @@ export class ProgramSpeech {
     this.#waitsFor = all ? "all" : "news";
   }
 
-  /** It does something: only silences in a row count. */
+  /** It did something: only silences in a row count. */
   acts(): void {
     this.#reminders = 0;
   }
@@ -54,7 +54,7 @@ export class ProgramSpeech {
   async listen(): Promise<void> {
     while (!this.#ports.isOver()) {
       await this.#assignment.mailbox.arrived(this.#ports.signal, () => this.#hasNews);
-      // What is left in the mailbox of somebody who has gone would arrive again at once, without end.
+      // What stays in the mailbox of a program that has gone would arrive again at once, without end.
       if (this.#assignment.hasEnded() || this.#isUnheard) return;
       await this.#tell();
     }
@@ -64,7 +64,7 @@ export class ProgramSpeech {
     return this.between(() => this.#say(what, facts));
   }
 
-  /** When all that is being said is said; what is to be said meanwhile waits. */
+  /** Acts when all that is being said is said; what is to be said meanwhile waits. */
   between(act: () => Promise<void>): Promise<void> {
     const done = this.#saying.then(act);
     this.#saying = done.catch(() => {});
@@ -113,19 +113,18 @@ export class ProgramSpeech {
     if (this.#isUnheard) return;
     if (watchdog.state === "resting") {
       await budget.begin();
-      // That may take long, and meanwhile it may have been let go.
+      // That may take long, and the program may have been stopped meanwhile.
       if (this.#isUnheard) return budget.rest();
     }
     const said = typeof what === "function" ? what() : what;
-    // Whatever it is told ends its wait: results that were held back are told with it.
+    // Anything it is told ends its wait: results that were held back are told with it.
     const entries = this.#waitsFor === "all" && said.length > 0 ? [...said, ...this.#assignment.news()] : said;
     if (entries.length === 0) return watchdog.state === "resting" ? budget.rest() : undefined;
     const { worker_id, node_id } = this.#assignment.actor;
     const busy: NewFact[] = this.#isSeenWaiting ? [{ type: "worker.busy", data: { worker_id, node_id } }] : [];
     this.#isSeenWaiting = false;
     this.#waitsFor = "nothing";
-    watchdog.state = "busy";
-    watchdog.signOfLife();
+    watchdog.starts();
     await transcript.heard(entries, [...busy, ...facts]);
     transcript.thinks();
     await speak(entries.map(({ content }) => content).join("\n\n"));

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { NodeState, WorkerState } from "../../projections/index.ts";
 import type { Outcome, ResultEntry } from "../../protocol/index.ts";
 import type { HumanPort } from "../../tools/human.ts";
 import { defineTool, type Tool } from "../../tools/tool.ts";
@@ -8,7 +7,7 @@ import { withRepeatGuard } from "../loop/repeat-guard.ts";
 import { notRun } from "../loop/tool-calls.ts";
 import { allowedOnNode, nodeTools } from "../node-tools.ts";
 import type { NodeWork } from "../resume.ts";
-import type { Colleagues, Workplace } from "../workplace.ts";
+import type { Colleagues } from "../workplace.ts";
 import type { Transcript } from "./transcript.ts";
 
 export interface ProgramToolPorts {
@@ -22,16 +21,14 @@ export type ForeignTools = () => readonly Tool[];
 
 /** Our tools as a program gets them: the same as everybody's, but none keeps it waiting. */
 export function programToolbox(
-  node: NodeState,
-  worker: WorkerState,
   work: NodeWork,
   { human, waits }: ProgramToolPorts,
   team: Colleagues,
-  place: Workplace,
-  foreign: ForeignTools = () => [],
+  foreign: ForeignTools,
 ): Tools {
-  const mail = { waiting: () => work.mailbox.waiting, arrived: async () => {} };
-  const all = nodeTools(node, work, mail, human, team, place).map((tool) =>
+  const { worker, place, mailbox } = work;
+  const mail = { waiting: () => mailbox.waiting, arrived: async () => {} };
+  const all = nodeTools(work, { mail, human, team }).map((tool) =>
     tool.spec.name === "check_messages" ? checkMessagesTool(waits) : tool,
   );
   return withRepeatGuard(new Toolbox(allowedOnNode(all, worker, place), () => allowedOnNode(foreign(), worker, place)));

@@ -1,11 +1,9 @@
-import type { ProgramProfile } from "../../protocol/index.ts";
 import type { Binds } from "../../sandbox/binds/binds.ts";
 import { SandboxFailure } from "../../sandbox/failure.ts";
 import { programHome } from "../../store/paths.ts";
 import type { Tools } from "../../tools/toolbox.ts";
-import type { Workplace } from "../workplace.ts";
 import { resumeText, unheardResults } from "./first-words.ts";
-import type { ProgramAssignment } from "./program-assignment.ts";
+import type { ProgramStartup } from "./program-assignment.ts";
 import type { ConfinedProgram } from "./program-ports.ts";
 import { modelFor, sessionKey } from "./programs.ts";
 import type { OutsideEvent, OutsideJob, OutsideSession } from "./session.ts";
@@ -14,50 +12,39 @@ import type { Transcript } from "./transcript.ts";
 type Exited = Extract<OutsideEvent, { kind: "exited" }>;
 
 const MOST_STARTS = 3;
-const MOST_EARLY_DEATHS = 2;
+const MOST_EARLY_EXITS = 2;
 
 /**
- * The lives of a program on one assignment: it is started, it dies, its session is taken up in the next life.
+ * The processes of a program on one assignment: it is started, it exits, its session is resumed by the next process.
  *
- * PROGRAM-RESTART-1. A session is lost when the program says so, or has died twice in a row before it had begun. Any
- *     other early death is followed by another try to take it up: whoever began anew would do a second time what was
- *     done.
- * PROGRAM-RESTART-2. The next life begins with all that was said and not surely heard, as it is on record when that
- *     life begins.
- * PROGRAM-RESTART-3. Who dies after it has begun lives again as often as its assignment says.
+ * PROGRAM-RESTART-1. A session is lost when the program says so, or has exited twice in a row before it had begun. After
+ *     any other early exit the session is resumed again: a new session would repeat what was done.
+ * PROGRAM-RESTART-2. The next process begins with all that was said and may not have been heard, as it is on record
+ *     when that process begins.
+ * PROGRAM-RESTART-3. A program that exits after it has begun is restarted as often as its assignment says.
  */
 export class Restarts {
-  readonly #assignment: ProgramAssignment;
-  readonly #profile: ProgramProfile;
-  readonly #place: Workplace;
-  readonly #signal: AbortSignal;
+  readonly #startup: ProgramStartup;
   readonly #transcript: Transcript;
   readonly #tools: Tools;
   #job: OutsideJob | undefined;
   #session: OutsideSession | undefined;
   #running: ConfinedProgram | undefined;
   #hasBegun = false;
-  #isSaidLost = false;
+  #isLost = false;
   #omitted: string[] = [];
-  #earlyDeaths = 0;
-  #revivals = 0;
+  /** In a row. */
+  #earlyExits = 0;
+  /** In a row. */
+  #restarts = 0;
 
-  constructor(
-    assignment: ProgramAssignment,
-    profile: ProgramProfile,
-    place: Workplace,
-    signal: AbortSignal,
-    { transcript, tools }: { transcript: Transcript; tools: Tools },
-  ) {
-    this.#assignment = assignment;
-    this.#profile = profile;
-    this.#place = place;
-    this.#signal = signal;
+  constructor(startup: ProgramStartup, { transcript, tools }: { transcript: Transcript; tools: Tools }) {
+    this.#startup = startup;
     this.#transcript = transcript;
     this.#tools = tools;
   }
 
-  /** The life it has now, or had last. */
+  /** That of the process that runs now, or ran last. */
   get session(): OutsideSession | undefined {
     return this.#session;
   }
@@ -66,15 +53,16 @@ export class Restarts {
     return this.#running?.sandbox !== "unsafe";
   }
 
-  /** It would live again if it died now, in the middle of its work. */
+  /** It would be restarted if it exited now, in the middle of its work. */
   get hasMore(): boolean {
-    return this.#revivals < this.#assignment.restarts;
+    return this.#restarts < this.#startup.assignment.restarts;
   }
 
-  begin(system: string, words: string): Promise<OutsideSession> {
-    const { spawned, context, assigned, cwd, resume } = this.#assignment;
-    return this.#live({
-      profile: this.#profile,
+  start(system: string, words: string): Promise<OutsideSession> {
+    const { profile, assignment } = this.#startup;
+    const { spawned, context, assigned, cwd, resume } = assignment;
+    return this.#open({
+      profile,
       system,
       words,
       resume,
@@ -83,118 +71,123 @@ export class Restarts {
       assigned,
       cwd,
       home: this.#home,
-      named: (session_id) => this.#named(session_id),
+      named: (session_id) => this.#recordSession(session_id),
       start: (launch) => this.#start(launch),
     });
   }
 
-  /** It has begun, in the session of this id where it has such. */
+  /** It has begun; the id of its session, if it has such. */
   async begun(session_id: string | null): Promise<void> {
     this.#hasBegun = true;
-    this.#earlyDeaths = 0;
-    if (session_id !== null) await this.#named(session_id);
+    this.#earlyExits = 0;
+    if (session_id !== null) await this.#recordSession(session_id);
   }
 
-  /** It says that the session cannot be taken up. */
-  saidLost(): void {
-    this.#isSaidLost = true;
+  /** It says that the session cannot be resumed. */
+  sessionLost(): void {
+    this.#isLost = true;
   }
 
-  /** What it does makes up for its deaths: only those in a row count. */
-  thrives(): void {
-    this.#revivals = 0;
+  /** It works: only restarts in a row count. */
+  madeProgress(): void {
+    this.#restarts = 0;
   }
 
-  /** It ended; resolves when that is on record. Whether it lives again: if so, `again` is to be called. */
-  async ended({ code, signal, exceeded }: Exited): Promise<boolean> {
-    const { worker_id, node_id } = this.#assignment.actor;
+  /** It exited; resolves when that is on record, with whether `restart` is to be called. */
+  async exited({ code, signal, exceeded }: Exited): Promise<boolean> {
+    const { worker_id, node_id } = this.#startup.assignment.actor;
     const pid = this.#running?.pid ?? 0;
     await this.#transcript.note({ type: "process.exited", data: { worker_id, node_id, pid, code, signal } });
     return this.#isEarly || (exceeded === null && this.hasMore);
   }
 
-  /** The session goes on, or, where it is lost, another one begins with all that it needs to know. */
-  async again(): Promise<OutsideSession> {
-    if (!this.#job) throw new Error("It never lived.");
-    if (this.#isEarly) this.#earlyDeaths += 1;
-    else this.#revivals += 1;
-    const isLost = this.#isEarly && (this.#isSaidLost || this.#earlyDeaths >= MOST_EARLY_DEATHS);
+  /** Resumes the session or, if it is lost, begins another one with all that it needs to know. */
+  async restart(): Promise<OutsideSession> {
+    const { assignment } = this.#startup;
+    if (!this.#job) throw new Error("a program that was never started cannot be restarted");
+    if (this.#isEarly) this.#earlyExits += 1;
+    else this.#restarts += 1;
+    const isLost = this.#isEarly && (this.#isLost || this.#earlyExits >= MOST_EARLY_EXITS);
     await this.#transcript.cutOff((tool) => this.#tools.specs.some(({ name }) => name === tool));
-    const past = await this.#assignment.past();
+    const past = await assignment.past();
     const told = unheardResults(past, this.#tools);
     const resume = isLost ? null : this.#sessionId;
-    const words = resume === null ? await this.#assignment.newSessionText(past, told) : resumeText(past, told);
-    return this.#live({ ...this.#job, words, resume });
+    const words = resume === null ? await assignment.newSessionText(past, told) : resumeText(past, told);
+    return this.#open({ ...this.#job, words, resume });
   }
 
-  /** It died before it had begun to go on with its session: nothing was done in this life. */
+  /** It exited before it had resumed its session: this process has done nothing. */
   get #isEarly(): boolean {
     return !this.#hasBegun && this.#job !== undefined && this.#job.resume !== null;
   }
 
   get #home(): string {
-    return programHome(this.#place.log.dir, this.#assignment.run_id, this.#assignment.actor.worker_id);
+    const { place, assignment } = this.#startup;
+    return programHome(place.log.dir, assignment.run_id, assignment.actor.worker_id);
   }
 
-  async #live(job: OutsideJob): Promise<OutsideSession> {
+  async #open(job: OutsideJob): Promise<OutsideSession> {
+    const { profile, place, signal } = this.#startup;
     this.#job = job;
     this.#hasBegun = false;
-    this.#isSaidLost = false;
-    const adapter = await this.#place.outside.adapter(this.#profile.kind);
-    await this.#place.outside.makeHome(this.#profile, this.#home);
-    this.#signal.throwIfAborted();
+    this.#isLost = false;
+    const adapter = await place.outside.adapter(profile.kind);
+    await place.outside.makeHome(profile, this.#home);
+    signal.throwIfAborted();
     this.#session = await adapter(job);
     this.#transcript.thinks();
     return this.#session;
   }
 
   async #start(launch: Parameters<OutsideJob["start"]>[0]): Promise<ConfinedProgram> {
-    const { worker_id, node_id } = this.#assignment.actor;
-    const running = await this.#confined(launch);
+    const { profile, assignment } = this.#startup;
+    const { worker_id, node_id } = assignment.actor;
+    const running = await this.#startConfined(launch);
     this.#running = running;
     const { pid, sandbox } = running;
-    const command = this.#profile.command.join(" ");
+    const command = profile.command.join(" ");
     const omitted = this.#omitted;
     const data = { worker_id, node_id, pid, command, sandbox, ...(omitted.length > 0 && { omitted }) };
     await this.#transcript.note({ type: "process.started", data });
     return running;
   }
 
-  /** What it may see is looked up anew each time: a colleague may publish, by a rename, while it is being bound. */
-  async #confined(launch: Parameters<OutsideJob["start"]>[0]): Promise<ConfinedProgram> {
+  /** What it may see is looked up again for each try: a colleague may publish, by a rename, while it is being bound. */
+  async #startConfined(launch: Parameters<OutsideJob["start"]>[0]): Promise<ConfinedProgram> {
+    const { profile, assignment, place, signal } = this.#startup;
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#place.outside.start({
-          profile: this.#profile,
+        return await place.outside.start({
+          profile,
           tools: this.#tools,
           binds: await this.#binds(),
-          cwd: this.#assignment.cwd,
+          cwd: assignment.cwd,
           home: this.#home,
           launch,
-          signal: this.#signal,
+          signal,
         });
       } catch (error) {
-        if (!(error instanceof SandboxFailure) || tries === MOST_STARTS || this.#signal.aborted) throw error;
+        if (!(error instanceof SandboxFailure) || tries === MOST_STARTS || signal.aborted) throw error;
       }
     }
   }
 
   async #binds(): Promise<Binds> {
-    const { omitted = [], ...binds } = await this.#assignment.binds();
+    const { omitted = [], ...binds } = await this.#startup.assignment.binds();
     this.#omitted = [...omitted];
     return binds;
   }
 
-  async #named(session_id: string): Promise<void> {
-    const { worker_id, node_id } = this.#assignment.actor;
+  async #recordSession(session_id: string): Promise<void> {
+    const { worker_id, node_id } = this.#startup.assignment.actor;
     if (session_id !== this.#sessionId)
       await this.#transcript.note({ type: "worker.session", data: { worker_id, node_id, session_id } });
   }
 
-  /** The one it has now, as far as the record knows. */
+  /** Its session as the record knows it. */
   get #sessionId(): string | null {
-    const { actor } = this.#assignment;
-    const session = this.#place.now().outside.sessions[sessionKey(actor)];
-    return session?.worker_id === actor.worker_id ? session.session_id : null;
+    const { place, assignment } = this.#startup;
+    const session = place.now().outside.sessions[sessionKey(assignment.actor)];
+    return session?.worker_id === assignment.actor.worker_id ? session.session_id : null;
   }
 }

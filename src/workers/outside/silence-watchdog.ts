@@ -17,6 +17,12 @@ export class SilenceWatchdog {
     this.#noneUnderWay.resolve();
   }
 
+  /** It works from now on. */
+  starts(): void {
+    this.state = "busy";
+    this.signOfLife();
+  }
+
   signOfLife(): void {
     this.#lastSign = this.#clock.now();
   }

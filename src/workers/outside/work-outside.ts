@@ -5,7 +5,7 @@ import { runDir } from "../../store/paths.ts";
 import { beginAssignment } from "../assignment.ts";
 import { SMALL_INPUTS } from "../inputs.ts";
 import { outcomeOf } from "../loop/recorded-loop.ts";
-import { newsOn } from "../loop/waiting.ts";
+import { newsFor } from "../loop/waiting.ts";
 import { publishAnswer } from "../publishing.ts";
 import { type NodeWork, pastOn, resumeWork } from "../resume.ts";
 import type { Colleagues, Workplace } from "../workplace.ts";
@@ -30,12 +30,12 @@ export async function workOutside(
   const work = await resumeWork(node, worker, place, signal, async () => programRun?.stopForPublish());
   try {
     const profile = place.outside.program(programOf(worker.spawned));
-    // Who is spoken to by files has no door to find them at.
     const speaksByFiles = profile.kind === "autonomous";
-    const hasDoor = !speaksByFiles && node.spec.inference !== "single";
-    const foreign = hasDoor ? await place.foreignTools(work.actor, place) : () => [];
-    const assignment = nodeAssignment(node, worker, work, team, place, speaksByFiles, foreign);
-    programRun = new ProgramRun(assignment, profile, place, AbortSignal.any([signal, over.signal]));
+    // A program that speaks by files cannot call tools.
+    const callsTools = !speaksByFiles && node.spec.inference !== "single";
+    const foreign = callsTools ? await place.foreignTools(work.actor, place) : () => [];
+    const assignment = nodeAssignment(work, team, foreign, speaksByFiles);
+    programRun = new ProgramRun({ assignment, profile, place, signal: AbortSignal.any([signal, over.signal]) });
     return await programRun.work();
   } catch (error) {
     return outcomeOf(error, signal);
@@ -47,15 +47,12 @@ export async function workOutside(
 }
 
 function nodeAssignment(
-  node: NodeState,
-  worker: WorkerState,
   work: NodeWork,
   team: Colleagues,
-  place: Workplace,
-  speaksByFiles: boolean,
   foreign: ForeignTools,
+  speaksByFiles: boolean,
 ): ProgramAssignment {
-  const { actor, scope, mailbox, begun, cursor, port } = work;
+  const { node, worker, place, actor, scope, mailbox, begun } = work;
   mailbox.aside = () => team.begun(worker.id);
   const { spawned } = worker;
   const { run_id, task, deliverables, refs, role } = node.spec;
@@ -74,35 +71,42 @@ function nodeAssignment(
     cwd: scope.cwd,
     binds: () => scope.binds(),
     context: { ...about, task, deliverables, refs },
-    tools: (ports) => programToolbox(node, worker, work, ports, team, place, foreign),
-    async begin() {
-      const pathOf = (target: string) => join(runDir(place.log.dir, run_id), "nodes", target);
-      const { system, words } = await beginAssignment(node, worker, scope, actor, cursor, place, {
-        rules: speaksByFiles ? "outside-files" : "outside-rules",
-        files: await filesText(node, work, place),
-        inputs: { inline: SMALL_INPUTS, beyond: "described", pathOf },
-        hands: "program",
-      });
-      return { system, words };
-    },
+    tools: (ports) => programToolbox(work, ports, team, foreign),
+    begin: () => beginOnNode(work, speaksByFiles),
     past: async () => pastOn(node, await place.log.conversation(actor.conversation))?.history ?? [],
     newSessionText: async (past, told) => newSessionText(node, past, told),
     hasEnded: () => hasEnded(place.pending().board.nodes[node.id]),
-    news: () => newsOn(node, mailbox, place),
+    news: () => newsFor(work),
     mostTurns: () => place.maxTurns,
     othersWork,
     waitsFor: async () => (othersWork() ? "children" : null),
-    async onSilence(words, inARow): Promise<Outcome | UserEntry[]> {
-      if (node.spec.inference === "single") return publishWords(words, spawned.model, publishAnswer(node, scope, port));
-      if (inARow > PATIENCE) return publishAsItIs(words, work);
-      const content =
-        "Your turn is over and nothing is published. If the work is done, call publish of the agiraph server; otherwise go on.";
-      return [{ role: "user", from: "agiraph", content }];
-    },
-    // A node that fails is tried again by whoever has it done.
+    onSilence: (words, inARow) => publishOrRemind(words, inARow, work),
+    // A node that fails is tried again by the runtime.
     restarts: 0,
     endsBy: "publishing",
   };
+}
+
+async function beginOnNode(work: NodeWork, speaksByFiles: boolean): Promise<{ system: string; words: string }> {
+  const { node, place } = work;
+  const pathOf = (target: string) => join(runDir(place.log.dir, node.spec.run_id), "nodes", target);
+  const { system, words } = await beginAssignment(work, {
+    rules: speaksByFiles ? "outside-files" : "outside-rules",
+    files: await filesText(work),
+    inputs: { inline: SMALL_INPUTS, beyond: "described", pathOf },
+    audience: "program",
+  });
+  return { system, words };
+}
+
+async function publishOrRemind(words: string, inARow: number, work: NodeWork): Promise<Outcome | UserEntry[]> {
+  const { node, worker, scope, port } = work;
+  if (node.spec.inference === "single")
+    return publishWords(words, worker.spawned.model, publishAnswer(node, scope, port));
+  if (inARow > PATIENCE) return publishAsItIs(words, work);
+  const content =
+    "Your turn is over and nothing is published. If the work is done, call publish of the agiraph server; otherwise go on.";
+  return [{ role: "user", from: "agiraph", content }];
 }
 
 function publishWords(text: string, model: string, publish: ReturnType<typeof publishAnswer>): Promise<Outcome> {
@@ -110,7 +114,7 @@ function publishWords(text: string, model: string, publish: ReturnType<typeof pu
   return publish({ reply: { role: "assistant", content: [{ type: "text", text }], ...details } });
 }
 
-/** It will not publish, however often it is asked; what there is may be all the same what was wanted. */
+/** It does not publish, however often it is asked; what there is may still be what was wanted. */
 async function publishAsItIs(words: string, { port }: NodeWork): Promise<Outcome> {
   const summary = words.trim().slice(0, 2000) || "(no words)";
   const published = await port.publish(summary, "", "must have ended");

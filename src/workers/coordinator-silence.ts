@@ -1,0 +1,94 @@
+import type { Mailbox } from "../mail/mailbox.ts";
+import { deferredBy, type Situation } from "../projections/index.ts";
+import { COORDINATOR, type Outcome, type ReplyEntry, type RunId, textOf, type UserEntry } from "../protocol/index.ts";
+import type { CoordinationPort } from "../tools/coordination.ts";
+import { LEAD } from "./coordinator-start.ts";
+import { BEFORE_SLEEP, isInfinite } from "./loop/cycles.ts";
+import { hasMuchToNote, type LongSleep } from "./loop/long-sleep.ts";
+import { isNoAnswer } from "./loop/missed-calls.ts";
+import { isQuiet } from "./loop/shown-history.ts";
+import { waitForMail } from "./loop/waiting.ts";
+import type { Waking } from "./loop/waking.ts";
+import type { Silence } from "./loop/work-loop.ts";
+import type { Workplace } from "./workplace.ts";
+
+/** What will come although the coordinator does nothing: news of the team, or an answer; null is neither. */
+export function awaited(team: Pick<CoordinationPort, "unfinished">, { pending }: Workplace): "news" | "human" | null {
+  if (team.unfinished() !== null) return "news";
+  return deferredBy(pending().questions, COORDINATOR, null).length > 0 ? "human" : null;
+}
+
+const PATIENCE = 4;
+
+interface Waiting {
+  run: RunId;
+  team: Pick<CoordinationPort, "unfinished">;
+  mailbox: Mailbox;
+  waking: Waking;
+  sleep: LongSleep;
+  place: Workplace;
+}
+
+/**
+ * Silence while the team works is patience: wait for the news, at no cost. Silence with nothing under way is asked
+ * about; a whole answer given again in the face of that question is taken as the answer. A cut one never is, nor is a
+ * promise, an apology, a refusal or a call that was written but not made. And where nodes failed only `finish` says that
+ * the goal is met all the same.
+ */
+export function waitOrEnd({ run, team, mailbox, waking, sleep, place }: Waiting) {
+  return async (silence: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
+    const reason = awaited(team, place);
+    if (reason !== null && mailbox.waiting === 0) await waitForMail({ actor: LEAD, mailbox, place }, reason, signal);
+    if (mailbox.waiting > 0) return waking.told(mailbox.take());
+    // An infinite agent that has nothing more to say has ended its cycle.
+    if (isInfinite(place) && (silence.missedCall === undefined || silence.inARow > 1)) {
+      if (silence.inARow === 1 && hasMuchToNote(silence.history))
+        return [{ role: "user", from: "agiraph", content: BEFORE_SLEEP }];
+      await sleep.until(signal);
+      return waking.told(mailbox.take());
+    }
+    return endOrAsk(run, silence, place);
+  };
+}
+
+/** Nothing is under way, and it says nothing that could be followed: the end, or what it is asked. */
+export function endOrAsk(
+  run: RunId,
+  { reply, inARow, missedCall: unheard }: Omit<Silence, "history">,
+  place: Workplace,
+): Outcome | UserEntry[] {
+  // It says of a look that there was nothing to do; of a goal it says nothing.
+  const isBeat = isQuiet(reply);
+  if (isBeat && place.now().agent.run?.trigger) return finished(reply);
+  const failed = failedIn(run, place.now());
+  const isAnswer = reply.finish === "stop" && unheard === undefined && !isNoAnswer(textOf(reply));
+  if (!isBeat && inARow > 1 && isAnswer) return failed ? notMet(failed, reply) : finished(reply);
+  if (inARow > PATIENCE) return neverFinished(reply);
+  const next = failed
+    ? `${failed} failed. If the goal is met all the same, call finish and say what is missing; otherwise go on.`
+    : "If the goal is met, call finish; otherwise go on.";
+  const content = unheard ?? `You called no tool and nothing is under way. ${next}`;
+  return [{ role: "user", from: "agiraph", content }];
+}
+
+function neverFinished(reply: ReplyEntry): Outcome {
+  const words = textOf(reply).trim();
+  const last = words === "" ? "" : ` Its last words: ${words.length > 300 ? `${words.slice(0, 299)}…` : words}`;
+  return { kind: "failed", error: `The coordinator stopped calling tools and never finished.${last}` };
+}
+
+function failedIn(run: RunId, { board }: Situation): string {
+  const failed = Object.values(board.nodes).filter((node) => node.spec.run_id === run && node.status === "failed");
+  return failed.map(({ id }) => id).join(", ");
+}
+
+function finished(reply: ReplyEntry): Outcome {
+  return { kind: "finished", summary: textOf(reply) };
+}
+
+function notMet(failed: string, reply: ReplyEntry): Outcome {
+  return {
+    kind: "failed",
+    error: `The coordinator never finished, and ${failed} failed. Its last words: ${textOf(reply)}`,
+  };
+}

@@ -1,0 +1,78 @@
+import { COORDINATOR, type Entry, HUMAN, type RunId, type UserEntry } from "../protocol/index.ts";
+import { conversationFile } from "../store/paths.ts";
+import type { Scope } from "../store/scope/scope.ts";
+import type { Tools } from "../tools/toolbox.ts";
+import { momentIn } from "../triggers/wall-clock.ts";
+import { textIn } from "./assignment.ts";
+import { cycleRules, isInfinite } from "./loop/cycles.ts";
+import { type Past, pastOf } from "./loop/past.ts";
+import type { Actor } from "./loop/recorded-loop.ts";
+import { seenMemory } from "./loop/waking.ts";
+import { coordinatorPrompt } from "./prompt.ts";
+import { surroundingsOf } from "./surroundings.ts";
+import { memoryNow, recalled } from "./worker-memory.ts";
+import type { Workplace } from "./workplace.ts";
+
+export const CONVERSATION = conversationFile("run-1", COORDINATOR); // one for all runs
+export const LEAD: Actor = { worker_id: COORDINATOR, node_id: null, conversation: CONVERSATION };
+
+/** What a run of the coordinator begins with. */
+export interface RunStart {
+  run: { id: RunId; goal: string };
+  scope: Scope;
+  toolbox: Tools;
+  /** News up to this fact was told, or came before the run. */
+  cursor: number;
+  place: Workplace;
+  /** What was said in earlier runs. */
+  before: readonly Entry[];
+  /** What only a program is told; a model in our loop has the short names of its scope. */
+  program?: { files: string; rules: string };
+}
+
+/** The first words of a run, on disk with the prompt they were said under. Neither changes from turn to turn. */
+export async function beginRun({ run, scope, toolbox, cursor, place, before, program }: RunStart): Promise<Past> {
+  const { log, now, prompts } = place;
+  const { created } = now().agent;
+  const infinite = isInfinite(place);
+  const firstDay = infinite ? ", your first day; each waking tells the date" : "";
+  const [soul, memory, usual, around] = await Promise.all([
+    textIn(scope, "agent/SOUL.md"),
+    recalled(place, toolbox.specs.some(({ name }) => name === "memory_write") ? "memory" : "nothing"),
+    prompts("operating-rules"),
+    surroundingsOf(scope, place, program ? "program" : "loop", firstDay),
+  ]);
+  const rules = [usual, program?.rules ?? "", infinite ? cycleRules(created) : ""].filter(Boolean).join("\n\n");
+  const brief = {
+    soul,
+    goal: run.goal,
+    surroundings: around,
+    memory,
+    rules,
+    files: program?.files ?? scope.describe(),
+  };
+  const system = coordinatorPrompt(brief);
+  const from = now().agent.run?.trigger ? "agiraph" : HUMAN;
+  const first: UserEntry = { role: "user", from, content: run.goal, run_id: run.id, upto: cursor };
+  if (infinite) first.memory = await seenMemory(place);
+  const entries: Entry[] = [{ role: "system", content: system }, first];
+  await log.append({ entries: { file: CONVERSATION, entries } }).durable;
+  return { system, history: [...before, first], turn: 1, tried: 0, flushTurns: 0, cursor };
+}
+
+/** What was said in all runs so far. */
+export function pastHistory(stored: Awaited<ReturnType<Workplace["log"]["conversation"]>>): Entry[] {
+  return pastOf(stored, "beginning", () => true)?.history ?? [];
+}
+
+/** What a summary says of the world outside the work. */
+export async function surroundings(place: Workplace): Promise<{ today: string; memory: string }> {
+  return { today: momentIn(place.clock.now(), place.timeZone), memory: await memoryNow(place) };
+}
+
+/** Only the goal ends a run: a coordinator that gave up may try again when the run is resumed. */
+export function withoutGivingUp(entry: Entry): Entry {
+  if (entry.role !== "tool" || !entry.ending || entry.ending.kind === "finished") return entry;
+  const { ending: _, ...result } = entry;
+  return result;
+}

@@ -1,0 +1,97 @@
+import { COORDINATOR, type Entry, type RunId } from "../protocol/index.ts";
+import { namedResults } from "../store/run/results.ts";
+import {
+  type CoordinationPort,
+  coordinationTools,
+  type ReflectionPort,
+  WHAT_DID_YOU_LEARN,
+} from "../tools/coordination.ts";
+import { askHumanTool, type HumanPort } from "../tools/human.ts";
+import { type MailPort, mailTools } from "../tools/mail.ts";
+import { scheduleTools } from "../tools/schedule.ts";
+import { hidden, type Tool } from "../tools/tool.ts";
+import { Toolbox, type Tools } from "../tools/toolbox.ts";
+import { type CheckpointPort, checkpointTool, createWorkNodeTool } from "../tools/work.ts";
+import { LEAD } from "./coordinator-start.ts";
+import { isInfinite } from "./loop/cycles.ts";
+import type { Past } from "./loop/past.ts";
+import { PATIENT_IN_CYCLES, type RepeatPorts, withRepeatGuard } from "./loop/repeat-guard.ts";
+import { onlyThese } from "./node-tools.ts";
+import { keepLesson } from "./worker-memory.ts";
+import type { Colleagues, Workplace } from "./workplace.ts";
+
+/** Seed 002 §7.2, at every checkpoint. */
+const REFLECT = "Reflect on what you learned: write lasting insights to memory with memory_write.";
+
+/** What the coordinator may ask of its team. */
+export interface TeamPort extends CoordinationPort, Colleagues {}
+
+/** What differs between a coordinator that is a model in our loop and one that is a program. */
+export interface LeadPorts {
+  /** Files, shell, web and memory. */
+  baseTools: readonly Tool[];
+  mail: Pick<MailPort, "waiting" | "arrived">;
+  human: HumanPort;
+  /** The cycle of an infinite agent is over. */
+  endCycle(signal: AbortSignal): Promise<string>;
+}
+
+export function leadTools(
+  run: { id: RunId; goal: string },
+  team: TeamPort,
+  { baseTools, mail, human, endCycle }: LeadPorts,
+  reflection: ReflectionPort,
+  place: Workplace,
+): Tool[] {
+  const checkpoint: CheckpointPort["checkpoint"] = async (summary, call, signal, learned) => {
+    // Before the fact: when the call is repeated after a crash, both are there, once.
+    const notice = learned?.trim() ? await keepLesson(run, learned, place) : "";
+    const data = { worker_id: COORDINATOR, node_id: null, summary, ...(call && { call_id: call.id }) };
+    // Repeated after a crash, it is on record already.
+    if (!call || place.pending().agent.checkpoint !== call.id)
+      await place.log.append({ facts: [{ type: "worker.checkpointed", data }] }).durable;
+    const said = isInfinite(place) ? await endCycle(signal) : `Recorded. ${learned?.trim() ? "" : `${REFLECT} `}Go on.`;
+    return [notice, said].filter(Boolean).join("\n\n");
+  };
+  return [
+    ...baseTools,
+    createWorkNodeTool({ createNode: (order) => team.createNode(LEAD, order) }),
+    ...mailTools({ ...mail, send: (to, content) => team.send(COORDINATOR, to, content) }),
+    askHumanTool(human),
+    ...coordinationTools(team, (named) => namedResults(place.pending(), place.log.dir, named), reflection),
+    ...scheduleTools(place.schedule(COORDINATOR), "coordinator's"),
+    // A finite agent has no cycle that it could end.
+    isInfinite(place) ? checkpointTool({ checkpoint }, true) : hidden(checkpointTool({ checkpoint }, true)),
+  ];
+}
+
+/** Limits tools to those that this agent was given, and adds those of MCP servers. */
+export async function leadToolbox(place: Workplace, repeats: RepeatPorts): Promise<(tools: readonly Tool[]) => Tools> {
+  const allowed = place.now().agent.created.tools;
+  const foreign = await place.foreignTools(LEAD, place);
+  const always = isInfinite(place) ? ["checkpoint", "finish"] : ["finish"];
+  return (tools) => {
+    const toolbox = new Toolbox(onlyThese(tools, allowed, always), () => onlyThese(foreign(), allowed, []));
+    return withRepeatGuard(toolbox, isInfinite(place) ? { ...repeats, patient: PATIENT_IN_CYCLES } : repeats);
+  };
+}
+
+/** A shorter run has hardly taught anything that is worth another model call. */
+const TURNS_THAT_TEACH = 20;
+
+/** Asks once in a run, before its end, what was learned. After a crash the conversation shows whether it was asked. */
+export function reflectionOn(run: RunId, begun: Past | undefined, { pending }: Workplace): ReflectionPort {
+  const calls = () => pending().spending.by_worker[COORDINATOR]?.calls ?? 0;
+  const before = calls() - (begun ? begun.turn - 1 : 0);
+  const isAsked = (entry: Entry) => entry.role === "tool" && entry.content.startsWith(WHAT_DID_YOU_LEARN);
+  const history = begun?.history ?? [];
+  const start = history.findLastIndex((entry) => entry.role === "user" && entry.run_id === run);
+  let asked = history.slice(Math.max(start, 0)).some(isAsked);
+  return {
+    asksBeforeEnd() {
+      if (asked || calls() - before < TURNS_THAT_TEACH) return false;
+      asked = true;
+      return true;
+    },
+  };
+}
