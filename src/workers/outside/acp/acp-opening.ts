@@ -45,7 +45,7 @@ export interface Opening {
   job: OutsideJob;
   quirks: AcpQuirks;
   clock: Clock;
-  door: ToolServer | undefined;
+  server: ToolServer | undefined;
   /** When the session to be taken up was made; 0 where nobody knows. */
   madeAt: number;
   /** Aborts when the program has gone. */
@@ -142,16 +142,16 @@ async function untilSilent({ clock, updates, gone }: Opening): Promise<void> {
   }
 }
 
-async function serversFor({ door, job }: Opening, { agentCapabilities }: Initialized): Promise<McpServer[]> {
-  if (!door) return [];
+async function serversFor({ server, job }: Opening, { agentCapabilities }: Initialized): Promise<McpServer[]> {
+  if (!server) return [];
   if (agentCapabilities?.mcpCapabilities?.http) {
-    const headers = [{ name: "Authorization", value: `Bearer ${door.token}` }];
-    return [{ type: "http", name: OUR_SERVER, url: door.url, headers }];
+    const headers = [{ name: "Authorization", value: `Bearer ${server.token}` }];
+    return [{ type: "http", name: OUR_SERVER, url: server.url, headers }];
   }
   // Its home is what the sandbox shows it for certain.
   const bridge = `.agiraph/${BRIDGE.endsWith(".ts") ? "mcp-bridge.ts" : "mcp-bridge.mjs"}`;
   await putFile(job.home, bridge, await readFile(BRIDGE));
-  const env = { AGIRAPH_DOOR_URL: door.url, AGIRAPH_DOOR_TOKEN: door.token };
+  const env = { AGIRAPH_DOOR_URL: server.url, AGIRAPH_DOOR_TOKEN: server.token };
   return [
     {
       name: OUR_SERVER,

@@ -13,7 +13,7 @@ import { linesOf } from "../output-lines.ts";
  * ACP-STREAM-3. A line is read when the one before it is done with and there is `room`; so a flood waits in the
  *     program.
  */
-export function messagesOf(running: Running, reader: Reader): Stream {
+export function messagesOf(running: Running, reader: AcpReader): Stream {
   const asked = new Set<unknown>();
   // A program that has gone is told by `ended`; that nobody reads what it is sent is no news.
   running.stdin.on("error", () => {});
@@ -30,7 +30,7 @@ export function messagesOf(running: Running, reader: Reader): Stream {
   };
 }
 
-interface Reader {
+export interface AcpReader {
   note(text: string): void;
   room(): Promise<void>;
   notified(method: string, params: unknown): void;
@@ -41,7 +41,7 @@ type Message = Stream extends { readable: ReadableStream<infer M> } ? M : never;
 async function* understood(
   running: Running,
   asked: Set<unknown>,
-  { note, room, notified }: Reader,
+  { note, room, notified }: AcpReader,
 ): AsyncGenerator<Message> {
   for await (const line of linesOf(running.stdout)) {
     await room();

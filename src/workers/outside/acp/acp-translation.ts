@@ -1,19 +1,11 @@
-import { NO_USAGE, type Usage } from "../../../protocol/index.ts";
 import { requestGist } from "../request-text.ts";
 import type { OutsideEvent } from "../session.ts";
 import { requestKey } from "../tool-request.ts";
+import { argsOf, clipped, MAX_CHARS, merged, planText, resultOf, textOf } from "./acp-content.ts";
 import type { AcpQuirks } from "./acp-quirks.ts";
 import { type Asked, isEmpty, type PermissionRequest, permissionRequest } from "./acp-request.ts";
-import {
-  QUIET_UPDATES,
-  tokensSchema,
-  updateSchema,
-  type WireCall,
-  type WireContent,
-  type WirePermission,
-  type WireTokens,
-  type WireTurn,
-} from "./acp-wire.ts";
+import { turnUsage } from "./acp-usage.ts";
+import { QUIET_UPDATES, updateSchema, type WireCall, type WirePermission, type WireTurn } from "./acp-wire.ts";
 
 /**
  * From what an ACP agent sends to what it does. Holds no connection and no time: the same messages give the same events.
@@ -221,14 +213,10 @@ export class AcpTranslation {
     return events;
   }
 
-  #used({ usage, _meta }: WireTurn): OutsideEvent[] {
+  #used(turn: WireTurn): OutsideEvent[] {
     const cost = this.#cost === null ? null : Math.max(0, this.#cost - this.#costBefore);
     this.#costBefore = this.#cost ?? this.#costBefore;
-    const { model_usage, token_count } = _meta?.quota ?? {};
-    const counts = model_usage?.length
-      ? model_usage.map(({ model, token_count }) => ({ model, usage: usageOf(token_count) }))
-      : [{ model: this.#model, usage: usageOf(usage ?? token_count ?? tokensSchema.parse({})) }];
-    return counts
+    return turnUsage(turn, this.#model)
       .map(
         ({ model, usage }, nth) =>
           ({ kind: "used", model, usage, cost_usd: nth === 0 ? cost : cost === null ? null : 0 }) as const,
@@ -247,76 +235,6 @@ interface Call extends Asked {
 }
 
 const DENIED = "Not run: permission was not given.";
-const MAX_CHARS = 50_000;
-
-function clipped(text: string): string {
-  return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}\n(cut here)` : text;
-}
-
-function textOf(content: WireContent): string {
-  if (typeof content.text === "string") return content.text;
-  return content.uri ? `[${content.type}: ${content.uri}]` : `[${content.type}]`;
-}
-
-const MOST_STEPS = 20;
-
-function planText(steps: Parameters<typeof planned>[0][]): string {
-  const more = steps.length > MOST_STEPS ? `; and ${steps.length - MOST_STEPS} more steps` : "";
-  return `Its plan: ${steps.slice(0, MOST_STEPS).map(planned).join("; ")}${more}`;
-}
-
-function planned({ content, status }: { content: string; status?: string | null | undefined }): string {
-  const step = content.length > 200 ? `${content.slice(0, 200)}…` : content;
-  return status ? `${step} (${status.slice(0, 40).replaceAll("_", " ")})` : step;
-}
-
-/** A change names only what has changed. The first title stays: agents put results into later ones. */
-function merged(before: WireCall, change: WireCall): WireCall {
-  const given = Object.entries(change).filter(([, value]) => value !== undefined && value !== null);
-  const all: WireCall = { ...before, ...Object.fromEntries(given), title: before.title ?? change.title };
-  return isEmpty(change.rawInput) ? { ...all, rawInput: before.rawInput } : all;
-}
-
-/** What it was called with; an agent that does not say so tells at least what it touches. */
-function argsOf({ rawInput, title, locations, content, status }: WireCall): unknown {
-  if (!isEmpty(rawInput)) return small(rawInput);
-  // Until the call is over this is about what goes in; then it is what came out.
-  const isOver = status === "completed" || status === "failed";
-  const shown = isOver ? [] : (content ?? []).flatMap((part) => part.content?.text ?? []);
-  const diffs = (content ?? []).filter(({ type }) => type === "diff");
-  const paths = locations?.map(({ path }) => path) ?? [];
-  return small({
-    ...(title ? { title } : {}),
-    ...(paths.length > 0 ? { paths } : {}),
-    ...(shown.length > 0 ? { shown: shown.join("\n") } : {}),
-    ...(diffs.length > 0 ? { changes: diffs.map(({ path, newText }) => ({ path, content: newText })) } : {}),
-  });
-}
-
-function small(args: unknown): unknown {
-  const json = JSON.stringify(args);
-  return json.length > MAX_CHARS ? { cut: json.slice(0, MAX_CHARS) } : args;
-}
-
-function resultOf({ content, rawOutput }: WireCall): string {
-  const shown = (content ?? []).flatMap((part) => {
-    if (part.type === "content" && part.content) return textOf(part.content);
-    return part.type === "diff" && part.path ? `Changed ${part.path}` : [];
-  });
-  if (shown.length > 0) return clipped(shown.join("\n"));
-  return isEmpty(rawOutput) ? "" : clipped(typeof rawOutput === "string" ? rawOutput : JSON.stringify(rawOutput));
-}
-
-function usageOf(tokens: WireTokens): Usage {
-  const input = tokens.inputTokens ?? tokens.input_tokens ?? 0;
-  const output = tokens.outputTokens ?? tokens.output_tokens ?? 0;
-  const cache_read = tokens.cachedReadTokens ?? tokens.cachedInputTokens ?? 0;
-  const cache_write = tokens.cachedWriteTokens ?? tokens.cacheWriteInputTokens ?? 0;
-  // Some count what was cached as part of the input and some beside it; only the total tells which.
-  const beside = (tokens.totalTokens ?? 0) >= input + output + cache_read + cache_write ? cache_read + cache_write : 0;
-  const reasoning = tokens.thoughtTokens ?? tokens.reasoningOutputTokens ?? 0;
-  return { ...NO_USAGE, input: input + beside, output, cache_read, cache_write, reasoning };
-}
 
 /** What may be gone when it is tried again: limits, overload, the network. */
 export function isPassing(error: string): boolean {

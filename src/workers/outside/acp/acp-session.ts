@@ -1,0 +1,301 @@
+import type { ClientConnection, ClientContext } from "@agentclientprotocol/sdk";
+import { z } from "zod";
+import type { Clock } from "../../../protocol/clock.ts";
+import type { Running } from "../../../sandbox/program.ts";
+import { ErrorTail } from "../error-tail.ts";
+import { EventQueue } from "../event-queue.ts";
+import type { ProgramRecord } from "../program-record.ts";
+import type { Decision, OutsideEvent, OutsideJob, OutsideSession, ToolServer } from "../session.ts";
+import { connectAgent } from "./acp-connection.ts";
+import { openSession, reasonOf, SessionLost } from "./acp-opening.ts";
+import { AcpPermissions, type Answer, CANCELLED } from "./acp-permissions.ts";
+import type { AcpQuirks } from "./acp-quirks.ts";
+import { AcpTranslation } from "./acp-translation.ts";
+import { notificationSchema, turnSchema } from "./acp-wire.ts";
+import { PromptQueue } from "./prompt-queue.ts";
+import { Steering } from "./steering.ts";
+
+/** What must be known about a session after a restart. */
+export const keptSchema = z.object({
+  session_id: z.string().nullable(),
+  /** When the session was made, in milliseconds since the epoch. */
+  made_at: z.number(),
+  cost_usd: z.number().nonnegative(),
+  /** What was said while a turn ran, and not yet sent. */
+  unsaid: z.array(z.string()),
+});
+type Kept = z.infer<typeof keptSchema>;
+
+interface Parts {
+  job: OutsideJob;
+  clock: Clock;
+  quirks: AcpQuirks;
+  record: ProgramRecord<Kept>;
+  running: Running;
+  server: ToolServer | undefined;
+  before: Kept;
+}
+
+/**
+ * A session with an agent that speaks the Agent Client Protocol.
+ *
+ * ACP-1. ACP has one prompt at a time. What is said while a turn runs is steered into it if the agent can do that
+ *     (Codex); else it is the next prompt, at once when the turn is over, and the turn is not `rested` in between.
+ *     Nothing is cancelled for it: to be heard at once, call `interrupt` first, then `say`.
+ * ACP-2. After a turn that was interrupted or has failed, what is still to be said waits until somebody says something.
+ *     What was never sent when the program ends opens the first prompt when its session is resumed.
+ * ACP-3. A session that cannot be resumed is never silently replaced by a new one: it exits without a `begun`, and says
+ *     `lost` if the agent does.
+ * ACP-4. Permission to use our own tools is given here, by fields that the agent writes and its model does not.
+ * ACP-5. Nothing is said to a new session before its id is on record: whatever it does can be resumed.
+ */
+export class AcpSession implements OutsideSession {
+  readonly events = new EventQueue();
+  readonly #parts: Parts;
+  readonly #translation: AcpTranslation;
+  readonly #permissions: AcpPermissions;
+  readonly #prompts: PromptQueue;
+  readonly #steering: Steering;
+  readonly #errors: ErrorTail;
+  readonly #gone = new AbortController();
+  readonly #goneEarly = aborted(this.#gone.signal);
+  readonly #kept: Kept;
+  #connection: ClientConnection | undefined;
+  /** Set when it can be spoken to. */
+  #session: { id: string; canSteer: boolean } | undefined;
+  #turn: "none" | "running" | "interrupted" = "none";
+  #updates = 0;
+  /** How often it was told in this turn why permission was not given. */
+  #denials = 0;
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    const { job, quirks, before, running } = parts;
+    const isSame = job.resume !== null && job.resume === before.session_id;
+    this.#kept = isSame ? { ...before, unsaid: [] } : { ...before, cost_usd: 0, unsaid: [] };
+    // The words of the job may contain it.
+    const unsaid = isSame ? before.unsaid.filter((text) => !job.words.includes(text)) : [];
+    this.#prompts = new PromptQueue([...unsaid, job.words]);
+    this.#steering = new Steering(
+      (text) => this.#inject(text),
+      (text) => this.#later(text),
+    );
+    this.#translation = new AcpTranslation(quirks, job.model ?? "unknown", this.#kept.cost_usd);
+    this.#permissions = new AcpPermissions(this.#translation);
+    this.#errors = new ErrorTail(running.stderr);
+    this.events.own(this.#run());
+  }
+
+  async say(text: string): Promise<void> {
+    this.#prompts.release();
+    if (this.#session?.canSteer && this.#turn === "running" && this.#prompts.unsent.length === 0)
+      this.#steering.say(text);
+    else await this.#later(text);
+  }
+
+  async decide(id: string, decision: Decision): Promise<void> {
+    const { why, again } = this.#permissions.decide(id, decision);
+    if (again) this.events.push(again);
+    // A flood of requests is not answered by a flood of words.
+    if (why !== undefined && ++this.#denials <= MOST_DENIALS) await this.#later(why);
+  }
+
+  async interrupt(): Promise<void> {
+    if (this.#turn !== "running" || !this.#connection || !this.#session) return;
+    this.#turn = "interrupted";
+    this.#prompts.hold();
+    this.#permissions.withdraw();
+    await this.#connection.agent.notify("session/cancel", { sessionId: this.#session.id }).catch(() => {});
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const { running, quirks, clock } = this.#parts;
+    // What still comes is read, so that its output ends, and dropped.
+    this.events.stopWaiting();
+    await Promise.race([this.interrupt(), clock.sleep(500, this.#gone.signal).catch(() => {})]);
+    running.stdin.end();
+    if (quirks.endsWithInput) {
+      await Promise.race([running.ended, clock.sleep(1000, this.#gone.signal).catch(() => {})]);
+    }
+    await running.stop(1500);
+  }
+
+  /** From the first message to the last; whatever goes wrong, `exited` comes at the end. */
+  async #run(): Promise<void> {
+    const { running } = this.#parts;
+    this.#goneEarly.catch(() => {});
+    void running.ended.catch(() => {}).then(() => this.#gone.abort(new Error("The program has ended.")));
+    try {
+      this.#connection = await this.#connect();
+      const { agent } = this.#connection;
+      const sessionId = await this.#open(agent);
+      while (!this.#gone.signal.aborted) await this.#nextTurn(agent, sessionId);
+    } catch (error) {
+      await this.#waitForExit();
+      if (!this.#gone.signal.aborted && !this.#closing) this.#giveUp(error);
+    }
+    const { code, signal, exceeded } = await running.ended;
+    this.#connection?.close();
+    this.#permissions.withdraw();
+    this.events.push(...this.#translation.gone());
+    this.#tellErrors();
+    this.events.end({ kind: "exited", code, signal, exceeded });
+  }
+
+  #giveUp(error: unknown): void {
+    this.#tellErrors();
+    if (error instanceof SessionLost) this.events.push({ kind: "lost", why: error.message });
+    else if (this.#session === undefined && this.#parts.job.resume !== null)
+      this.#note(`Its session could not be taken up: ${reasonOf(error)}`);
+    else this.events.push(...this.#translation.turnFailed(reasonOf(error)));
+    void this.close();
+  }
+
+  /** Its output ends a moment before it exits. */
+  async #waitForExit(): Promise<void> {
+    const { running, clock } = this.#parts;
+    if (!this.#connection?.signal.aborted) return;
+    await Promise.race([running.ended, clock.sleep(1000, this.#gone.signal).catch(() => {})]);
+  }
+
+  #connect(): Promise<ClientConnection> {
+    const { running, job } = this.#parts;
+    return connectAgent(running, {
+      cwd: job.cwd,
+      room: () => this.events.room(),
+      note: (text) => this.#note(text),
+      notified: (method, params) => this.#notified(method, params),
+      permission: (params) => this.#permission(params),
+    });
+  }
+
+  async #open(agent: ClientContext): Promise<string> {
+    const { job, clock, quirks, server, before } = this.#parts;
+    const opened = await openSession({
+      ...{ job, clock, quirks, server },
+      madeAt: before.made_at,
+      gone: this.#gone.signal,
+      request: (method, params) => agent.request<unknown>(method, params),
+      note: (text) => this.#note(text),
+      updates: () => this.#updates,
+    });
+    const { session_id, canSteer, preface, ...begun } = opened;
+    this.#session = { id: session_id, canSteer };
+    if (preface) this.#prompts.unshift(preface);
+    if (begun.model) this.#translation.modelIs(begun.model);
+    if (job.resume === null) {
+      Object.assign(this.#kept, { session_id, made_at: clock.now() });
+      await job.named?.(session_id);
+    }
+    await this.#keep();
+    this.events.push({ kind: "begun", session_id, ...begun });
+    return session_id;
+  }
+
+  async #nextTurn(agent: ClientContext, sessionId: string): Promise<void> {
+    await this.#prompts.ready(this.#goneEarly);
+    const prompt = promptOf(this.#prompts.takeAll());
+    this.#denials = 0;
+    this.#turn = "running";
+    this.#translation.begin();
+    const { events, isWhole } = await this.#prompt(agent, { sessionId, prompt });
+    this.events.push(...events.filter(({ kind }) => kind !== "rested"));
+    const steered = await this.#steering.turnEnds();
+    this.#turn = "none";
+    this.#permissions.withdraw();
+    // What was steered into a turn that was cut off may never have reached the model: better said twice than not at all.
+    if (!isWhole) this.#prompts.unshift(...steered);
+    this.#kept.cost_usd = this.#translation.cost;
+    await this.#keep();
+    if (hasFailed(events)) this.#prompts.hold();
+    if (!this.#prompts.isReady) this.events.push(...events.filter(({ kind }) => kind === "rested"));
+  }
+
+  async #prompt(
+    agent: ClientContext,
+    params: { sessionId: string; prompt: unknown },
+  ): Promise<{ events: OutsideEvent[]; isWhole: boolean }> {
+    try {
+      const turn = turnSchema.parse(await agent.request<unknown>("session/prompt", params));
+      const events = this.#translation.turnEnded(turn, this.#turn === "interrupted");
+      return { events, isWhole: turn.stopReason === "end_turn" && !hasFailed(events) };
+    } catch (error) {
+      await this.#waitForExit();
+      if (this.#gone.signal.aborted) throw error;
+      return { events: this.#translation.turnFailed(reasonOf(error)), isWhole: false };
+    }
+  }
+
+  /** With the next prompt. */
+  async #later(text: string): Promise<void> {
+    this.#prompts.push(text);
+    if (this.#turn !== "none" || this.events.ended) await this.#keep();
+  }
+
+  async #inject(text: string): Promise<boolean> {
+    const answer = await this.#connection?.agent.request<unknown>("_session/steering", {
+      sessionId: this.#session?.id,
+      prompt: promptOf(text),
+      _meta: { steering: { idleBehavior: "promptRequired" } },
+    });
+    return z.looseObject({ outcome: z.literal("injected") }).safeParse(answer).success;
+  }
+
+  #notified(method: string, params: unknown): void {
+    if (method !== "session/update") return;
+    this.#updates++;
+    const notification = notificationSchema.safeParse(params);
+    if (!notification.success) this.#note("It sent an update that we do not understand.");
+    // What it tells about the past of a resumed session is in our record.
+    else if (notification.data.sessionId === this.#session?.id && !this.#closing)
+      this.events.push(...this.#translation.update(notification.data.update));
+  }
+
+  #permission(params: unknown): Promise<Answer> {
+    if (this.#turn === "interrupted") return Promise.resolve(CANCELLED);
+    const { events, answer } = this.#permissions.asked(params);
+    this.events.push(...events);
+    return answer;
+  }
+
+  async #keep(): Promise<void> {
+    try {
+      await this.#parts.record.write({ ...this.#kept, unsaid: [...this.#prompts.unsent] });
+    } catch (error) {
+      this.#note(`What is known of its session could not be kept: ${reasonOf(error)}`);
+    }
+  }
+
+  #note(text: string): void {
+    if (!this.#closing) this.events.push({ kind: "noted", text });
+  }
+
+  #tellErrors(): void {
+    const errors = this.#errors.take();
+    if (errors !== undefined) this.#note(errors);
+  }
+}
+
+const MOST_DENIALS = 20;
+
+/** Words that begin with a slash would be a command to the agent, as if typed by its user: `/logout`. */
+function promptOf(text: string): { type: "text"; text: string }[] {
+  return [{ type: "text", text: text.trimStart().startsWith("/") ? `You are told: ${text}` : text }];
+}
+
+function hasFailed(events: readonly OutsideEvent[]): boolean {
+  return events.some((event) => event.kind === "rested" && (event.how === "failed" || event.how === "refused"));
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}

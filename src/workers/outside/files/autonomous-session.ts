@@ -1,0 +1,256 @@
+import type { FSWatcher } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { z } from "zod";
+import type { Clock } from "../../../protocol/clock.ts";
+import type { Running } from "../../../sandbox/program.ts";
+import { appendTo, putFile, readPart } from "../../../store/disk/foreign-folder.ts";
+import { PROTOCOL_FILES } from "../../../store/run/publish.ts";
+import { LONGEST_SUMMARY } from "../../../tools/work.ts";
+import { ErrorTail } from "../error-tail.ts";
+import { EventQueue } from "../event-queue.ts";
+import { printedBy } from "../output-lines.ts";
+import type { ProgramRecord } from "../program-record.ts";
+import type { OutsideEvent, OutsideJob, OutsideSession } from "../session.ts";
+import { EMPTY_OUTBOX, MAX_ENTRIES, outboxStateSchema, type Settling, type Taken, takeEntries } from "./outbox.ts";
+import { bothEnds, Printed } from "./printed.ts";
+import { readWritten, type Written } from "./task-files.ts";
+
+/** What must be known about a session after a restart. */
+export const keptSchema = z.object({
+  assigned: z.int().nonnegative(),
+  outbox: outboxStateSchema,
+  /** Stamps of what was taken. */
+  checkpoint: z.string().nullable(),
+  result: z.string().nullable(),
+});
+export type Kept = z.infer<typeof keptSchema>;
+
+export function nothingTaken(assigned: number): Kept {
+  return { assigned, outbox: EMPTY_OUTBOX, checkpoint: null, result: null };
+}
+
+interface Parts {
+  job: OutsideJob;
+  clock: Clock;
+  record: ProgramRecord<Kept>;
+  watcher: FSWatcher;
+  running: Running;
+  kept: Kept;
+}
+
+/**
+ * A session with a program that reads and writes files.
+ *
+ * AUTONOMOUS-1. The folder is watched, never polled: a program that does nothing costs nothing.
+ * AUTONOMOUS-2. For each entry of the outbox, each checkpoint and each result a call is requested once; after a crash of
+ *     ours that came before it was dealt with, again under the same id.
+ * AUTONOMOUS-3. What it is told is in its inbox, even after it has ended: it reads it when it is started again.
+ * AUTONOMOUS-4. `_result.md` is taken when it has not changed for a moment, or when the program has ended. A program
+ *     that takes longer to write it should write another file and rename it. A result that is too long for a summary is
+ *     published whole, as `result.md`, and only its summary is cut.
+ * AUTONOMOUS-5. It has no turns: it is never `rested`. It ends by `_result.md`, or by exiting; `exited` says how. If it
+ *     exits well and left a checkpoint but no result, the checkpoint is the result (seed 000). If it left neither, the
+ *     result is what it printed, beginning and end, and all of it is in `stdout.txt`.
+ * AUTONOMOUS-6. It cannot be interrupted, only told so in its inbox, and closed.
+ */
+export class AutonomousSession implements OutsideSession {
+  readonly events = new EventQueue((event) => this.#dealtWith(event));
+  readonly #parts: Parts;
+  readonly #gone = new AbortController();
+  /** What has been taken; on disk is what has been dealt with. */
+  #seen: Kept;
+  #dealt: Kept;
+  readonly #after = new Map<OutsideEvent, Partial<Kept>>();
+  #isLookDue = false;
+  #looking: Promise<void> = Promise.resolve();
+  #settles = new AbortController();
+  readonly #printed = new Printed();
+  readonly #noted = new Set<string>();
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#seen = parts.kept;
+    this.#dealt = parts.kept;
+    parts.watcher.on("change", (_, name) => {
+      if (name === null || PROTOCOL_FILES.includes(String(name))) this.#changed();
+    });
+    parts.watcher.on("error", (error) => this.#note(`Its folder cannot be watched any more: ${error.message}`));
+    parts.running.stdin.on("error", () => {});
+    parts.running.stdin.end();
+    this.events.push({ kind: "begun", session_id: null });
+    // What came while it was being started.
+    this.#changed();
+    this.events.own(this.#run());
+  }
+
+  async say(text: string): Promise<void> {
+    const time = new Date(this.#parts.clock.now()).toISOString();
+    await appendTo(this.#parts.job.cwd, "_inbox.md", `## ${time}\n\n${text.trim()}\n\n---\n`);
+  }
+
+  /** It asks nobody for permission. */
+  async decide(): Promise<void> {}
+
+  async interrupt(): Promise<void> {
+    if (!this.events.ended) await this.say("Agiraph: stop what you are doing. You will be ended.");
+  }
+
+  close(): Promise<void> {
+    this.events.stopWaiting();
+    this.#closing ??= this.#parts.running.stop(2000);
+    return this.#closing;
+  }
+
+  async #run(): Promise<void> {
+    const { running, watcher } = this.#parts;
+    const errors = new ErrorTail(running.stderr);
+    const heard = Promise.all([this.#hear(), errors.ended.then(() => this.#noteErrors(errors))]);
+    const { code, signal, exceeded } = await running.ended;
+    watcher.close();
+    this.#gone.abort(new Error("The program has ended."));
+    await heard;
+    // What it wrote while it was being stopped is not looked at.
+    if (!this.#closing && code === 0) await this.#takePrinted();
+    if (!this.#closing) await this.#look(code === 0 ? "closed" : "settled", true);
+    await this.#looking;
+    const lastWords = this.#printed.end(MAX_WORDS).trim();
+    if (lastWords && !this.#closing) this.events.push({ kind: "said", text: lastWords });
+    this.events.end({ kind: "exited", code, signal, exceeded });
+  }
+
+  #changed(): void {
+    if (this.#closing) return;
+    if (!this.#isLookDue) {
+      this.#isLookDue = true;
+      void this.#look("growing", false);
+    }
+    this.#settles.abort();
+    this.#settles = new AbortController();
+    const { clock } = this.#parts;
+    clock.sleep(SETTLED_MS, AbortSignal.any([this.#settles.signal, this.#gone.signal])).then(
+      () => this.#look("settled", false),
+      () => {}, // another change, or the end
+    );
+  }
+
+  /** One look after the other. */
+  #look(how: Settling, isOver: boolean): Promise<void> {
+    this.#looking = this.#looking
+      .then(() => this.#lookNow(how, isOver))
+      .catch((error: unknown) =>
+        this.#note(`Its files could not be read: ${error instanceof Error ? error.message : error}`),
+      );
+    return this.#looking;
+  }
+
+  async #lookNow(how: Settling, isOver: boolean): Promise<void> {
+    await this.events.room();
+    if (how === "growing") this.#isLookDue = false;
+    await this.#lookAtOutbox(how);
+    if (how === "growing") return;
+    const { cwd } = this.#parts.job;
+    const checkpoint = await readWritten(cwd, "_checkpoint.md");
+    const result = (await readWritten(cwd, "_result.md")) ?? (how === "closed" && isOver ? checkpoint : undefined);
+    if (checkpoint && checkpoint !== result) this.#request("checkpoint", checkpoint);
+    if (!result) return;
+    await this.#showResult(result.text);
+    this.#request("publish", result);
+  }
+
+  async #lookAtOutbox(how: Settling): Promise<void> {
+    const content = await readPart(this.#parts.job.cwd, "_outbox.md", 0, MAX_OUTBOX);
+    if (!content) return;
+    if (content.length === MAX_OUTBOX) this.#noteOnce("_outbox.md is too large: what comes later in it is not read.");
+    const { taken, state, isFull } = takeEntries(content, this.#seen.outbox, how);
+    if (isFull) this.#noteOnce(`It has sent ${MAX_ENTRIES} messages by _outbox.md. What follows is not sent.`);
+    for (const letter of taken) this.#send(letter);
+    this.#seen = { ...this.#seen, outbox: state };
+  }
+
+  #send({ id, entry, after }: Taken): void {
+    const event = eventOf(id, entry);
+    this.#after.set(event, { outbox: after });
+    this.events.push(event);
+  }
+
+  #request(tool: "checkpoint" | "publish", { text, stamp }: Written): void {
+    const kind = tool === "publish" ? "result" : "checkpoint";
+    if (this.#seen[kind] === stamp) return;
+    this.#seen = { ...this.#seen, [kind]: stamp };
+    const summary = bothEnds(text, LONGEST_SUMMARY, tool === "publish" ? "result.md" : "_checkpoint.md");
+    const event: OutsideEvent = { kind: "requested_call", tool, args: { summary }, id: `${kind}-${stamp}` };
+    this.#after.set(event, { [kind]: stamp });
+    this.events.push(event);
+  }
+
+  /** On disk like a result that it wrote itself, so that it need not run again after a crash of ours. */
+  async #takePrinted(): Promise<void> {
+    const { cwd } = this.#parts.job;
+    const left = await Promise.all(["_result.md", "_checkpoint.md"].map((name) => readWritten(cwd, name)));
+    // What was taken before, in a try that failed, is not a result of this one.
+    const isSaid = left.some((written) => written && written.stamp !== this.#seen.result);
+    const { all } = this.#printed;
+    if (isSaid || all.trim() === "") return;
+    await putFile(cwd, "stdout.txt", all);
+    await putFile(cwd, "_result.md", `${bothEnds(all.trim(), LONGEST_SUMMARY, "stdout.txt")}\n`);
+  }
+
+  /** A result is a file too if there is nothing else to publish, or if it is too long for a summary. */
+  async #showResult(text: string): Promise<void> {
+    const { cwd } = this.#parts.job;
+    const others = (await readdir(cwd)).filter((name) => !PROTOCOL_FILES.includes(name));
+    const isLong = text.length > LONGEST_SUMMARY && !others.includes("result.md");
+    if (others.length === 0 || isLong) await putFile(cwd, "result.md", `${text}\n`);
+  }
+
+  async #dealtWith(event: OutsideEvent): Promise<void> {
+    const after = this.#after.get(event);
+    if (!after) return;
+    this.#after.delete(event);
+    this.#dealt = { ...this.#dealt, ...after };
+    await this.#parts.record.write(this.#dealt).catch(() => {}); // then it is requested again, under the same id
+  }
+
+  async #hear(): Promise<void> {
+    for await (const text of printedBy(this.#parts.running.stdout, MAX_LINE)) {
+      await this.events.room();
+      this.#printed.add(text);
+      if (!this.#closing) this.events.push({ kind: "delta", of: "text", text });
+    }
+  }
+
+  #noteErrors(errors: ErrorTail): void {
+    const lines = errors.take();
+    if (lines !== undefined) this.#note(lines);
+  }
+
+  #noteOnce(text: string): void {
+    if (!this.#noted.has(text)) this.#note(text);
+    this.#noted.add(text);
+  }
+
+  #note(text: string): void {
+    if (!this.#closing) this.events.push({ kind: "noted", text });
+  }
+}
+
+/** A file that has not changed for so long is taken to be whole. */
+const SETTLED_MS = 300;
+const MAX_OUTBOX = 1024 * 1024;
+const MAX_LINE = 64 * 1024;
+const MAX_WORDS = 4000;
+
+function eventOf(id: string, entry: Taken["entry"]): OutsideEvent {
+  switch (entry.kind) {
+    case "message":
+      return { kind: "requested_call", tool: "send_message", args: { to: entry.to, content: entry.text }, id };
+    case "suggestion":
+      return { kind: "requested_call", tool: "suggest_next", args: { suggestion: entry.text }, id };
+    case "unclear":
+      return {
+        kind: "noted",
+        text: `An entry in _outbox.md has no line TO: name, or no words: ${entry.text.trim().slice(0, 200)}`,
+      };
+  }
+}
