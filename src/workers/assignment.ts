@@ -71,7 +71,7 @@ export async function beginAssignment(
     node_id: node.id,
     run_id: node.spec.run_id,
     upto: cursor,
-    // Taken up again, it is still this assignment.
+    // When it is resumed, it is still this assignment.
     ...(node.reopened && "assigned_seq" in node && { assigned: node.assigned_seq }),
   };
   const entries: Entry[] = [{ role: "system", content: system }, first];

@@ -7,8 +7,8 @@ import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
  * What a node builds on, in words (seed 002 §2.3: contents or summaries).
  *
  * INPUTS-1. What is small is given whole, so that nobody needs a call to read it.
- * INPUTS-2. What is larger is named with its size, how it begins and what its author says of it; whoever has no tools
- *           gets as much of it as fits instead, and each cut says what is missing.
+ * INPUTS-2. What is larger is named with its size, how it begins and what its author says of it; a model without
+ *           tools gets as much of it as fits instead, and each cut says what is missing.
  */
 export interface InputOptions {
   /** So many bytes are given whole. */

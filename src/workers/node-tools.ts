@@ -40,8 +40,8 @@ export function nodeTools({ node, actor, scope, port, place }: NodeWork, { mail,
 const PART_OF: Readonly<Record<string, string>> = { bash_output: "bash" };
 
 /**
- * The tools an agent was given bind everyone in it, and a worker may be hired with fewer. What one needs to take up and
- * to end one's work one always has. `mcp__SERVER` stands for all tools of a server.
+ * The tools an agent was given bind everyone in it, and a worker may be hired with fewer. What it needs to begin
+ * and to end its work it always has. `mcp__SERVER` stands for all tools of a server.
  */
 export function onlyThese(
   tools: readonly Tool[],

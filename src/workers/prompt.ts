@@ -13,7 +13,7 @@ export const PROMPT_NAMES = [
   "memory-flush",
 ] as const;
 export type PromptName = (typeof PROMPT_NAMES)[number];
-/** A prompt's text by name. A file `prompts/NAME.md` in the home stands before the built-in one. */
+/** A prompt's text by name. A file `prompts/NAME.md` in the home overrides the built-in one. */
 export type Prompts = (name: PromptName) => Promise<string>;
 
 export function promptsOf(home: string): Prompts {

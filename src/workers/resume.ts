@@ -22,7 +22,7 @@ export interface NodeWork {
   /** The caller closes it. */
   mailbox: Mailbox;
   begun: Past | undefined;
-  /** Of a role that stays from stage to stage: what was said before it took up this node. */
+  /** Of a role that stays from stage to stage: what was said before it began this node. */
   earlier: Entry[];
   /** News up to this fact was told, or came before there was anybody to tell. */
   cursor: number;
@@ -64,7 +64,7 @@ export async function resumeWork(
   }
   // What was said between the assignment and its first words is the first news of it.
   const assigned = "assigned_seq" in node ? node.assigned_seq : place.now().seq;
-  // Whoever takes over what somebody else had begun is told all that has ended below it.
+  // A worker that takes over a node is told everything that has ended below it.
   const cursor = begun?.cursor ?? (node.reopened ? 0 : assigned);
   const on = { node: node.id, told: Math.max(lastCursor(stored), assigned) };
   const mailbox = await Mailbox.open(log, worker.id, cursor, place.now, on);
@@ -81,7 +81,7 @@ export function pastOn(
   return pastOf(words, "beginning", (entry) => entry.role === "user" && entry.node_id === id);
 }
 
-/** What is said to somebody who has a node again: after other work, or after it had ended with them. */
+/** What is said to a worker that has a node again: after other work, or after the node had ended. */
 function reopeningEntries(node: NodeState, stored: readonly StoredEntry[], begun: Past): Entry[] {
   const { id, spec } = node;
   const system: Entry[] = lastNodeIn(stored) === id ? [] : [{ role: "system", content: begun.system, node_id: id }];

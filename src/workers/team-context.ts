@@ -26,7 +26,7 @@ export function teamWords(node: NodeState, worker: Pick<WorkerState, "id">, now:
   ].join("\n");
 }
 
-/** For whoever can speak to nobody: what it is all for. */
+/** For a model that can speak to nobody: what its work is for. */
 export function goalWords({ spec }: NodeState, now: Situation): string {
   return `It is a part of this goal: ${cut(goalOf(spec.run_id, now), LONGEST_GOAL)}`;
 }

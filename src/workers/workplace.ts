@@ -20,7 +20,7 @@ export interface Workplace extends Recorder, SurroundingsPorts {
   /** Runs a command that a spec wants to succeed, as the worker's own bash would; resolves with what went wrong, or null. */
   check(command: string, scope: Scope, signal: AbortSignal, record: Recorder): Promise<string | null>;
   maxTurns: number;
-  /** What somebody may have happen later. */
+  /** What this worker may have happen later. */
   schedule(who: WorkerId): SchedulePort;
   /** Programs that think for themselves. */
   outside: ProgramPorts;
@@ -31,6 +31,6 @@ export interface Colleagues {
   createNode(actor: Actor, order: NewWork): Promise<ToolOutput>;
   send(from: WorkerId, to: string, content: string): Promise<ToolOutput>;
   suggest(actor: Actor, suggestion: string): Promise<ToolOutput>;
-  /** Who has begun what this one handed out and has not been told of: a line each, once. */
+  /** What was begun of the work that this one handed out: a line each, told once. */
   begun(reader: WorkerId): string[];
 }

@@ -24,13 +24,13 @@ import { lastStep, notesIn, type Section, summaryOf } from "./summary.ts";
 import { runCalls } from "./tool-calls.ts";
 import { tailWithin, trimmed } from "./trimming.ts";
 
-/** What a compaction wants of whoever's conversation it is. */
+/** What a compaction needs to know about a conversation. */
 export interface Compactable {
   /** The words that ask to write down what must not be lost. */
   flushWords(): Promise<string>;
   /** The most tokens that a conversation may take, however large the model's window is. */
   window?: number;
-  /** True once after each sleep so long that no provider remembers the conversation: all of it would be paid for anew. */
+  /** True once after each long sleep: no provider has the conversation in its cache, so all of it would be paid again. */
   wokeLate?(): boolean;
   /** How things stand now: from the record and the files, never from what the model said. */
   restate(): Promise<Section[]>;
@@ -42,7 +42,7 @@ interface CompactionPorts {
   mail(): UserEntry[];
 }
 
-/** What the model said to the history, or how the work ended instead. */
+/** What the model replied, or how the work ended instead. */
 export type ReplyOrEnding = { reply: ReplyEntry } | { ending: Outcome };
 
 /** How many turns it may take to write things down. */
@@ -51,7 +51,7 @@ const FLUSH_TURNS = 3;
 const SUMMARY_SHARE = 0.35;
 const KEPT_SHARE = 0.25;
 const KEPT_TURNS = 10;
-/** However small the window, this much room is assumed: whether a request fits after all, its provider says. */
+/** However small the window, this much room is assumed: the provider says whether a request fits. */
 const LEAST_ROOM = 1_000;
 /** Of the window: what a request to write things down may take, and what it may when that was refused. */
 const FLUSH_SHARES = [0.85, 0.4, 0.2];
@@ -64,14 +64,13 @@ const KEPT_AT_WAKING = 1_500;
 /**
  * Keeps a conversation within its model's window: near its end, the conversation is compacted before the model is asked.
  *
- * COMPACTION-1. On every path the model first writes down what must not be lost. Where there is no room for that, old
- *     results are cut for that one request. Whoever sleeps has done so before (`BEFORE_SLEEP`), and wakes to a summary
- *     at no cost.
+ * COMPACTION-1. On every path the model first writes down what must not be lost. If there is no room for that, old
+ *     results are cut for that one request. An agent that sleeps has done so before (`BEFORE_SLEEP`), and wakes to a
+ *     summary at no cost.
  * COMPACTION-2. Nothing is deleted and nothing copied: the summary hides what was before it and says how many of the
- *     last entries it keeps. A call and its results are never parted, and what nobody has answered yet is kept or
+ *     last entries it keeps. A call and its results are never separated, and what has no answer yet is kept or
  *     restated.
- * COMPACTION-3. A crash in the middle is taken up there: the flush stands in the conversation, and so does how far it
- *     came.
+ * COMPACTION-3. After a crash in the middle it resumes there: the conversation holds the flush and how far it came.
  * COMPACTION-4. It ends: a refused request is compacted once and sent once more; two compactions in a row that did not
  *     get below the limit are the last.
  */
@@ -82,7 +81,7 @@ export class Compaction {
   readonly #mail: () => UserEntry[];
   readonly #compactable: Compactable | null;
   readonly #overhead: number;
-  /** What the model is said to take, or less when its provider has refused less. */
+  /** What the model is known to take, or less when its provider has refused less. */
   #window: number;
   #fruitless = 0;
 
@@ -96,7 +95,7 @@ export class Compaction {
     this.#window = Math.min(model.contextWindow, compactable?.window ?? Number.POSITIVE_INFINITY);
   }
 
-  /** Asks for the reply to a history, which it may compact for it, in place; what it yields is already in it. */
+  /** Asks for the reply to a history, which it may first compact in place; what it yields is already in the history. */
   async *replyTo(history: Entry[], signal: AbortSignal): AsyncGenerator<Entry, ReplyOrEnding> {
     const compactable = this.#compactable;
     if (compactable === null) return { reply: await this.#reply(history, signal) };
@@ -252,7 +251,7 @@ export class Compaction {
   }
 }
 
-/** So much was said since the last summary that whoever sleeps long now wakes to another one. */
+/** So much was said since the last summary that an agent that sleeps long now wakes to another one. */
 export function isLongToWakeTo(history: readonly Entry[]): boolean {
   return entryTokens(history.slice(history[0]?.role === "summary" ? 1 : 0)) > MOST_AT_WAKING;
 }
@@ -267,7 +266,7 @@ function isFresh(history: readonly Entry[]): boolean {
 
 const WAITING = new Set(["ask_human", "check_messages"]);
 
-/** Whoever waits for somebody while it writes things down would wait with a full window. */
+/** Calls that wait are held back while things are written down: they would wait with a full window. */
 export function heldInFlush(call: CallPart): string | undefined {
   return WAITING.has(call.name)
     ? "write down what must not be lost first, then call this again when the conversation is compacted"

@@ -13,7 +13,7 @@ import { nextOccurrence } from "../../triggers/cron.ts";
 export const NEXT_CYCLE =
   "The next cycle begins. Do what your goal asks for, then checkpoint. If there is nothing to do, say so in a few words " +
   "and call nothing: that ends the cycle.";
-/** What it is told that has worked, has written no checkpoint and is about to sleep. */
+/** What an agent is told that has worked, has written no checkpoint and is about to sleep. */
 export const BEFORE_SLEEP =
   "Your cycle is about to end, and after a long sleep most of this conversation is no longer shown to you. Write down " +
   "what the next cycle must know and no file says yet, then call checkpoint.";
@@ -22,7 +22,7 @@ const RETRY_SECONDS = 600;
 /** A look costs no model call. */
 const USUAL_LOOK_SECONDS = 60;
 const USUAL_FOR_URL = 300;
-/** Every night somebody looks whether the memory wants upkeep; a model is asked only if it does. */
+/** Looks every night whether the memory needs upkeep; a model is asked only if it does. */
 export const MEMORY_UPKEEP = "memory_upkeep";
 const NIGHTLY = "0 4 * * *";
 
@@ -35,7 +35,7 @@ interface CycleOrder {
   watch?: Watched | undefined;
 }
 
-/** What only an infinite agent is told in its prompt, which is that of its first day. */
+/** What only an infinite agent is told in its prompt, which stays that of its first day. */
 export function cycleRules({ cycle_seconds = USUAL_CYCLE_SECONDS, watch }: CycleOrder): string {
   const change = watch
     ? ""
@@ -67,15 +67,15 @@ export function nextCycle(now: Situation, at: number, timeZone: string, why: "cy
   const { open, settled } = now.triggers;
   const isSet = (trigger: TriggerState) => isCycle(trigger) && (why === "cycle" || trigger.when.type === "delayed");
   const hasCycle = Object.values(open).some(isSet);
-  // Both were made before the first sleep. Of those that are over only the newest are known: among them is a cycle, but
-  // not for ever the upkeep that somebody cancelled.
+  // Both were made before the first sleep. Of triggers that are over only the newest are known: a cycle is always among
+  // them, but an upkeep that was cancelled long ago is not.
   const hasUpkeep = [...Object.values(open), ...settled].some(({ created_by }) => created_by === HOUSE);
   const first = now.triggers.made + 1;
   const cycle = hasCycle ? [] : [why === "retry" ? retryOf(now, first, at) : cycleOf(now, first, at)];
   return [...cycle, ...(hasUpkeep ? [] : [upkeepAt(first + cycle.length, at, timeZone)])];
 }
 
-/** Whoever has met its goal has no further cycle. */
+/** An agent that has met its goal has no further cycles. */
 export function endOfCycles({ triggers }: Situation): NewFact[] {
   return Object.values(triggers.open)
     .filter(isCycle)
@@ -109,7 +109,7 @@ function cycleOf({ agent }: Situation, number: number, at: number): NewFact {
   return wakingBy({ type: "on_change", config: { ...watch, every_seconds } }, number, null);
 }
 
-/** The provider was away, say: after an outage of minutes nobody waits for the next day. */
+/** After a failure, for example of the provider: an outage of minutes must not cost a day. */
 function retryOf({ agent }: Situation, number: number, at: number): NewFact {
   return wakingIn(Math.min(agent.created.cycle_seconds ?? USUAL_CYCLE_SECONDS, RETRY_SECONDS), number, at);
 }

@@ -2,13 +2,13 @@ import type { ToolSpec } from "../../models/model.ts";
 import { unmadeCall } from "../../models/unmade-call.ts";
 import { type CallPart, callsOf, type ReplyEntry, textOf } from "../../protocol/index.ts";
 
-/** Words for the author of a reply that did not do what it was meant to. `certain`: it cannot be just words. */
+/** What to tell a model that meant to call a tool and did not. `certain`: its reply cannot be just words. */
 export interface MissedCall {
   words: string;
   certain: boolean;
 }
 
-/** What a reply without calls meant to do, and how to do it; undefined for words that are just words. */
+/** The call that a reply without calls meant to make; undefined for words that are just words. */
 export function missedCallIn(reply: ReplyEntry, tools: readonly ToolSpec[]): MissedCall | undefined {
   if (tools.length === 0) return undefined;
   if (reply.finish === "length") return { words: CUT_REPLY, certain: true };
@@ -34,7 +34,7 @@ export function whyCutOff(call: CallPart, reply: ReplyEntry): string | undefined
 const CUT_CALL =
   "your reply was cut off at the output limit, and this call may be incomplete. Send it again in smaller pieces; write long files in several calls";
 
-/** Longer words than these say more than that somebody is about to begin, sorry or unwilling. */
+/** A longer text says more than a promise, an apology or a refusal. */
 const SHORT = 600;
 const PROMISE =
   /\b(?:I['’]ll|I will|I am going to|I['’]m going to|let me)\s+(?:(?:now|also|then|just|keep|get|go ahead and)\s+)*(?:continue|proceed|start|begin|work|go on|move on|look|check|get|try|finish|do)/i;

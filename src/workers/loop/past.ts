@@ -10,14 +10,14 @@ export interface Past {
   turn: number;
   /** How many turns the tries before this one took. */
   tried: number;
-  /** How many of the turns before it wrote down what must not be lost: they are no turns of the work. */
+  /** How many of them wrote down what must not be lost: they do not count as turns of the work. */
   flushTurns: number;
   /** News up to this fact has been told. */
   cursor: number;
 }
 
 /**
- * Finds the assignment that begins with the given entry; undefined when it never began. A worker takes up only the
+ * Finds the assignment that begins with the given entry; undefined when it never began. A worker resumes only the
  * assignment (what it learned before is in its memory), unless it is a role; the coordinator's conversation goes on
  * through all its runs.
  */
@@ -64,8 +64,8 @@ export function entriesOn(entries: readonly StoredEntry[], node: string): Stored
 }
 
 /**
- * What somebody said before they took up a node, whole: calls that were cut off have a result, since providers refuse
- * a conversation in which one has none.
+ * What a worker said before it began a node, whole: calls that were cut off get a result, since providers refuse a
+ * conversation in which a call has none.
  */
 export function entriesBefore(entries: readonly StoredEntry[], node: string): StoredEntry[] {
   const first = entries.findIndex((entry) => entry.role === "user" && entry.node_id === node);
@@ -82,7 +82,7 @@ function cutOff(call_id: string, tool: string): ResultEntry {
   return { role: "tool", call_id, tool, ok: false, content: "Outcome unknown: the work had ended." };
 }
 
-/** Whose turn it is in a worker's conversation: the node that its last words are about. */
+/** The node that the last words of a worker's conversation are about. */
 export function lastNodeIn(entries: readonly StoredEntry[]): string | undefined {
   const last = entries.findLast((entry) => (entry.role === "system" || entry.role === "user") && entry.node_id);
   return last && "node_id" in last ? last.node_id : undefined;
@@ -113,7 +113,7 @@ function keptBy({ kept = 0 }: SummaryEntry, shown: readonly Entry[]): Entry[] {
   return shown.slice(0, flush < 0 ? shown.length : flush).slice(-kept);
 }
 
-/** Where the flush begins that is under way; -1 when there is none. Words said after it have ended it. */
+/** Where the flush that is under way begins; -1 when there is none. Words said after it have ended it. */
 export function openFlush(history: readonly Entry[]): number {
   for (let at = history.length - 1; at >= 0; at--) {
     const entry = history[at];

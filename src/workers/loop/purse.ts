@@ -31,7 +31,7 @@ export class BudgetExhausted extends Error {
 
 interface Account {
   unit: "usd" | "tokens";
-  /** Whose share it is; the agent's own where there is nobody. */
+  /** The node whose share it is; null for the agent's own budget. */
   holder: NodeId | null;
   spent: number;
   underWay: number;
@@ -55,12 +55,12 @@ interface Payer {
  *
  * PURSE-1. A call begins only while every account it is paid from has room: what is spent, what the calls under way may
  *     cost and what is reserved for others leaves room for it. So no account is overdrawn by more than one call.
- * PURSE-2. A call may cost what the dearest of its model has cost so far, also before a restart. Calls of a model that
+ * PURSE-2. A call is expected to cost what the dearest of its model has cost so far, even before a restart. Calls of a model that
  *     has not answered yet, whose price is therefore unknown, go one by one.
- * PURSE-3. A share is reserved: whoever has none of their own never spends it, except for the one call of PURSE-1.
- * PURSE-4. Who finds no room waits for the calls under way, and for the holders of shares, since what they leave comes
- *     back; but not for those who cannot begin before the waiting one has ended or decided, nor for what is held. When
- *     nothing can help, it is over.
+ * PURSE-3. A share is reserved: workers without a share never spend it, except for the one call of PURSE-1.
+ * PURSE-4. A call that finds no room waits for the calls under way, and for the holders of shares, since what they leave
+ *     comes back; but not for nodes that cannot begin before the waiting one has ended or decided, nor for held ones.
+ *     When nothing can help, the budget is exhausted.
  */
 export class Purse {
   readonly #now: () => Situation;
@@ -92,14 +92,14 @@ export class Purse {
       await this.#change(signal);
       payers = this.#payersFor(node_id);
     }
-    const leave = payers.map(({ account }) => this.#begin(account, model));
+    const ends = payers.map(({ account }) => this.#begin(account, model));
     return (cost) => {
-      for (const end of leave.splice(0)) end(cost);
+      for (const end of ends.splice(0)) end(cost);
       this.wake();
     };
   }
 
-  /** Something has changed outside of the purse: a share has come back. */
+  /** Looks again, because something changed outside of the purse: a share has come back. */
   wake(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -129,7 +129,7 @@ export class Purse {
     return payers;
   }
 
-  /** Counted here from the first call on: the fold knows of a reply only after it was paid. */
+  /** Counted here from the first call on: the fold learns of a reply only after it was paid. */
   #account(unit: Account["unit"], holder: NodeId | null, spent: number): Account {
     const key = `${unit} ${holder}`;
     const known = this.#accounts.get(key);
@@ -152,7 +152,7 @@ export class Purse {
       account.setAside -= estimate;
       const amount = cost?.[account.unit] ?? null;
       account.spent += amount ?? 0;
-      // A reply whose price nobody knows tells nothing of what the next one costs.
+      // A reply of unknown price tells nothing about the cost of the next one.
       if (amount !== null) dearest.set(model, Math.max(dearest.get(model) ?? 0, amount));
     };
   }
@@ -169,7 +169,7 @@ export class Purse {
   #isOver({ account, budget, shares, callers }: Payer): boolean {
     if (account.spent >= budget) return true;
     const { board, agent } = this.#now();
-    // After a stop nobody goes on before the coordinator has decided: what they hold stays with them until then.
+    // After a stop no worker goes on before the coordinator has decided: until then they keep their shares.
     const comesBack = (share: NodeState) =>
       !agent.coordinator_decides &&
       (share.status !== "pending" || !(waitsForAny(share, callers, board) || isHeldUp(share, board)));

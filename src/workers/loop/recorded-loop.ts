@@ -38,18 +38,18 @@ export interface Delta {
 export interface Recorder {
   log: AgentLog;
   now(): Situation;
-  /** With what is appended and not yet on disk: decisions are made by it. */
+  /** With what is appended and not yet on disk: decisions are based on it. */
   pending(): Situation;
   clock: Clock;
   /** The person's, for dates and times of day. */
   readonly timeZone: string;
-  /** Streamed words, for whoever looks on. */
+  /** Streamed words, for live views. */
   live(delta: Delta): void;
-  /** Words said aloud to the human, as a message. */
+  /** Plain words that answer the human, as a message. */
   aloud?(from: WorkerId, text: string): NewFact;
   /** A message to the human that no tool sends. */
   toHuman?(from: WorkerId, text: string): NewFact;
-  /** The home, where its agents share a memory of their human; null where each has its own alone. */
+  /** The home, if its agents share a memory of their human; null if each has only its own. */
   sharedMemory?: string | null;
   /** Shared by the whole team. */
   purse: Purse;
@@ -60,8 +60,8 @@ export interface Recorder {
  *
  * RECORD-1. A reply is on disk, with the calls it makes, before any of them begins.
  * RECORD-2. An entry and the facts that follow from it are one append: no crash can part them.
- * RECORD-2a. Every entry is on disk before the outcome is returned, however the work ends: who hears of the end goes by
- *     them.
+ * RECORD-2a. Every entry is on disk before the outcome is returned, however the work ends: what follows from the end
+ *     is decided by them.
  * RECORD-3. What the log could not take is thrown; everything else that goes wrong is an outcome.
  */
 export async function runRecordedLoop(
@@ -93,7 +93,7 @@ export async function runRecordedLoop(
       const facts = factsOf(entry, actor, turn, clock.now() - began);
       if (isFromHuman(entry)) isAnswering = true;
       if (entry.role === "user" || entry.role === "summary") isFlushing = entry.role === "user" && entry.flush === true;
-      // What is said while things are written down is no answer to anybody.
+      // What is said while things are written down does not answer anybody.
       if (entry.role === "assistant" && !isFlushing) {
         const words = isAnswering ? wordsAloud(entry) : "";
         if (words && record.aloud) facts.push(record.aloud(actor.worker_id, words));
@@ -107,7 +107,7 @@ export async function runRecordedLoop(
       if (entry.role === "assistant") turn += 1;
     }
   } catch (error) {
-    // What somebody was told last has been told, also where they had no money left to think about it.
+    // What a worker was told last counts as told, even if there was no money left to think about it.
     if (!(error instanceof StoreError)) await written;
     return outcomeOf(error, signal);
   }
@@ -117,7 +117,7 @@ export function isFromHuman(entry: Entry | undefined): boolean {
   return entry?.role === "user" && entry.from === HUMAN;
 }
 
-/** Whoever is spoken to by the human and answers in plain words is heard by them. */
+/** The plain words of a reply to the human: they are sent as a message. Empty if there are none, or a call speaks. */
 export function wordsAloud(reply: ReplyEntry): string {
   const words = textOf(reply).trim();
   const isSpeech = /[\p{L}\p{N}]/u.test(words) && !callsOf(reply).some(({ name }) => SPEAKING.has(name));
@@ -127,7 +127,7 @@ export function wordsAloud(reply: ReplyEntry): string {
 /** Calls that speak to the human themselves. */
 const SPEAKING = new Set(["send_message", "ask_human", "finish", "conclude"]);
 
-/** The failures that are ours to report. Anything else is a bug or a dead disk, and goes up. */
+/** The failures that are ours to report. Anything else is a bug or a broken disk, and is thrown. */
 export function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
   if (error instanceof StoreError) throw error;
   const cause: unknown = signal.aborted ? signal.reason : error;
@@ -175,7 +175,7 @@ function modelFacts({ model }: LoopPorts, actor: Actor, record: Recorder, turn: 
           parkedFor = parkOf(error);
           if (signal.aborted || parkedFor === 0 || parks >= MOST_PARKS) throw error;
         } finally {
-          // Before the park: who waits for hours must not keep the others from the money.
+          // Before parking: a worker that waits for hours must not keep the others from the money.
           pay(cost);
         }
         const until_ts = (clock.now() + parkedFor) / 1000;
@@ -187,7 +187,7 @@ function modelFacts({ model }: LoopPorts, actor: Actor, record: Recorder, turn: 
   };
 }
 
-/** Leave for one call, with what to say when it has ended; whoever has to wait for it is seen to wait. */
+/** Waits until the budget allows one call; resolves with what to call when it has ended. The wait is on record. */
 export async function enterPurse(
   model: string,
   { worker_id, node_id }: Actor,
@@ -195,7 +195,7 @@ export async function enterPurse(
   signal: AbortSignal,
 ): Promise<(cost: Cost | undefined) => void> {
   const note = (...facts: NewFact[]) => log.append({ facts }).durable.catch(() => {}); // the next entry will say so
-  // By what is about to be on disk, as the purse decides: nobody is told of the end before the warning.
+  // Based on what is about to be on disk, as the purse decides: the warning comes before the end.
   warnOfBudget(pending(), note);
   let waited = false;
   try {
@@ -211,12 +211,12 @@ export async function enterPurse(
   }
 }
 
-/** Longer than retry.ts sits out by itself, and no longer than a day. */
+/** Longer than retry.ts waits by itself, and no longer than a day. */
 const PARK_FROM_MS = 60_000;
 const PARK_UPTO_MS = 24 * 3_600_000;
 const MOST_PARKS = 24;
 
-/** A long limit parks this worker, visibly, and nobody else; how often is bounded. Zero is no park. */
+/** How long a rate limit parks this worker, and only this one. Zero: not at all. */
 function parkOf(error: unknown): number {
   return error instanceof ModelFailure && isLongLimit(error) ? (error.retryAfterMs ?? 0) : 0;
 }
@@ -233,7 +233,7 @@ function isLongLimit({ reason, retryable, retryAfterMs }: ModelFailure): boolean
 
 const WARN_AT = 0.8;
 
-/** Of the one that is nearly spent first: one warning is enough. */
+/** One warning is enough: for the first budget that is nearly spent. */
 function warnOfBudget({ agent, spending }: Situation, note: (...facts: NewFact[]) => unknown): void {
   const { budget_usd, budget_tokens } = agent.created;
   const { cost_usd: spent_usd, usage } = spending.total;

@@ -2,19 +2,19 @@ import type { CallPart, ResultEntry } from "../../protocol/index.ts";
 import { onlyLooks } from "../../tools/tool.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 
-/** Told after so many times, ended after so many more. */
+/** The model is told after so many repeats, and stopped after so many. */
 const TOLD_AT = 3;
 const ENDED_AT = 6;
 
-/** Waiting says the same words each time, and is no circle. */
+/** Waiting gives the same answer each time, and does not count as a repeat. */
 const PATIENT: ReadonlySet<string> = new Set(["check_messages"]);
 /** An infinite agent ends a cycle with a checkpoint, and may have the same to say after each. */
 export const PATIENT_IN_CYCLES: ReadonlySet<string> = new Set([...PATIENT, "checkpoint"]);
 
-/** Refused while others work, which ends by itself: asking again is impatience, no circle. */
+/** Refused while others work, which ends by itself: asking again is impatience, not a loop. */
 const ENDING: ReadonlySet<string> = new Set(["finish", "conclude"]);
 
-/** While others work a command that answers the same is a look too: "sleep 60; ls …". */
+/** While others work, a command with the same output is a way of looking too: "sleep 60; ls …". */
 const COMMAND = "bash";
 
 export interface RepeatPorts {
@@ -22,15 +22,15 @@ export interface RepeatPorts {
   patient?: ReadonlySet<string>;
   /** Whether others are at work, so that what is seen may change by itself. */
   othersWork?(): boolean;
-  /** Resolves when there is something new. Left out where nobody may be kept waiting. */
+  /** Resolves when there is something new. Left out for programs, which are never kept waiting. */
   news?(signal: AbortSignal): Promise<void>;
-  /** A number that changes with each cycle: what was asked in another cycle is no repetition. */
+  /** A number that changes with each cycle: a call made in another cycle is not a repeat. */
   cycle?(): number;
 }
 
 /**
- * Whoever makes the same call again and again and gets the same answer is told so, and then stopped: it would go on
- * until its turns or the money run out. Looking while others work is never stopped: after some times it waits for the
+ * A model that makes the same call again and again and gets the same answer is told so, and then stopped: it would go
+ * on until its turns or the money run out. Looking while others work is never stopped: after some repeats it waits for
  * news instead.
  */
 export function withRepeatGuard(tools: Tools, ports: RepeatPorts = {}): Tools {
@@ -59,9 +59,9 @@ export function withRepeatGuard(tools: Tools, ports: RepeatPorts = {}): Tools {
       if (times < ENDED_AT || !news) return nothingNew(result, tools);
       await news(signal);
       last = "";
-      // Who ends the run has to have read what came.
+      // The news must be read before the run can end.
       if (isTooEarly) return { ...result, content: "Not finished yet: something has changed. Read the news first." };
-      // A command may do more than look, so nobody runs it unasked.
+      // A command may do more than look, so it is not run again unasked.
       if (isCommand) return { ...result, content: `${result.content}\n\n(You waited after this. There is news.)` };
       return tools.run(call, signal);
     },

@@ -101,7 +101,7 @@ function boardOf(run: RunId, { board }: Situation, isShown: (node: NodeState) =>
   return describeBoard({ nodes: Object.fromEntries(nodes.map((node) => [node.id, node])) });
 }
 
-/** The last first: what has no room is what was over long ago. */
+/** The latest first: if there is no room, the oldest are left out. */
 function endedOn(run: RunId, { board }: Situation): string {
   const ended = Object.values(board.nodes).filter(hasEnded);
   const ofRun = ended.filter(({ spec }) => spec.run_id === run).sort((a, b) => b.ended_seq - a.ended_seq);

@@ -5,7 +5,7 @@ export function isQuiet(reply: ReplyEntry): boolean {
 }
 
 /**
- * Adds an entry to what the model is shown. A waking that came to nothing is no longer shown once something else is said:
+ * Adds an entry to what the model is shown. A waking that came to nothing is dropped once something else is said:
  * a year of quiet cycles costs no room, what comes before them keeps its bytes (provider caches), and the record has
  * them all.
  */
@@ -19,7 +19,7 @@ function dropQuietWaking(shown: Entry[], next: UserEntry): void {
   const waking = shown[at];
   if (waking?.role !== "user" || !(waking.beat || waking.cycle)) return;
   const [reply, ...results] = shown.slice(at + 1);
-  // Nobody answered it, since the provider was away: the next one says it all.
+  // It has no answer, since the provider was away: the next waking says it all.
   if (reply === undefined) {
     if (next.beat || next.cycle) shown.splice(at);
     return;

@@ -2,7 +2,7 @@ import { type Model, ModelFailure, type ModelRequest, type ShownResult } from ".
 import type { Entry, Picture, ResultEntry } from "../../protocol/index.ts";
 
 /**
- * The pictures that a conversation points at, put before a model that can see.
+ * The pictures that a conversation points at, shown to a model that can see.
  *
  * PICTURES-1. An entry is shown the same way in every request, so that prefixes stay what they were.
  * PICTURES-2. A picture that a provider refuses does not end the conversation: the request is made again without those

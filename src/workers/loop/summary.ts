@@ -5,7 +5,7 @@ import { cut } from "./trimming.ts";
 export interface Section {
   title: string;
   text: string;
-  /** What of it stays where there is no room for all; its beginning if left out. */
+  /** Which part stays if there is no room for all; its beginning if left out. */
   keep?: "end";
 }
 
@@ -62,7 +62,7 @@ export function notesIn(flush: readonly Entry[]): string {
 
 const LONGEST_STEP = 2000;
 
-/** Of the last step and what came after it, whatever is too long to be kept whole: nobody has answered it yet. */
+/** The last step and what came after it, as far as it is too long to be kept whole: it has no answer yet. */
 export function lastStep(shown: readonly Entry[], keptFrom: number): string {
   const from = Math.max(
     0,

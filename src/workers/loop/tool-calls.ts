@@ -10,8 +10,8 @@ import type { Tools } from "../../tools/toolbox.ts";
 import { whyCutOff } from "./missed-calls.ts";
 
 /**
- * Makes the calls of a reply, one after the other; their results go to the history and to whoever keeps the record.
- * Every call gets one, also one that was not begun: because the work had ended, or because `hold` says why not now.
+ * Makes the calls of a reply, one after the other; their results are added to the history and yielded for the record.
+ * Every call gets a result, even one that was not made: because the work had ended, or because `hold` says why not.
  */
 export async function* runCalls(
   reply: ReplyEntry,
@@ -36,10 +36,10 @@ export async function* runCalls(
   return ending;
 }
 
-/** They say how what was called before them came out. */
+/** Calls that say how the calls before them came out. */
 const CONCLUDING: ReadonlySet<string> = new Set(["checkpoint", "finish", "publish"]);
 
-/** Written before its result was seen, "all is well" is a guess; where a call beside it failed, a wrong one. */
+/** "All is well", written before the results were seen, is a guess; a wrong one if another call of the reply failed. */
 export function concludedTooSoon({ name }: CallPart, before: readonly ResultEntry[]): string | undefined {
   const failed = before.find(({ ok }) => !ok);
   return failed && CONCLUDING.has(name)

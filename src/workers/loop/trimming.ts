@@ -1,7 +1,7 @@
 import { entryTokens } from "../../models/tokens.ts";
 import type { Entry, Part, RunId } from "../../protocol/index.ts";
 
-/** Where the longest ending begins that fits the room and holds no more turns than this; never between a call and its result. */
+/** Where the longest tail begins that fits and holds no more turns than this; never between a call and its result. */
 export function tailWithin(history: readonly Entry[], tokens: number, mostTurns: number): number {
   let start = history.length;
   let turns = 0;

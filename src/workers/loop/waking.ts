@@ -13,7 +13,7 @@ const MOST_BYTES = 6_000;
 const SHORT_BYTES = 3_000;
 
 /**
- * The sleep of an infinite agent, at no cost, until its next cycle, a trigger or somebody's word; and what it is told
+ * The sleep of an infinite agent, at no cost, until its next cycle, a trigger or a message; and what it is told
  * when it wakes, since its prompt is that of its first day: the date, what it did last, and what others have changed in
  * its memory.
  */
@@ -44,7 +44,7 @@ export class Waking {
     if (!isInfinite(this.#place)) return;
     const words = await this.#memory.look();
     if (why === "resumed") this.#words = words;
-    // What is watched is watched from the first moment on; the clock runs from the end of a cycle.
+    // Watching begins at once; the time of a cycle runs from the end of the one before.
     else if (this.#place.now().agent.created.watch) await this.#setNext();
   }
 
@@ -66,7 +66,7 @@ export class Waking {
     if (facts.length > 0) await log.append({ facts }).durable;
   }
 
-  /** The news as they are told: the first ones after a sleep, and what triggers say, with the date. */
+  /** The news as it is told: the first news after a sleep, and what triggers say, with the date. */
   told([news]: UserEntry[]): UserEntry[] {
     if (!news) return [];
     const words = this.#words;
@@ -75,7 +75,7 @@ export class Waking {
       return news.messages?.some(isMadeByTrigger) ? [{ ...rest, content: this.#dated(news.content) }] : [news];
     this.#words = null;
     const content = [this.#dated(news.content), words.memory].filter(Boolean).join("\n\n");
-    // What is told of the memory must stay to be seen.
+    // What it is told about the memory must stay in view.
     const { cycle, ...kept } = rest;
     return [{ ...kept, content, memory: words.hashes, ...(cycle && words.memory === "" && { cycle }) }];
   }
@@ -85,7 +85,7 @@ export class Waking {
     if (isInfinite(this.#place)) await this.#memory.look();
   }
 
-  /** The last turn it may take: each cycle has turns of its own. */
+  /** The last turn it may take: each cycle has its own turns. */
   lastTurn(turn: number): number {
     this.#firstTurn ??= turn;
     return this.#firstTurn - 1 + this.#place.maxTurns;
@@ -100,7 +100,7 @@ export class Waking {
   }
 }
 
-/** What of its memory the agent has seen. What it wrote itself it knows. */
+/** Which parts of its memory the agent has seen, or wrote itself. */
 class SeenMemory {
   readonly #place: Workplace;
   readonly #own = new Set<string>();
@@ -149,12 +149,12 @@ function changeOf(path: string, before: string | undefined, now: string): string
   return `${path} in your memory has changed since you last saw it:\n${cut(lines.join("\n").trim(), SHORT_BYTES)}`;
 }
 
-/** What somebody has seen who is shown the memory as it is now. */
+/** What an agent has seen after it was shown the memory as it is now. */
 export async function seenMemory(place: Workplace): Promise<Record<string, string>> {
   return Object.fromEntries((await shownMemory(place)).map(({ path, text }) => [path, hashOf(text)]));
 }
 
-/** As the last waking has left it on record. */
+/** As the last waking recorded it. */
 function hashesIn(stored: readonly StoredEntry[]): Record<string, string> {
   const last = stored.findLast((entry) => entry.role === "user" && entry.memory);
   return (last?.role === "user" && last.memory) || {};

@@ -15,16 +15,16 @@ import { openFlush } from "./past.ts";
 import { addShown } from "./shown-history.ts";
 import { concludedTooSoon, notRun, runCalls } from "./tool-calls.ts";
 
-/** One piece of thinking to do: by the coordinator on a goal, or by a worker on a node. */
+/** What the loop works on: the coordinator's goal, or a worker's node. */
 export interface LoopJob {
   system: string;
   /** What was said so far, oldest first, since the last summary. */
   history: readonly Entry[];
-  /** The number of the first turn to come; more than 1 when work is taken up again. */
+  /** The number of the first turn to come; more than 1 when work is resumed. */
   turn: number;
-  /** Of the work; what it takes to write things down for a compaction comes on top. */
+  /** For the work itself; turns that write things down for a compaction come on top. */
   maxTurns: number;
-  /** The same, asked at each turn, where it moves on: each cycle of an infinite agent has turns of its own. */
+  /** The same, asked at each turn: each cycle of an infinite agent has its own turns. */
   lastTurn?(turn: number): number;
   /** How its conversation is compacted when it gets too long; null where there is nothing to compact. */
   compactable: Compactable | null;
@@ -36,7 +36,7 @@ export interface LoopJob {
 export interface Silence {
   reply: ReplyEntry;
   inARow: number;
-  /** Said to somebody who meant to do more than to say something. */
+  /** What to tell a model that meant to call a tool and did not. */
   missedCall?: string | undefined;
   /** What was said so far, with the reply. */
   history: readonly Entry[];
@@ -47,7 +47,7 @@ export interface LoopPorts {
   toolbox: Tools;
   /** News for this reader since it last looked. */
   mail(): UserEntry[];
-  /** Whether somebody waits to be heard before anything else is begun. */
+  /** Whether a message must be read before anything else is begun. */
   isUrgent?(): boolean;
 }
 
@@ -90,7 +90,7 @@ export async function* workLoop(
   return { kind: "exhausted", turns: job.maxTurns };
 }
 
-/** Who reads the message can decide better about what has an effect; what only looks is worth having all the same. */
+/** After the message the model may decide otherwise about a call that has an effect; one that only looks is made. */
 const MESSAGE_FIRST = "a message came first; read it, then decide whether to call this again";
 
 /** After a crash: finish the turn that was cut off, and see whether the work had ended already. */
@@ -105,7 +105,7 @@ async function* settle(
   if (reply?.role !== "assistant") return undefined;
   const since = history.slice(at + 1);
   const results = since.filter((entry) => entry.role === "tool");
-  // Something was said after it: that turn is over, and what it ended is another run.
+  // Something was said after it: that turn is over, and what ended with it was another run.
   if (results.length < since.length) return undefined;
   const all = [...results];
   let ending = results.find((result) => result.ending)?.ending;
@@ -128,7 +128,7 @@ async function* settle(
   return undefined;
 }
 
-/** Told at once, so often in a row; then it is up to whoever knows what silence means here. */
+/** It is told at once so often in a row; then `onSilence` decides. */
 const MOST_TOLD = 4;
 
 function afterSilence(
@@ -145,7 +145,7 @@ function afterSilence(
   return job.onSilence({ reply, inARow, missedCall: unheard?.words, history }, signal);
 }
 
-/** How many replies called nothing since the last call, the last news or the last try: who waits for news is not idle. */
+/** How many replies called nothing since the last call, the last news or the last try: waiting for news is not idleness. */
 function silencesIn(history: readonly Entry[]): number {
   let count = 0;
   for (let at = history.length - 1; at >= 0; at--) {

@@ -25,7 +25,7 @@ const MOST_WAITING = 20;
  * APPROVAL-2. "Always" holds for this worker in this run and for exactly what its choice says (`ruleOf`), until it is
  *     revoked. What the program or its model calls the request plays no part in it.
  * APPROVAL-3. An answer is for the process that asked, or for one that asks the same: it decides nothing else.
- * APPROVAL-4. A program that asks without end fills nobody's inbox: while many requests wait, the next is denied.
+ * APPROVAL-4. A program that asks without end cannot fill an inbox: while many requests wait, the next is denied.
  * APPROVAL-5. The question shows what will be done. Where that is too long, the whole is in a file that it names.
  */
 export class Approvals {

@@ -3,7 +3,7 @@ import type { OutsideEvent } from "./session.ts";
 /**
  * What a program does, in the order it did it, for one reader.
  *
- * EVENT-QUEUE-1. Whoever brings events from a program waits for `room` first, so that a flood waits in the program and
+ * EVENT-QUEUE-1. The producer waits for `room` before it brings an event, so that a flood waits in the program and
  *     not in our memory: neither many events nor a few large ones.
  * EVENT-QUEUE-2. `end` comes once, with the last event; what is pushed later is dropped.
  * EVENT-QUEUE-3. An event is over when its reader asks for the next one; `over` is told so and waited for.

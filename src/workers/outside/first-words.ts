@@ -13,7 +13,7 @@ import type { Tools } from "../../tools/toolbox.ts";
 import type { NodeWork } from "../resume.ts";
 import { CUT_OFF, type Transcript } from "./transcript.ts";
 
-/** What a crash left: calls without a result get one, and an ending that nobody saw is seen. */
+/** After a crash: calls without a result get one, and an ending that was not acted on is found. */
 export async function settlePast(
   history: readonly Entry[],
   tools: Tools,
@@ -35,7 +35,7 @@ export async function settlePast(
   return { ending, settled };
 }
 
-/** What became of its calls of these tools, as far as it may not have heard: it may have died before the answer came. */
+/** What became of its calls of these tools, if it may not have heard it: it may have exited before the answer came. */
 export function unheardResults(history: readonly Entry[], { specs }: Pick<Tools, "specs">): string[] {
   return unheard(history)
     .filter((entry) => entry.role === "tool")
@@ -43,10 +43,10 @@ export function unheardResults(history: readonly Entry[], { specs }: Pick<Tools,
     .map(({ tool, content }) => `Your call of ${tool}: ${content.slice(0, LONGEST_AGAIN)}`);
 }
 
-/** What is longer it asks for again. */
+/** It can call again for the rest. */
 const LONGEST_AGAIN = 2000;
 
-/** Something said after it has begun another try. */
+/** Only after the last words said to it: those begin another try. */
 function endingIn(history: readonly Entry[]): Outcome | undefined {
   const said = history.findLastIndex((entry) => entry.role === "user");
   return history
@@ -60,7 +60,7 @@ function cutOff(call: CallPart): ResultEntry {
 }
 
 /**
- * What it never surely heard. The reply that follows may have been under way already; the one after that was made by a
+ * What it may not have heard. The reply that follows may have been under way already; the one after that was made by a
  * model call that had it.
  */
 function unheard(history: readonly Entry[]): readonly Entry[] {
@@ -76,20 +76,20 @@ function unanswered(history: readonly Entry[]): UserEntry[] {
     .filter(({ content }) => !content.startsWith(RESUMED));
 }
 
-/** What the record says of it: the rest of the words is in the record already. */
+/** What the record says: the rest of the words is in it already. */
 export const RESUMED = "You were interrupted and are now taken up again. Your files are as you left them.";
 
-/** The words with which a session is taken up; `told` is what became of calls that were cut off. */
+/** The words with which a session is resumed; `told` is what became of calls that were cut off. */
 export function resumeText(history: readonly Entry[], told: readonly string[]): string {
   const again = unanswered(history).map(({ content }) => content);
   const heard = again.length > 0 ? ["Said to you last, in case you did not hear it:", ...again] : [];
   return [RESUMED, ...told, ...heard, "Go on where you were."].join("\n\n");
 }
 
-/** The words where the old session cannot be taken up, or never began: all it needs to go on. */
+/** The words if the old session cannot be resumed, or never began: all it needs to go on. */
 export function newSessionText(node: NodeState, history: readonly Entry[], told: readonly string[]): string {
   const before = "This was begun before, and its session is lost: what was done so far is in your current folder.";
-  // What it was told in the session that is lost it does not know any more.
+  // It does not know any more what it was told in the lost session.
   const last = saidLast(history);
   const mail = history
     .filter((entry) => entry.role === "user")
@@ -112,7 +112,7 @@ export function projectLine(project: string, omitted: readonly string[] = []): s
   return [`- To read: the user's own files, ${project}.`, seen, ...omitted].join(" ");
 }
 
-/** Where things are for a program, which knows no short names: by their paths. */
+/** Where things are, by their full paths: a program does not know the short names of a scope. */
 export async function filesText({ node, actor, scope, place }: NodeWork): Promise<string> {
   const { log, now } = place;
   const { run_id } = node.spec;

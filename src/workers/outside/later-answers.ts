@@ -6,7 +6,7 @@ import { Questions } from "../loop/questions.ts";
 import { type Actor, gist } from "../loop/recorded-loop.ts";
 import type { Workplace } from "../workplace.ts";
 
-/** Marks the calls whose result was not the answer: that one is said later. */
+/** Marks calls whose result was not the answer: the answer is said later. */
 const LATER = "later-";
 
 /**
@@ -41,7 +41,7 @@ export class LaterAnswers {
     return this.#awaited.size > 0;
   }
 
-  /** Those that were asked before a restart. */
+  /** Waits again for the answers to questions that were asked before a restart. */
   resume(): void {
     const { open, answered } = this.#place.pending().questions;
     for (const question of [...Object.values(open), ...Object.values(answered)])

@@ -2,8 +2,8 @@ import type { Cost } from "../loop/purse.ts";
 import { type Actor, enterPurse, type Recorder } from "../loop/recorded-loop.ts";
 
 /**
- * What a program may spend. It cannot be kept from its next model call, only be stopped: so leave for the next call is
- * asked for as soon as one is over, and whoever gets none is told by `onSpent`, once.
+ * What a program may spend. It cannot be kept from its next model call, only be stopped: so the purse is asked for the
+ * next call as soon as one is over, and if it refuses, `onSpent` is called, once.
  */
 export class ProgramBudget {
   readonly #model: string;
@@ -13,7 +13,7 @@ export class ProgramBudget {
   readonly #onSpent: (error: unknown) => void;
   #pay: ((cost: Cost | undefined) => void) | undefined;
   #asking: Promise<void> | undefined;
-  /** What came while leave was asked for. */
+  /** What was spent while the purse was asked. */
   #owed: Cost[] = [];
   /** In dollars, since its turn began. */
   #inTurn = 0;

@@ -4,21 +4,21 @@ import type { Launched, Running } from "../../sandbox/program.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import type { Adapter, ToolServer } from "./session.ts";
 
-/** What the house provides for programs that think for themselves. */
+/** What the runtime provides for programs that think for themselves. */
 export interface ProgramPorts {
   /** Those that can be named when somebody is hired, with what they are, or why they cannot be used here. */
   list(): readonly ListedProgram[];
   /** The profile of this name. Throws, with advice, for one that cannot be used here. */
   program(name: string): ProgramProfile;
-  /** Why it may not be hired before a person has agreed, who is then asked; null where it may. */
+  /** Why it may not be hired before a person, who is then asked, has agreed; null if it may. */
   needsPerson?(name: string): Promise<string | null>;
   /** Speaks the language of its kind. */
   adapter(kind: ProgramProfile["kind"]): Promise<Adapter>;
   /** Makes its home, with what the profile shares with it; one that is there stays as it is. */
   makeHome(profile: ProgramProfile, home: string): Promise<void>;
-  /** Starts a program in the sandbox; it finds the tools at its door, and nobody else does. */
+  /** Starts a program in the sandbox, with an MCP server for its tools that no other program can use. */
   start(stay: ProgramStart): Promise<ConfinedProgram>;
-  /** The end of a node that such a worker had is on record; one that was cancelled is not wanted any more. */
+  /** The end of a node that such a worker had is on record; the result of a cancelled one is not wanted any more. */
   ended?(
     worker: Pick<FactOf<"worker.spawned">["data"], "kind" | "program">,
     node: NodeId,
@@ -35,7 +35,7 @@ export interface ListedProgram {
   missing: string | null;
 }
 
-/** A program's stay in the sandbox. */
+/** How a program is started in the sandbox. */
 export interface ProgramStart {
   profile: ProgramProfile;
   tools: Tools;
@@ -43,7 +43,7 @@ export interface ProgramStart {
   binds: Binds;
   cwd: string;
   home: string;
-  launch(door: ToolServer): Launched;
+  launch(server: ToolServer): Launched;
   signal: AbortSignal;
 }
 

@@ -99,7 +99,7 @@ export class ProgramSpeech {
     return this.#waitsFor !== "all" || mailbox.hasMoreThanResults || !othersWork();
   }
 
-  /** Nobody hears any more what is said. */
+  /** There is no program any more that could hear it. */
   get #isUnheard(): boolean {
     return this.#ports.isOver() || this.#ports.watchdog.state === "gone";
   }

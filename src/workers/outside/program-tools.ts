@@ -12,14 +12,14 @@ import type { Transcript } from "./transcript.ts";
 
 export interface ProgramToolPorts {
   human: HumanPort;
-  /** It has said that it can do nothing before there is news; with `all`, a mere result waits for the other results. */
+  /** It can do nothing before there is news; with `all`, a result waits for the other results. */
   waits(all: boolean): void;
 }
 
-/** What other people's servers give to this worker, asked again whenever the program looks. */
+/** The tools of MCP servers for this worker, asked for again whenever the program lists its tools. */
 export type ForeignTools = () => readonly Tool[];
 
-/** Our tools as a program gets them: the same as everybody's, but none keeps it waiting. */
+/** Our tools as a program gets them: the same as a model has, but none keeps it waiting. */
 export function programToolbox(
   work: NodeWork,
   { human, waits }: ProgramToolPorts,
@@ -51,13 +51,13 @@ export function checkMessagesTool(waits: ProgramToolPorts["waits"]): Tool {
   });
 }
 
-/** What stands behind the door: the tools, with each call in the record before it begins. */
+/** What the record of a program's calls needs to know. */
 export interface CallRecording {
   transcript: Transcript;
-  /** The work, not the connection: a program that dies in the middle of its publish has published all the same. */
+  /** Of the work, not of the connection: a program that exits in the middle of its publish has published all the same. */
   signal: AbortSignal;
   isOver(): boolean;
-  /** It was ended for a publish. */
+  /** It was stopped for a publish. */
   isStoppedForPublish(): boolean;
   /** A call is under way; call what is returned when it no longer is. */
   busy(): () => void;
@@ -66,9 +66,9 @@ export interface CallRecording {
 
 /**
  * DOOR-TOOLS-1. A call is on disk before it begins, and its result before it is told.
- * DOOR-TOOLS-2. A call that ends the work is never answered: the program is ended instead, so nothing more is spent.
- *     Where the program was ended and no call of it has ended the work, the last one to be over makes that this try's
- *     failure: what it called in the same breath as its publish takes nothing from the publish.
+ * DOOR-TOOLS-2. A call that ends the work is never answered: the program is stopped instead, so nothing more is spent.
+ *     If the program was stopped for a publish and no call has ended the work, the last call to end makes this try a
+ *     failure. Other calls that it made together with its publish do not disturb the publish.
  */
 export function recordedTools(tools: Tools, keeper: CallRecording): Tools {
   let underWay = 0;

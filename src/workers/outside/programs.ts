@@ -27,7 +27,7 @@ export const INSTALLED_BY: Readonly<Record<string, string>> = {
 
 type Hired = Pick<FactOf<"worker.spawned">["data"], "kind" | "model" | "program">;
 
-/** What somebody is who was hired with this program or model; `kindOf` knows the programs. */
+/** What a worker hired with this program or model is; `kindOf` knows the programs. */
 export function hiredAs(
   { program, model }: { program?: string | undefined; model: string },
   kindOf: (program: string) => ProgramProfile["kind"],
@@ -46,7 +46,7 @@ export function programsOf({ programs = {} }: Pick<Config, "programs">): Readonl
   return { ...KNOWN_PROGRAMS, ...Object.fromEntries(given) };
 }
 
-/** Profiles that nobody could be hired by, and what they lack. */
+/** Profiles that cannot be used, and what they lack. */
 export function incompletePrograms({ programs = {} }: Pick<Config, "programs">): { name: string; missing: string[] }[] {
   return Object.entries(programs).flatMap(([name, profile]) => {
     const whole = laidOver(name, profile);
@@ -57,7 +57,7 @@ export function incompletePrograms({ programs = {} }: Pick<Config, "programs">):
 
 type GivenProfile = NonNullable<Config["programs"]>[string];
 
-/** One that is spoken with in another way is another program: what we know would give it keys that are not its own. */
+/** A profile of another kind is another program: what we know about ours would give it keys that are not its own. */
 function laidOver(name: string, profile: GivenProfile): GivenProfile {
   const known = Object.hasOwn(KNOWN_PROGRAMS, name) ? KNOWN_PROGRAMS[name] : undefined;
   const isAnother = profile.kind !== undefined && profile.kind !== known?.kind;
@@ -81,7 +81,7 @@ export function isOutsideModel(model: string): boolean {
   return model.startsWith(`${CLAUDE_CODE}/`);
 }
 
-/** What is written as the model of somebody who is a program: the program, and the model it is asked to use. */
+/** The model of a worker that is a program: the program, and the model it is asked to use. */
 function outsideModel(program: string, model: string): string {
   return model.startsWith(`${program}/`) ? model : `${program}/${model || "default"}`;
 }

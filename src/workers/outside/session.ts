@@ -5,7 +5,7 @@ import type { ToolRequest } from "./tool-request.ts";
 
 /**
  * A program that thinks for itself, at work in the sandbox: Claude Code, an ACP agent, or anything that reads and writes
- * files. What it does comes as events; the record and all decisions are made by whoever follows them (`work-outside.ts`).
+ * files. What it does comes as events; `program-run.ts` follows them, keeps the record and decides.
  *
  * SESSION-1. `events` ends, and the last one is `exited`, whatever the program does.
  * SESSION-2. A line that cannot be understood is a `noted` event, never a throw.
@@ -17,7 +17,7 @@ export interface OutsideSession {
   say(text: string): Promise<void>;
   /** Decides what it asked for in `wants`. */
   decide(id: string, decision: Decision): Promise<void>;
-  /** Stops what it is doing; the session lives on, where the program can. */
+  /** Stops what it is doing; the session goes on, if the program can do that. */
   interrupt(): Promise<void>;
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export interface Decision {
 }
 
 export type OutsideEvent =
-  /** It has begun; the id with which the session can be taken up after a restart, where the program has such. */
+  /** It has begun; with the id by which the session can be resumed after a restart, if the program has such. */
   | { kind: "begun"; session_id: string | null; model?: string; about?: string }
   | { kind: "delta"; of: "text" | "reasoning"; text: string }
   | { kind: "said"; text: string }
@@ -37,7 +37,7 @@ export type OutsideEvent =
   | { kind: "answered"; call_id: string; ok: boolean; content: string }
   /** It may go on only when `decide` was called with this id. `call_id` where the program says which call it is. */
   | ({ kind: "asked_permission"; id: string; call_id?: string } & ToolRequest)
-  /** It has no tools of ours and asks for one by a file: run on its behalf. The same wish has the same id after a restart. */
+  /** It cannot call our tools, and requests a call by a file: made on its behalf. After a restart the id is the same. */
   | {
       kind: "requested_call";
       tool: "send_message" | "publish" | "checkpoint" | "suggest_next";
@@ -56,7 +56,7 @@ export type OutsideEvent =
     }
   /** Something for the log that a person may want: a warning, a line on stderr, or that its model is asked again. */
   | { kind: "noted"; text: string; retry?: { reason: string; status?: number; in_ms: number } }
-  /** It says that the session it was to take up is not there, or cannot be taken up: another try would be in vain. */
+  /** It says that the session it was to resume is not there, or cannot be resumed: another try would fail, too. */
   | { kind: "lost"; why: string }
   | { kind: "exited"; code: number | null; signal: string | null; exceeded: Bound | null };
 
@@ -65,29 +65,30 @@ export interface OutsideJob {
   profile: ProgramProfile;
   /** Who it is, the rules, its files, who writes to it and how: for the program's system prompt. */
   system: string;
-  /** The first words, or what has happened since when a session is taken up. */
+  /** The first words, or what has happened meanwhile when a session is resumed. */
   words: string;
-  /** The session to take up again, or null for a new one. */
+  /** The session to resume, or null for a new one. */
   resume: string | null;
   /**
    * The id of a new session, where it is known before the program starts: it is on record when this resolves, so that
-   * nothing is ever done in a session that could not be taken up again.
+   * nothing is ever done in a session that could not be resumed.
    */
   named?(session_id: string): Promise<void>;
   /** The model it is asked to use, where it can choose. */
   model: string | null;
   /** What is known about the work, for a program that reads files. */
   context?: Record<string, unknown>;
-  /** Which assignment this is: what is in the folder from between two of them is somebody else's. */
+  /** Which assignment this is: what is in the folder from between two of them is another worker's. */
   assigned: number;
   /** Where it works: the node's scratch folder. */
   cwd: string;
   /** The program's own home: kept over restarts, seen by nobody else. */
   home: string;
-  /** Starts it in the sandbox of this worker. `door` is the address of our MCP server for it, with the token it needs. */
-  start(launch: (door: ToolServer) => Launched): Promise<Running>;
+  /** Starts it in the sandbox of this worker. `server` is our MCP server for it. */
+  start(launch: (server: ToolServer) => Launched): Promise<Running>;
 }
 
+/** The MCP server at which one program, and no other, finds our tools. */
 export interface ToolServer {
   url: string;
   token: string;

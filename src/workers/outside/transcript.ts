@@ -13,9 +13,9 @@ import {
 import { type Actor, gist, gistOfCall, isFromHuman, type Recorder, wordsAloud } from "../loop/recorded-loop.ts";
 import type { OutsideEvent } from "./session.ts";
 
-/** More of one answer or call than this is in the program's own session, if anywhere. */
+/** More of one answer or call than this is kept only in the program's own session. */
 const MOST_KEPT = 64 * 1024;
-/** What is said without end is written down when it is so much, or in so many parts: it waits on disk, not in memory. */
+/** An endless reply is written down whenever it has grown so much: it must not pile up in memory. */
 const LARGEST_REPLY = 1024 * 1024;
 const MOST_PARTS = 200;
 const MOST_WARNINGS = 100;
@@ -27,7 +27,7 @@ type Retry = NonNullable<Extract<OutsideEvent, { kind: "noted" }>["retry"]>;
 export const CUT_OFF = "Outcome unknown: the program was ended while this ran.";
 
 /**
- * The record of what a program says and does, in the same words as everybody else's.
+ * The record of what a program says and does, in the same facts and entries as for a model in our loop.
  *
  * TRANSCRIPT-1. What it said and called since its last word is one reply; it is on disk before any result of it is.
  *     One that has no end is several.
@@ -45,7 +45,7 @@ export class Transcript {
   #modelCalls = 0;
   #isThinking = false;
   #isAnswering = false;
-  /** Whether what it says may be an answer to its human; what a plain program prints is none, and `_outbox.md` is there for those. */
+  /** Whether its words may answer the human; what a plain program prints does not: it has `_outbox.md` for that. */
   readonly #isSpeech: boolean;
   #began = 0;
   readonly #calls = new Map<string, { tool: string; began: number }>();
@@ -75,7 +75,7 @@ export class Transcript {
     return { worker_id, node_id };
   }
 
-  /** It thinks: since it was spoken to, or has its results. */
+  /** Its model is asked: it was spoken to, or has its results. */
   thinks(): void {
     if (this.#isThinking) return;
     this.#isThinking = true;
@@ -108,7 +108,7 @@ export class Transcript {
     await this.#reply({ usage, cost_usd });
   }
 
-  /** The calls so far have cost so much more than was counted, or less. No call and no turn. */
+  /** The calls so far have cost so much more, or less, than was counted. This is neither a call nor a turn. */
   async corrects(cost_usd: number): Promise<void> {
     const what = { model: this.#model, turn: this.turn, usage: NO_USAGE, cost_usd, finish: "other", ms: 0 };
     await this.#append([{ type: "model.responded", data: { ...this.#who, ...what, correction: true } }]);
@@ -117,12 +117,12 @@ export class Transcript {
   async answered(call_id: string, ok: boolean, content: string, facts: NewFact[]): Promise<void> {
     await this.flush();
     const tool = this.#calls.get(call_id)?.tool;
-    // The answer to a call that nobody has seen would be an answer to nothing.
+    // A result without a call would break the conversation.
     if (tool !== undefined) await this.result({ role: "tool", call_id, tool, ok, content: cut(content) }, facts);
     else if (facts.length > 0) await this.#append(facts);
   }
 
-  /** A call of one of our tools, by the door: on disk before it begins. */
+  /** A call of one of our tools: on disk before it begins. */
   async calls(call: CallPart): Promise<void> {
     this.#parts.push(call);
     await this.flush();
@@ -137,7 +137,7 @@ export class Transcript {
     await this.#append([fact, ...facts], [result]);
   }
 
-  /** It was ended in the middle: its own calls get no other result. */
+  /** It was ended in the middle of its own calls: no other result will come. */
   async cutOff(isOurs: (tool: string) => boolean): Promise<void> {
     await this.flush();
     for (const [call_id, { tool }] of [...this.#calls])
@@ -146,7 +146,7 @@ export class Transcript {
 
   /** What is said to it, on disk before it is said. */
   async heard(entries: readonly UserEntry[], facts: NewFact[] = []): Promise<void> {
-    // What it said before it heard this stands before it: it is no answer.
+    // What it said before it heard this comes first: it is not an answer to it.
     await this.flush();
     const received = entries
       .flatMap(({ messages = [] }) => messages)
@@ -155,14 +155,14 @@ export class Transcript {
     await this.#append([...received, ...facts], entries);
   }
 
-  /** What a person may want to know of it, up to a bound: it may have a lot to say. */
+  /** What a person may want to know about it, up to a limit. */
   async warned(text: string, retry?: Retry): Promise<void> {
     const message = text.slice(0, LONGEST_WARNING);
     this.#warnings = [...this.#warnings.slice(1 - KEPT_WARNINGS), message];
     if (++this.#warned > MOST_WARNINGS) return;
     const what = { ...this.#who, model: this.#hiredAs, message };
     if (!retry) return this.#append([{ type: "model.warned", data: what }]);
-    // It asks its model again by itself: that is said, or it would look busy.
+    // It asks its model again by itself: without this fact it would look busy.
     const { in_ms: retry_in_ms, ...failure } = retry;
     await this.#append([{ type: "model.failed", data: { ...what, turn: this.turn, ...failure, retry_in_ms } }]);
   }

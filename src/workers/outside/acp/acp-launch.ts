@@ -5,16 +5,16 @@ import type { OutsideJob } from "../session.ts";
 
 /**
  * What the ACP agents that we know need beside their command: settings in their own home, and variables. Each is kept
- * from asking the network for anything but its model, and from offering what only makes sense to somebody who sits before it.
+ * from asking the network for anything but its model, and from offering what only makes sense to a user at a terminal.
  */
 export interface AcpLaunch {
   /** The profile that is there by itself. */
   profile: ProgramProfile & { quirks: AcpAgent };
   /** Files below its home. */
   files(job: OutsideJob): Record<string, string>;
-  /** Variables; what the profile sets stands before them. */
+  /** Variables; those that the profile sets override them. */
   env(job: OutsideJob): Record<string, string>;
-  /** The variable that holds its settings as JSON, and ours; those that the profile sets there stand before them. */
+  /** The variable that holds its settings as JSON, and our settings; those of the profile override them. */
   settings?: { variable: string; of(job: OutsideJob): Record<string, unknown> };
   args(job: OutsideJob): string[];
 }
@@ -129,7 +129,7 @@ export const acpLaunch: Record<AcpAgent, AcpLaunch> = {
   },
 };
 
-/** Where the user is signed in is shared with it by a file in its home; the file itself is none of our business. */
+/** Where the user is signed in is shared with it by a file in its home; we do not read the file itself. */
 function signedIn(home: string, file: string): boolean {
   return existsSync(join(home, file));
 }

@@ -9,7 +9,7 @@ import { type Initialized, initializedSchema, sessionSchema, type WireSession } 
 
 /**
  * From a program that has just been started to a session that can be spoken to. Throws with what the agent said;
- * `SessionLost` where that is an answer to whether the session can be taken up.
+ * `SessionLost` if the agent says that the session cannot be resumed.
  */
 export async function openSession(opening: Opening): Promise<Opened> {
   const { job, quirks } = opening;
@@ -46,7 +46,7 @@ export interface Opening {
   quirks: AcpQuirks;
   clock: Clock;
   server: ToolServer | undefined;
-  /** When the session to be taken up was made; 0 where nobody knows. */
+  /** When the session to be resumed was made; 0 if unknown. */
   madeAt: number;
   /** Aborts when the program has gone. */
   gone: AbortSignal;
@@ -106,7 +106,7 @@ async function makeOrLoad(
   }
 }
 
-/** Who does not answer, dies meanwhile or has some other trouble has not said that it is lost. */
+/** The agent says so. One that does not answer, exits meanwhile or has another problem has not said it. */
 export class SessionLost extends Error {}
 
 function saysLost(error: unknown): never {

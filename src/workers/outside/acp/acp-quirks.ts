@@ -6,9 +6,9 @@ export const OUR_SERVER = "agiraph";
 
 /** Where an ACP agent departs from the protocol, or goes beyond it. Tried with the versions in `docs/decisions/acp.md`. */
 export interface AcpQuirks {
-  /** Is this a call of a tool of ours? Our side of the door keeps the record of it, so nothing is recorded twice. */
+  /** Is this a call of one of our tools? Our MCP server records those, so that nothing is recorded twice. */
   isOurs(call: WireCall): boolean;
-  /** `isOurs` goes by fields that the agent writes, not by words its model may choose: such a call needs nobody's leave. */
+  /** `isOurs` looks at fields that the agent writes, not at words its model may choose: such a call needs no permission. */
   attests: boolean;
   /** The tool's name stands in the title of the call's announcement, and there only: later titles are made of arguments. */
   titleIsTool?: true;
@@ -20,9 +20,9 @@ export interface AcpQuirks {
   hasFailed?(meta: Record<string, unknown>): boolean;
   /** It ends by itself when its input ends. */
   endsWithInput: boolean;
-  /** What it tells of a session that is taken up comes after the answer that it is. */
+  /** When a session is resumed, it reports the past only after it has answered. */
   replaysLate: boolean;
-  /** It overwrites a session that is taken up in the clock minute in which it was made. */
+  /** It overwrites a session that is resumed in the clock minute in which it was made. */
   losesYoungSessions: boolean;
   /** How it signs in by itself when it says that it must, by the methods it offers. */
   signIn?: string;

@@ -6,8 +6,8 @@ import { linesOf } from "../output-lines.ts";
 /**
  * The messages of an ACP agent, one JSON object a line.
  *
- * ACP-STREAM-1. What is no message is told by `note` and goes no further: the protocol's library would write it to our
- *     terminal.
+ * ACP-STREAM-1. A line that is not a message is given to `note` and goes no further: the protocol's library would write
+ *     it to our terminal.
  * ACP-STREAM-2. Notifications are taken here, in their place among the answers: the library would not say which came
  *     first.
  * ACP-STREAM-3. A line is read when the one before it is done with and there is `room`; so a flood waits in the
@@ -15,7 +15,7 @@ import { linesOf } from "../output-lines.ts";
  */
 export function messagesOf(running: Running, reader: AcpReader): Stream {
   const asked = new Set<unknown>();
-  // A program that has gone is told by `ended`; that nobody reads what it is sent is no news.
+  // `ended` says that the program has gone: that it does not read what it is sent adds nothing.
   running.stdin.on("error", () => {});
   return {
     readable: ReadableStream.from(understood(running, asked, reader)),

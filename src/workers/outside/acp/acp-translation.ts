@@ -13,7 +13,7 @@ import { QUIET_UPDATES, updateSchema, type WireCall, type WirePermission, type W
  * ACP-EVENTS-1. A call is `called` once, when its arguments are known, and `answered` once; at the end of a turn none
  *     is open.
  * ACP-EVENTS-2. Words are `said` when something else follows them or the turn is over, in the order of what happened.
- * ACP-EVENTS-3. Calls of our own tools give no events: our side of the door keeps their record.
+ * ACP-EVENTS-3. Calls of our own tools give no events: our MCP server records them.
  * ACP-EVENTS-4. Costs are told as totals of the session; what is `used` is what has been added.
  */
 export class AcpTranslation {
@@ -100,7 +100,7 @@ export class AcpTranslation {
     if (call) call.allowed = [request.args, request.announced].map((input) => JSON.stringify(input));
   }
 
-  /** The human, or the policy, did not give leave: an agent need not say what became of the call. */
+  /** The human, or the policy, did not give permission: an agent need not say what became of the call. */
   denied(callId: string): void {
     this.#wasDenied = true;
     const call = this.#calls.get(callId);

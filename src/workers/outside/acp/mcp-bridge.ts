@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 
 /**
  * Runs beside a program that knows MCP servers on standard input and output only: hands each message to our server at
- * the door, and what it answers back. It decides nothing; the program could as well ask the door itself. Stands alone:
+ * given address, and its answers back. It decides nothing; the program could ask that server itself. It stands alone:
  * it is copied to where the program can see it.
  */
 const url = process.env.AGIRAPH_DOOR_URL ?? "";
@@ -41,7 +41,7 @@ async function pass(line: string): Promise<void> {
         ...(version ? { "mcp-protocol-version": version } : {}),
       },
       body: line,
-      // The token is for the door and for nobody that it may point to.
+      // The token is for this server and not for one that it may redirect to.
       redirect: "error",
     });
     session = response.headers.get("mcp-session-id") ?? session;

@@ -13,9 +13,9 @@ import { claudeLine } from "./claude-wire.ts";
 
 /**
  * Claude Code by its own stream-json, both ways: what is said while it works is in its context by its next model call,
- * and what it asks leave for waits for the answer.
+ * and what it asks permission for waits for the answer.
  *
- * Nothing of its first-run dialogs is to be skipped: headless it shows none.
+ * It shows no first-run dialogs when it runs headless, so there are none to skip.
  */
 export const claudeCodeAdapter: Adapter = async (job) => {
   const record = new ProgramRecord(job.home, job.cwd, recordSchema);
@@ -24,7 +24,7 @@ export const claudeCodeAdapter: Adapter = async (job) => {
   if (job.resume === null) await job.named?.(session_id);
   await putFile(job.home, MCP_FILE, MCP_CONFIG);
   await putFile(job.home, SYSTEM_FILE, job.system);
-  const running = await job.start((door) => launchOf(job, door, session_id));
+  const running = await job.start((server) => launchOf(job, server, session_id));
   const isKnown = kept !== undefined && kept.session_id === session_id;
   const cost = job.resume === null ? 0 : isKnown ? kept.cost_usd : null;
   return new ClaudeSession(job.words, session_id, running, record, new ClaudeTranslation(cost));
@@ -55,7 +55,7 @@ const NOT_HERE = [
   ...["CronCreate", "CronDelete", "CronList", "ScheduleWakeup", "Monitor", "ListAgents", "TaskStop", "Workflow"],
 ];
 
-function launchOf({ profile, home, model, resume }: OutsideJob, door: ToolServer, session_id: string): Launched {
+function launchOf({ profile, home, model, resume }: OutsideJob, server: ToolServer, session_id: string): Launched {
   const [command = "claude", ...args] = profile.command;
   const streams = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
   return {
@@ -64,7 +64,7 @@ function launchOf({ profile, home, model, resume }: OutsideJob, door: ToolServer
       ...args,
       ...["-p", ...streams, "--include-partial-messages", "--replay-user-messages"],
       ...["--permission-prompt-tool", "stdio"],
-      // The hooks and permissions that a project brings along are nobody's order, in the sandbox neither.
+      // The hooks and permissions that a project brings along do not count, not even in the sandbox.
       ...["--setting-sources", "user"],
       ...["--mcp-config", join(home, MCP_FILE), "--strict-mcp-config"],
       ...["--allowedTools", `mcp__${OUR_SERVER}`, "--disallowedTools", NOT_HERE.join(",")],
@@ -73,8 +73,8 @@ function launchOf({ profile, home, model, resume }: OutsideJob, door: ToolServer
       ...(resume === null ? ["--session-id", session_id] : ["--resume", session_id]),
     ],
     env: {
-      AGIRAPH_DOOR_URL: door.url,
-      AGIRAPH_DOOR_TOKEN: door.token,
+      AGIRAPH_DOOR_URL: server.url,
+      AGIRAPH_DOOR_TOKEN: server.token,
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
       CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: "1",
       DISABLE_AUTOUPDATER: "1",
@@ -107,7 +107,7 @@ class ClaudeSession implements OutsideSession {
     this.#running = running;
     this.#record = record;
     this.#translation = translation;
-    // Who writes to a program that has just died hears of it by its end.
+    // `ended` says that the program has gone: a failed write adds nothing.
     running.stdin.on("error", () => {});
     this.events.own(this.#live());
     this.#hearErrors().catch(() => {});
@@ -174,7 +174,7 @@ class ClaudeSession implements OutsideSession {
     if (line.is === "control_cancel_request") this.#wants.delete(line.line.request_id);
     const events = this.#translation.translate(line);
     const { cost } = this.#translation;
-    // Before anybody acts on it: a cost that was told is not told again by whoever takes the session up.
+    // Before anything follows from it: when the session is resumed, a cost that was told must not be told again.
     if (line.is === "result" && cost !== null)
       await this.#record.write({ session_id: this.#id, cost_usd: cost }).catch(() => {});
     this.events.push(...events);

@@ -10,7 +10,7 @@ const OURS = `mcp__${OUR_SERVER}__`;
 /**
  * From the lines of Claude Code to what it does. Holds no process and no time: the same lines give the same events.
  *
- * CLAUDE-EVENTS-1. Calls of our own tools give no events: our side of the door keeps their record.
+ * CLAUDE-EVENTS-1. Calls of our own tools give no events: our MCP server records them.
  * CLAUDE-EVENTS-2. What a sub-agent of its own does is part of the call that began it; it is only a sign of life.
  * CLAUDE-EVENTS-3. `total_cost_usd` is the session's, over all its processes; what is told is what the turn has added.
  * CLAUDE-EVENTS-4. A turn is over with its `result`, unless something that was said to it waits for the next: that one
@@ -18,7 +18,7 @@ const OURS = `mcp__${OUR_SERVER}__`;
  * CLAUDE-EVENTS-5. A session is lost when it says so in words; an end before it has begun says nothing of it.
  */
 export class ClaudeTranslation {
-  /** What was said and has not been taken up yet, by uuid. */
+  /** What was said and is not yet in its context, by uuid. */
   readonly #unheard = new Set<string>();
   readonly #ours = new Set<string>();
   readonly #open = new Set<string>();
@@ -64,7 +64,7 @@ export class ClaudeTranslation {
       case "result":
         return this.#result(line);
       case "control_request/can_use_tool":
-        return [wish(line)];
+        return [permissionRequest(line)];
       case "control_cancel_request":
         return [];
     }
@@ -92,7 +92,7 @@ export class ClaudeTranslation {
   }
 
   #spoken({ message }: Line<"assistant">): OutsideEvent[] {
-    // Words of its own making, in place of a reply: what they say is said by the result.
+    // Words of the program in place of a reply of its model: the result says the same.
     if (message.model === "<synthetic>") return [];
     this.#model = message.model;
     return message.content.flatMap((block) => this.#part(block));
@@ -161,14 +161,14 @@ export class ClaudeTranslation {
   }
 }
 
-/** All that it says when it is asked to take up a session that it does not have, before it exits. */
+/** All that it says, before it exits, when it is asked to resume a session that it does not have. */
 const LOST = /^No conversation found with session ID/m;
 
 function noted(text: string): OutsideEvent {
   return { kind: "noted", text };
 }
 
-/** So that whoever watches for silence knows that it works. */
+/** Tells the silence watchdog that it works. */
 const SIGN_OF_LIFE: OutsideEvent = { kind: "delta", of: "reasoning", text: "" };
 
 function howOf({ is_error, terminal_reason, stop_reason }: Line<"result">): {
@@ -194,14 +194,14 @@ function retryOf({ error_status, retry_delay_ms }: Line<"system/api_retry">) {
   return { reason: reasonOf(status), in_ms: retry_delay_ms, ...(status !== undefined && { status }) };
 }
 
-/** As our own models call it. No status is no answer. */
+/** As our own models call it. Without a status there was no answer. */
 function reasonOf(status: number | undefined): string {
   if (status === undefined) return "connection";
   if (status === 401 || status === 403) return "auth";
   return status === 429 || status === 529 ? "rate_limited" : status >= 500 ? "server" : "unknown";
 }
 
-function wish({ request_id, request }: Line<"control_request/can_use_tool">): OutsideEvent {
+function permissionRequest({ request_id, request }: Line<"control_request/can_use_tool">): OutsideEvent {
   const { tool_name, input, description, tool_use_id } = request;
   return {
     kind: "asked_permission",
