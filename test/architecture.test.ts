@@ -11,7 +11,7 @@ const ROWS = [
   ["projections"],
   ["boundary"],
   ["store", "models", "sandbox"],
-  ["mail", "memory", "triggers"],
+  ["mail", "memory", "triggers", "demo"],
   ["tools"],
   ["mcp"],
   ["workers", "mesh"],

@@ -1,6 +1,7 @@
 import type { Scrubber } from "../boundary/scrubber.ts";
 import { type Catalog, createCatalog } from "../models/catalog/catalog.ts";
 import type { ModelProvider } from "../models/catalog/model-provider.ts";
+import type { Model } from "../models/model.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Config } from "../protocol/config.ts";
 import type { AgentId } from "../protocol/index.ts";
@@ -85,6 +86,12 @@ export async function openRuntime(options: RuntimeOptions, instead: Partial<Runt
   }
 }
 
+/** Loaded when it is first asked for: those who have a model never need it. */
+async function demo(): Promise<Model> {
+  const { createSurveyor } = await import("../demo/surveyor.ts");
+  return createSurveyor();
+}
+
 /** The models as config.json has them now, and why a name cannot be used although somebody may have written it there. */
 function liveCatalog(
   settings: Settings,
@@ -95,7 +102,7 @@ function liveCatalog(
   const current = () => {
     const { config, env } = settings;
     if (made?.config !== config) {
-      const ports = { sleep, now, random, scrubber, ...programsForCatalog(settings) };
+      const ports = { sleep, now, random, scrubber, demo, ...programsForCatalog(settings) };
       made = { config, catalog: createCatalog({ env, config, providers, ...ports }) };
     }
     return made.catalog;

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { vi } from "vitest";
+import { createSurveyor } from "../../src/demo/surveyor.ts";
 import { createCatalog } from "../../src/models/catalog/catalog.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { liveSettings } from "../../src/runtime/config/live-config.ts";
@@ -144,7 +145,8 @@ function patientCatalog(env: Readonly<Record<string, string>>): ReturnType<typeo
       if (tries++ === 0) return resolve();
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
     });
-  return createCatalog({ env, config: {}, random: Math.random, sleep, stallMs: 86_400_000 });
+  const demo = async () => createSurveyor();
+  return createCatalog({ env, config: {}, random: Math.random, sleep, stallMs: 86_400_000, demo });
 }
 
 function isThere(path: string): boolean {

@@ -81,7 +81,7 @@ export interface CatalogOptions extends RetryPorts {
   stallMs?: number;
   retry?: RetryLimits;
   /** The stand-in that needs no key. */
-  demo?: () => Promise<Model>;
+  demo?(): Promise<Model>;
   hasCommand?: (name: string) => Promise<boolean>;
   /** Beside the built-in ones. */
   providers?: readonly ModelProvider[];
@@ -134,7 +134,8 @@ export function createCatalog(options: CatalogOptions): Catalog {
     const at = placeOf(id, config, added);
     const problem = missingFor(at, env);
     if (problem !== null) throw new Error(problem);
-    if (at.kind === "demo") return (options.demo ?? loadDemo)();
+    if (at.kind === "demo")
+      return options.demo?.() ?? Promise.reject(new Error("This program comes without the demo."));
     if (at.kind === "outside") throw new Error(outsideOnly(at.id));
     const made = at.kind === "added" ? await addedModel(at) : await ownModel(at);
     const able = withToolsAsText(made, () => nonce(random), settingsOf(at, config).native_tools);
@@ -241,11 +242,6 @@ function keyIn(env: CatalogOptions["env"], variable: string | undefined): string
   throw new Error(
     `${variable} is malformed: it is blank, or holds characters that no key has (a line break, a blank, a letter beyond ASCII). Set it again.`,
   );
-}
-
-async function loadDemo(): Promise<Model> {
-  const { createSurveyor } = await import("../demo/surveyor.ts");
-  return createSurveyor();
 }
 
 const CLAUDE = "claude";

@@ -1,11 +1,10 @@
-import { NO_USAGE, type Part, type ReplyEntry } from "../../protocol/index.ts";
-import type { Model, ModelRequest } from "../model.ts";
+import type { Model, ModelRequest } from "../models/model.ts";
+import { NO_USAGE, type Part, type ReplyEntry } from "../protocol/index.ts";
 import { type Conversation, readConversation } from "./conversation.ts";
 import { coordinatorMove } from "./coordinator.ts";
 import { cut, plain } from "./markdown.ts";
 import { meshMove } from "./mesh-member.ts";
-import { type Move, say } from "./move.ts";
-import { HOW_TO_GET_A_MODEL } from "./refusal.ts";
+import { act, HOW_TO_GET_A_MODEL, type Move } from "./move.ts";
 import { SURVEYOR } from "./survey.ts";
 import { messagesIn } from "./tool-text.ts";
 import { workerMove } from "./worker.ts";
@@ -45,7 +44,7 @@ function moveFor({ tools }: ModelRequest, conversation: Conversation): Move {
   if (names.has("publish")) return workerMove(conversation);
   if (names.has("finish") || names.has("create_work_node")) return coordinatorMove(conversation, names);
   if (names.has("tx_done")) return meshMove(conversation);
-  return say(`Without tools there is nothing that I could do: I survey files, and cannot think. ${HOW_TO_GET_A_MODEL}`);
+  return act(`Without tools there is nothing that I could do: I survey files, and cannot think. ${HOW_TO_GET_A_MODEL}`);
 }
 
 /** The first time at length, later in a word; and an honest answer to whoever writes to it. */

@@ -1,5 +1,5 @@
-import { type CallPart, callsOf, type Entry, type ReplyEntry, type ResultEntry } from "../../protocol/index.ts";
-import type { ModelRequest } from "../model.ts";
+import type { ModelRequest } from "../models/model.ts";
+import { type CallPart, callsOf, type Entry, type ReplyEntry, type ResultEntry } from "../protocol/index.ts";
 import { isHeldBack } from "./tool-text.ts";
 
 /** A call of ours and what came of it. */

@@ -9,18 +9,17 @@ export interface PlannedCall {
   args: Record<string, unknown>;
 }
 
-export function say(words: string): Move {
-  return { words, calls: [] };
-}
-
 export function act(words: string, ...calls: PlannedCall[]): Move {
   return { words, calls };
 }
 
-export function listFiles(path: string, recursive: boolean): PlannedCall {
+export function listFiles(path: string, recursive = true): PlannedCall {
   return { name: "list_files", args: { path, recursive } };
 }
 
 export function readFile(path: string, range: { offset?: number; limit?: number } = {}): PlannedCall {
   return { name: "read_file", args: { path, ...range } };
 }
+
+export const HOW_TO_GET_A_MODEL =
+  "For a real model set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY (or OLLAMA_BASE_URL for a local one) and start again.";

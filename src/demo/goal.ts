@@ -1,3 +1,7 @@
+import { ModelFailure } from "../models/model.ts";
+import { cut, plain } from "./markdown.ts";
+import { SURVEYOR } from "./survey.ts";
+
 /** What a goal in plain words says that the surveyor can use. */
 export interface Goal {
   places: NamedPlace[];
@@ -15,6 +19,16 @@ export interface NamedPlace {
 }
 
 const MOST_PLACES = 6;
+
+/** DEMO-SURVEY-4: what is asked for and is not a survey is not done at all, rather than done as one. */
+export function cannotDo(task: string): ModelFailure {
+  const words = [
+    `${SURVEYOR} is the built-in demo: rules, not a language model. It can only survey files (count, list and quote them), and "${plain(cut(task, 60))}" needs more than that.`,
+    "Set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY (or OLLAMA_BASE_URL for a local model), then resume it with --model PROVIDER/MODEL.",
+    'To see the demo at work: agiraph run "Survey the files in this folder"',
+  ];
+  return new ModelFailure("bad_request", words.join(" "), { retryable: false });
+}
 
 export function readGoal(text: string): Goal {
   const places = placesIn(text);
@@ -100,7 +114,7 @@ function isAddress(written: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(written) || /^www\./i.test(written) || written.includes("@");
 }
 
-/** The project is mounted as `project/`; a path from elsewhere is looked for by its last names (see scout.ts). */
+/** The project is mounted as `project/`; a path from elsewhere is looked for by its last names (see look.ts). */
 function asToolPath(written: string): string | undefined {
   const parts = written
     .replaceAll("\\", "/")

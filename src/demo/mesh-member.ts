@@ -1,10 +1,10 @@
 import { type Conversation, type Exchange, madeTo } from "./conversation.ts";
 import { codeCell, count, grouped, size } from "./markdown.ts";
 import { act, listFiles, type Move, readFile } from "./move.ts";
-import { type ListedEntry, readListing, readText } from "./tool-text.ts";
+import { kindOf } from "./survey.ts";
+import { type FolderText, type ListedEntry, readListing, readText } from "./tool-text.ts";
 
 const REPORT = "output/files.md";
-const MOST_KINDS = 12;
 
 /**
  * What it does in a mesh: whoever comes first counts the project's files and writes `files.md`; whoever gets something
@@ -18,7 +18,7 @@ export function meshMove(conversation: Conversation): Move {
 
 function counterMove(conversation: Conversation): Move {
   const list = lastOf("list_files", conversation);
-  if (!list) return act("I look at what is there.", listFiles("project", true));
+  if (!list) return act("I look at what is there.", listFiles("project"));
   if (!list.result.ok) return done(`I could not list the project: ${list.result.content}`, true);
   const { words, table } = tallyOf(readListing(list.result.content));
   const written = lastOf("write_file", conversation);
@@ -59,23 +59,14 @@ function lastOf(tool: string, conversation: Conversation): Exchange | undefined 
   return madeTo(tool, conversation).at(-1);
 }
 
-function tallyOf({ entries, cut }: { entries: readonly ListedEntry[]; cut: boolean }): {
-  words: string;
-  table: string;
-} {
+function tallyOf({ entries, cut }: FolderText): { words: string; table: string } {
   const files = entries.filter(({ kind }) => kind === "file");
-  const kinds = Object.entries(Object.groupBy(files, ({ path }) => /[^/](\.[^./]+)$/.exec(path)?.[1] ?? "(none)"))
-    .map(([kind, some = []]) => ({ kind, files: some.length, bytes: sum(some) }))
-    .toSorted((a, b) => b.files - a.files || (a.kind < b.kind ? -1 : 1));
-  const words = `${cut ? "at least " : ""}${count(files.length, "file")} of ${count(kinds.length, "kind")}, ${size(sum(files))}`;
-  const rows = kinds
-    .slice(0, MOST_KINDS)
-    .map((row) => `| ${codeCell(row.kind)} | ${grouped(row.files)} | ${size(row.bytes)} |`);
-  const rest = kinds.length > MOST_KINDS ? `\n\nand ${count(kinds.length - MOST_KINDS, "kind")} more` : "";
+  const bytes = (some: readonly ListedEntry[]) => size(some.reduce((sum, file) => sum + file.bytes, 0));
+  const kinds = Object.entries(Object.groupBy(files, ({ path }) => kindOf(path).name)).sort(
+    ([a, some = []], [b, others = []]) => others.length - some.length || (a < b ? -1 : 1),
+  );
+  const words = `${cut ? "at least " : ""}${count(files.length, "file")} of ${count(kinds.length, "kind")}, ${bytes(files)}`;
+  const rows = kinds.map(([kind, some = []]) => `| ${codeCell(kind)} | ${grouped(some.length)} | ${bytes(some)} |`);
   const head = `# Files of the project\n\nCounted by demo/surveyor (no language model): ${words}.\n`;
-  return { words, table: `${head}\n| ending | files | size |\n|---|---:|---:|\n${rows.join("\n")}${rest}\n` };
-}
-
-function sum(files: readonly ListedEntry[]): number {
-  return files.reduce((bytes, file) => bytes + file.bytes, 0);
+  return { words, table: `${head}\n| kind | files | size |\n|---|---:|---:|\n${rows.join("\n")}\n` };
 }

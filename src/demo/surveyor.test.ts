@@ -1,17 +1,17 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import type { Entry } from "../../protocol/index.ts";
-import type { Agent } from "../../runtime/agent.ts";
-import { openRuntime } from "../../runtime/open-runtime.ts";
-import { systemClock } from "../../runtime/time/clock.ts";
-import { runDir } from "../../store/paths.ts";
-import { script } from "../../testing/script.ts";
-import { call } from "../../testing/step.ts";
-import { temporaryHome } from "../../testing/temporary-home.ts";
-import { fileTools } from "../../tools/files.ts";
-import { createCatalog } from "../catalog/catalog.ts";
-import { type Model, ModelFailure } from "../model.ts";
+import { createCatalog } from "../models/catalog/catalog.ts";
+import { type Model, ModelFailure } from "../models/model.ts";
+import type { Entry } from "../protocol/index.ts";
+import type { Agent } from "../runtime/agent.ts";
+import { openRuntime } from "../runtime/open-runtime.ts";
+import { systemClock } from "../runtime/time/clock.ts";
+import { runDir } from "../store/paths.ts";
+import { script } from "../testing/script.ts";
+import { call } from "../testing/step.ts";
+import { temporaryHome } from "../testing/temporary-home.ts";
+import { fileTools } from "../tools/files.ts";
 import { createSurveyor } from "./surveyor.ts";
 
 const DOCS: Record<string, string> = {
@@ -52,11 +52,11 @@ test("a small folder is surveyed by one worker, and the report holds what the fi
   expect(await demo.file("nodes/node-1/published/report.md")).toBe(expected);
   expect(demo.agent.now.agent.run?.finished).toEqual({
     kind: "finished",
+    files: ["nodes/node-1/published/report.md"],
     summary: `Survey of docs:
 - 7 files in 2 folders, 435 bytes; 5 read, with 21 lines and 69 words.
 - Kinds: Markdown (5), JSON (1) and image (1).
-- What it talks about most: lamp, keeper, lights, manual, sunset and words.
-- The longest texts: \`docs/README.md\` (“Lighthouse”, 31 words), \`docs/manual.md\` (“Manual of the lamp”, 28 words) and \`docs/more/data.json\` (“name, height”, 4 words).
+- The longest texts: \`docs/README.md\` (“Lighthouse”, 31 words), \`docs/manual.md\` (“Manual of the lamp”, 28 words) and \`docs/more/data.json\` (“{"name": "lamp", "height": 42}”, 4 words).
 - Worth a look: 1 broken link, 1 empty file, 1 set of identical files and 1 TODO mark.
 
 The report: nodes/node-1/published/report.md
@@ -144,14 +144,14 @@ test("a larger folder is shared out among three workers, and a fourth joins what
 });
 
 test("surveys too long for one look are read page by page before they are joined", async () => {
-  const words = Array.from({ length: 80 }, (_, n) => `word${n}`).join(" ");
-  const names = Array.from({ length: 90 }, (_, n) => `docs/${"abc"[n % 3]}/${n}.md`);
-  await using demo = await survey("Survey ./docs", Object.fromEntries(names.map((name) => [name, words])));
+  const links = Array.from({ length: 55 }, (_, n) => `[${n}](gone-${n}.md)`).join(" ");
+  const names = Array.from({ length: 120 }, (_, n) => `docs/${"abc"[n % 3]}/${n}.md`);
+  await using demo = await survey("Survey ./docs", Object.fromEntries(names.map((name) => [name, links])));
   const pages = (await demo.agent.log.conversation("runs/run-1/workers/alice/conversation.jsonl")).flatMap((entry) =>
     entry.role === "assistant" ? entry.content.flatMap((part) => (part.type === "call" ? [part.args] : [])) : [],
   );
   expect(pages).toContainEqual({ path: "nodes/node-1/published/survey.json", offset: 2001 });
-  expect(demo.summary()).toContain("90 files in 3 folders, 49 kB; all read, with 90 lines and 7,200 words.");
+  expect(demo.summary()).toContain("120 files in 3 folders, 110 kB; all read, with 120 lines and 19,800 words.");
 });
 
 test("a path from elsewhere, a name in another case and a single file are found", async () => {
@@ -191,12 +191,11 @@ test("a goal that needs a language model is refused, with what the demo can do a
 test("thousands of files: some are read, and what was left out is said", async () => {
   const files = Object.fromEntries(Array.from({ length: 1200 }, (_, n) => [`big/${n}.txt`, `Number ${n}.\n`]));
   await using demo = await survey("Survey big/", files);
-  const report = await demo.file("nodes/node-1/published/report.md");
-  expect(report.slice(report.indexOf("## What was left out"))).toBe(`## What was left out
-
-- The list of \`big\` was cut off: there are more files than the ones counted here.
-- 460 files were listed and not read, for want of room.
-`);
+  const report = await demo.file("nodes/node-4/published/report.md");
+  expect(report.match(/^\*\*Note:.*$/gm)?.slice(0, 2)).toEqual([
+    "**Note:** The list of `big` was cut off: there are more files than the ones counted here.",
+    "**Note:** 380 more files were listed and not read, for want of room.",
+  ]);
 });
 
 test("a file that only pretends to be text is told from one that is", async () => {
@@ -204,7 +203,7 @@ test("a file that only pretends to be text is told from one that is", async () =
   const report = await demo.file("nodes/node-1/published/report.md");
   expect(report.match(/^- Not text.*$|^- Only the first part.*$/gm)).toEqual([
     "- Not text, so not read: `a.md`.",
-    "- Only the first part was read of `b.md`.",
+    "- Only the first part was read: `b.md`.",
   ]);
 });
 

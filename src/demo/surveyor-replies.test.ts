@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Entry, HUMAN, textOf } from "../../protocol/index.ts";
+import { type Entry, HUMAN, textOf } from "../protocol/index.ts";
 import { createSurveyor } from "./surveyor.ts";
 
 test("after a crash in the middle of create_work_node it looks on the board before it asks again", async () => {
@@ -43,7 +43,8 @@ test("a file whose reading was held back for a message is read after it, with th
     role: "user",
     from: "coordinator",
     node_id: "node-1",
-    content: "Survey lamps\n\nPlaces:\n- project/lamps (and everything below)\n\nRead at most 40 files.",
+    content:
+      "Survey lamps\n\nFolders:\n- project/lamps\n\nFiles:\n- project/lamps/a.md (7 bytes)\n- project/lamps/b.md (7 bytes)",
   };
   const tools = ["list_files", "read_file", "write_file", "publish"];
   const result = (n: number, tool: string, ok: boolean, content: string): Entry => ({
@@ -74,7 +75,7 @@ test("a file whose reading was held back for a message is read after it, with th
 
 test("when a summary hides what it was asked, the summary says it", async () => {
   const content =
-    "Much was said.\n\n## Your assignment (node-7)\n\nSurvey lamps\n\nPlaces:\n- project/lamps (and everything below)\n\nRead at most 40 files.\n\n## Your colleagues\n\n- Bob";
+    "Much was said.\n\n## Your assignment (node-7)\n\nSurvey lamps\n\nFolders:\n- project/lamps\n\nFiles:\n- project/lamps/a.md (7 bytes)\n- project/lamps/b.md (7 bytes)\n\n## Your colleagues\n\n- Bob";
   const history: Entry[] = [{ role: "summary", content }];
   const system = "You are Alice.";
   const reply = await createSurveyor().reply(
