@@ -21,6 +21,7 @@ export { type Model, ModelFailure, type ModelRequest, type ToolSpec } from "./mo
 export * from "./projections/index.ts";
 export * from "./protocol/index.ts";
 export type { Agent } from "./runtime/agent.ts";
+export type { NewAgent } from "./runtime/agent-order.ts";
 export { loadSettings, type Settings } from "./runtime/config/settings.ts";
 export type { Additions } from "./runtime/extensions/additions.ts";
 export {
@@ -31,7 +32,7 @@ export {
   type ExtensionState,
 } from "./runtime/extensions/extension.ts";
 export { lookAtHome, openRuntime, type RuntimeOptions } from "./runtime/open-runtime.ts";
-export type { NewAgent, Runtime } from "./runtime/runtime.ts";
+export type { Runtime } from "./runtime/runtime.ts";
 export { findAgent } from "./runtime/views/find-agent.ts";
 export { allSituations, situationOf } from "./runtime/views/situations.ts";
 export type { AgentLog, Store } from "./store/store.ts";

@@ -10,7 +10,7 @@ const ROWS = [
   ["protocol"],
   ["projections"],
   ["boundary"],
-  ["store", "models", "sandbox"],
+  ["store", "models", "sandbox", "client"],
   ["mail", "memory", "triggers", "demo"],
   ["tools"],
   ["mcp"],
@@ -45,12 +45,13 @@ test("projections are pure: they import no package and no part of Node", () => {
   expect(foreign).toEqual([]);
 });
 
-test("the page imports of ours only the vocabulary and the folds", () => {
+test("the page imports of ours only the vocabulary, the folds and the client", () => {
   const page = resolve(SRC, "../web/src");
   const offences = filesIn(page, /(?<!\.test)\.tsx?$/).flatMap((file) =>
     importsOf(file)
       .filter(
-        (target) => relative(page, target).startsWith("..") && !["protocol", "projections"].includes(roomOf(target)),
+        (target) =>
+          relative(page, target).startsWith("..") && !["protocol", "projections", "client"].includes(roomOf(target)),
       )
       .map((target) => `${relative(page, file)} → ${short(target)}`),
   );

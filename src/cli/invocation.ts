@@ -1,3 +1,4 @@
+import type { Actor } from "../protocol/index.ts";
 import type { Environment, Terminal } from "./live/terminal.ts";
 
 /** One call of the program: where, on which home, and how it wants its answer. */
@@ -39,3 +40,6 @@ const NAMED =
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
+
+/** Whoever types a command at a terminal. */
+export const AT_TERMINAL: Actor = { kind: "human", via: "terminal" };

@@ -20,6 +20,7 @@ export * from "./shares.ts";
 export * from "./situation.ts";
 export * from "./spending.ts";
 export * from "./stages.ts";
+export * from "./summary-view.ts";
 export * from "./thread.ts";
 export * from "./trigger-record.ts";
 export * from "./triggers.ts";

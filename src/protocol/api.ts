@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { cycleSecondsSchema } from "./config.ts";
+import { actorSchema } from "./actor.ts";
 import { storedEntrySchema } from "./entry.ts";
 import { factTypes, publishedFileSchema } from "./fact.ts";
 import { nodeIdSchema } from "./ids.ts";
 import { MESH_SESSION_STATES, MESSAGE_TYPES, meshNameSchema } from "./mesh.ts";
 import { outcomeSchema } from "./outcome.ts";
-import { missedPolicySchema, watchedSchema } from "./trigger.ts";
+import { wordsSchema } from "./words.ts";
 
 /**
  * What goes over the wire, both ways: the server checks with these schemas, `GET /openapi.json` is made from them, and
@@ -42,9 +42,6 @@ export const beforeSeqQuery = z.strictObject({
 /** Pages that go on from an id or a path. */
 export const afterIdQuery = z.strictObject({ after: z.string().max(1024).optional(), limit: limit.default(200) });
 
-const words = z.string().trim().min(1, "it must not be empty").max(32_000, "at most 32000 characters");
-const modelName = z.string().min(1).max(200);
-
 export const agentStatusSchema = z.enum([
   "idle",
   "working",
@@ -54,31 +51,6 @@ export const agentStatusSchema = z.enum([
   "completed",
   "failed",
 ]);
-
-export const createAgentSchema = z.strictObject({
-  goal: words,
-  name: z
-    .string()
-    .trim()
-    .min(1)
-    .max(80)
-    .regex(/^[^\p{Cc}\p{Cs}]*$/u, "it must be one line of plain characters")
-    .optional(),
-  /** `provider/model`; chosen by config and keys if left out. */
-  model: modelName.optional(),
-  worker_model: modelName.optional(),
-  mode: z.enum(["finite", "infinite"]).optional(),
-  /** The tools of everyone in it; all if left out. */
-  tools: z.array(z.string().min(1).max(60)).max(100).optional(),
-  budget_usd: z.number().positive().optional(),
-  budget_tokens: z.int().positive().optional(),
-  cycle_seconds: cycleSecondsSchema.optional(),
-  /** Wakes an infinite agent only when this changes, looked at every `cycle_seconds` (without it every minute, a URL every five). */
-  watch: watchedSchema.optional(),
-  /** A folder of the server's machine that the team may read, as an absolute path. */
-  project: z.string().min(1).max(4096).optional(),
-});
-export type CreateAgent = z.input<typeof createAgentSchema>;
 
 /** Somebody's model does not answer, though they look busy. */
 export const troubleSchema = z.object({
@@ -155,46 +127,12 @@ export const agentsPageSchema = z.object({
   next_after: z.string().nullable(),
 });
 
-export const resumeSchema = z
-  .strictObject({
-    budget_usd: z.number().positive().optional(),
-    budget_tokens: z.int().positive().optional(),
-    /** `provider/model` to go on with; its workers too, where they had the same. */
-    model: modelName.optional(),
-    worker_model: modelName.optional(),
-  })
-  .nullish();
-export const sendSchema = z.strictObject({ message: words, to: z.string().min(1).max(80).optional() });
-export const nudgeSchema = z.strictObject({ message: words });
-export const respondSchema = z.strictObject({ response: words, question_id: z.string().min(1).max(80).optional() });
 /** What a person always allows programs of the agent, in this run. */
 export const permissionsPageSchema = z.object({
   permissions: z.array(
     z.object({ worker_id: z.string(), key: z.string(), tool: z.string(), what: z.string(), since_ts: z.number() }),
   ),
 });
-/** The key, or enough of its beginning. */
-export const revokeSchema = z.strictObject({ key: z.string().min(1).max(100) });
-/** Only what this one said; everything if left out. */
-export const seenSchema = z
-  .strictObject({
-    /** What this one said; not that a task of a mesh failed, which waits until it is named, or all is seen. */
-    from: z.string().min(1).max(80).optional(),
-    /** This one alone. */
-    message_id: z.string().min(1).max(400).optional(),
-  })
-  .nullish();
-export const assignSchema = z.strictObject({ worker: z.string().min(1).max(80) });
-/** Why it is not needed any more. */
-export const cancelSchema = z.strictObject({ reason: words.optional() }).nullish();
-/** What is absent stays as it is; `checks: []` withdraws them. */
-export const updateNodeSchema = z.strictObject({
-  task: z.string().min(1).max(32_000).optional(),
-  deliverables: z.array(z.string().min(1).max(200)).optional(),
-  checks: z.array(z.string().min(1).max(4000)).optional(),
-});
-/** What was done, in a few words. */
-export const publishSchema = z.strictObject({ summary: words.optional() }).nullish();
 /** A whole file; `base64` for what is no text. */
 export const putFileSchema = z.strictObject({ content: z.string(), encoding: z.enum(["utf8", "base64"]).optional() });
 export const fileWrittenSchema = z.object({ path: z.string(), bytes: z.int().nonnegative() });
@@ -281,6 +219,8 @@ export const eventSchema = z.object({
   agent_id: z.string(),
   ts: z.number(),
   data: z.record(z.string(), z.unknown()),
+  /** Who gave the command that it follows from; absent where it was not a command. */
+  actor: actorSchema.optional(),
 });
 export const eventsPageSchema = z.object({
   events: z.array(eventSchema),
@@ -382,14 +322,6 @@ export const memoryFoundSchema = z.object({
   not_searched: z.array(z.string()).optional(),
 });
 
-export const createTriggerSchema = z.strictObject({
-  type: z.enum(["scheduled", "delayed", "at_time", "heartbeat", "on_event", "on_idle", "on_change"]),
-  config: z.record(z.string(), z.unknown()),
-  /** A task in words wakes the agent with it. */
-  action: z.union([words, z.record(z.string(), z.unknown())]),
-  time_zone: z.string().min(1).max(100).optional(),
-  missed: missedPolicySchema.optional(),
-});
 export const triggerSchema = z.object({
   id: z.string(),
   agent_id: z.string(),
@@ -632,7 +564,7 @@ export const sendMeshMessageSchema = z.strictObject({
   /** One of its agents; the mesh as a whole if left out. */
   to: meshName.nullish(),
   type: z.enum(MESSAGE_TYPES).default("task"),
-  text: words,
+  text: wordsSchema,
   /** What it answers. */
   answers: z.string().min(1).max(200).optional(),
 });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Actor } from "./actor.ts";
 import { channelTopicSchema } from "./channel.ts";
 import { type AgentId, nodeIdSchema, runIdSchema, workerIdSchema } from "./ids.ts";
 import { meshFacts } from "./mesh.ts";
@@ -387,10 +388,18 @@ export type FactType = keyof typeof factData;
 export const factTypes = Object.keys(factData) as FactType[];
 
 /** What happened, before the log has numbered and dated it. */
-export type NewFact = { [T in FactType]: { type: T; data: z.infer<(typeof factData)[T]> } }[FactType];
+export type NewFact = { [T in FactType]: { type: T; data: z.infer<(typeof factData)[T]>; actor?: Actor } }[FactType];
 
 export type Fact = {
-  [T in FactType]: { seq: number; type: T; agent_id: AgentId; ts: number; data: z.infer<(typeof factData)[T]> };
+  [T in FactType]: {
+    seq: number;
+    type: T;
+    agent_id: AgentId;
+    ts: number;
+    data: z.infer<(typeof factData)[T]>;
+    /** Who gave the command that it follows from. */
+    actor?: Actor;
+  };
 }[FactType];
 
 export type FactOf<T extends FactType> = Extract<Fact, { type: T }>;

@@ -1,3 +1,4 @@
+export * from "./actor.ts";
 export * from "./channel.ts";
 export * from "./config.ts";
 export * from "./entry.ts";

@@ -1,6 +1,7 @@
 import { type AgentState, isAtWork, type Situation } from "../projections/index.ts";
 import { isForWantOfRoom } from "../store/disk/disk.ts";
 import { StoreError } from "../store/errors.ts";
+import { onItsOwn } from "./acting.ts";
 import type { AgentFiles } from "./agent-files.ts";
 import type { AgentServices } from "./agent-services.ts";
 import { checkPricesToGoOn, TooLittleMoney, whyTooLittle } from "./budget-raise.ts";
@@ -93,7 +94,7 @@ export class AgentWork {
     const { run } = now().agent;
     if (!run) throw new Error(`${log.id} has no run after a start.`);
     await files.prepareRun(run, why, services.prompts);
-    workforce.begin(run, goingOn);
+    onItsOwn(() => workforce.begin(run, goingOn));
   }
 
   /** There is room on the disk again: work that stopped for want of it goes on, and what is due happens. */

@@ -3,6 +3,7 @@ import { COORDINATOR, type Fact, type NewFact, type RunId } from "../protocol/in
 import type { AgentLog } from "../store/store.ts";
 import type { NodeChange } from "../tools/coordination.ts";
 import type { Delta } from "../workers/loop/recorded-loop.ts";
+import { onItsOwn } from "./acting.ts";
 import { AgentFiles } from "./agent-files.ts";
 import type { AgentServices } from "./agent-services.ts";
 import { AgentWork } from "./agent-work.ts";
@@ -208,8 +209,10 @@ export class Agent {
    * finished without hearing the last word of its human.
    */
   keepTime(): void {
-    this.#time.start();
-    void this.#work.startUnheardGoal();
+    onItsOwn(() => {
+      this.#time.start();
+      void this.#work.startUnheardGoal();
+    });
   }
 
   /** Workers and coordinator are cancelled at once; everything said so far is kept. */

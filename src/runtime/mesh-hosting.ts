@@ -1,4 +1,5 @@
 import type { NewFact } from "../protocol/index.ts";
+import { onItsOwn } from "./acting.ts";
 import type { AgentServices } from "./agent-services.ts";
 import type { HostedMeshes } from "./meshes/project.ts";
 import type { MeshRecordPorts } from "./meshes/record.ts";
@@ -24,7 +25,7 @@ export class MeshHosting {
   async start(why: WhyStarted): Promise<void> {
     const { log, now, pending, clock, live, services } = this.#ports;
     // Opened first: what cannot be opened was not started.
-    const meshes = await services.meshes({ log, now, pending, clock, live });
+    const meshes = await onItsOwn(() => services.meshes({ log, now, pending, clock, live }));
     try {
       const facts: NewFact[] = why === "resumed" ? [{ type: "agent.resumed", data: {} }] : [];
       const started: NewFact = { type: "agent.started", data: { why, pid: services.pid } };

@@ -1,5 +1,6 @@
 import type { Fact } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
+import { currentActor, onItsOwn } from "./acting.ts";
 import type { RecentFacts } from "./views/recent-facts.ts";
 
 export interface PendingLog extends AgentLog {
@@ -28,7 +29,9 @@ export function pendingLog(
       return log.seq;
     },
     append(batch) {
-      const appended = log.append(batch);
+      const actor = currentActor();
+      const facts = actor && batch.facts?.map((fact) => ({ ...fact, actor }));
+      const appended = log.append(facts ? { ...batch, facts } : batch);
       for (const fact of appended.facts) hear(fact);
       latest = appended.durable;
       const before = refusals;
@@ -40,7 +43,8 @@ export function pendingLog(
       return appended;
     },
     follow: (after, signal) => log.follow(after, signal),
-    subscribe: (listener, of) => log.subscribe(listener, of),
+    // What follows from a fact is the agent's own doing, whoever's command was being carried out just then.
+    subscribe: (listener, of) => log.subscribe((fact) => onItsOwn(() => listener(fact)), of),
     read: async (range) => recent.read(range) ?? log.read(range),
     conversation: (file) => log.conversation(file),
     entriesBefore: (file, limit, before) => log.entriesBefore(file, limit, before),

@@ -4,7 +4,8 @@ import { basename } from "node:path";
 import type { Catalog } from "../models/catalog/catalog.ts";
 import type { AgentSummaryData, Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
-import { type AgentId, type Fact, type FactOf, NO_USAGE, type Watched } from "../protocol/index.ts";
+import type { CommandName, CommandOf, CommandResult } from "../protocol/commands.ts";
+import { type Actor, type AgentId, type Fact, type FactOf, NO_USAGE } from "../protocol/index.ts";
 import type { Sandbox } from "../sandbox/index.ts";
 import { isForWantOfRoom } from "../store/disk/disk.ts";
 import { DiskFullError } from "../store/errors.ts";
@@ -14,9 +15,12 @@ import { problemWithTools } from "../tools/tool-names.ts";
 import { CLAUDE_CODE, isOutsideModel } from "../workers/outside/programs.ts";
 import { promptsOf } from "../workers/prompt.ts";
 import { dayWords } from "../workers/surroundings.ts";
+import { currentActor, onItsOwn } from "./acting.ts";
 import { Agent } from "./agent.ts";
 import { nameBeside, nameFrom, newAgentId } from "./agent-names.ts";
+import { type CheckedOrder, checkedOrder, type NewAgent, UnpricedModel } from "./agent-order.ts";
 import type { AgentServices } from "./agent-services.ts";
+import { execute } from "./commands.ts";
 import { type Settings, zoneOf } from "./config/settings.ts";
 import { DiskFullRecovery, ENOUGH_ROOM } from "./disk-full-recovery.ts";
 import type { ExtensionState } from "./extensions/extension.ts";
@@ -33,23 +37,7 @@ import { limitsFrom } from "./team/team-limits.ts";
 import type { Callbacks } from "./time/trigger-actions.ts";
 import { changeTriggers } from "./time/trigger-changes.ts";
 import type { CatchUp } from "./views/catch-up.ts";
-
-export interface NewAgent {
-  goal: string;
-  name?: string;
-  mode?: "finite" | "infinite";
-  model: string;
-  worker_model?: string;
-  budget_usd?: number;
-  budget_tokens?: number;
-  /** How long an infinite agent sleeps between its cycles; an hour if left out. */
-  cycle_seconds?: number;
-  /** What wakes an infinite agent when it changes, instead of the clock; looked at every `cycle_seconds` or as is usual for it. */
-  watch?: Watched;
-  /** The folder the team may read as `project/`. */
-  project?: string;
-  tools?: readonly string[];
-}
+import { existingAgent } from "./views/existing-agent.ts";
 
 export interface RuntimePorts {
   store: Store;
@@ -73,11 +61,6 @@ export interface RuntimePorts {
   callbacks: Callbacks;
   /** Folds long logs in a thread. Left out where the home is not on the real disk. */
   catchUp?: CatchUp;
-}
-
-/** For the person to fix: a price in config.json, or no budget. */
-export class UnpricedModel extends Error {
-  override readonly name = "UnpricedModel";
 }
 
 const MAX_CONCURRENT = 4;
@@ -129,7 +112,7 @@ export class Runtime {
   doorPorts(): DoorPorts {
     const { now } = this.#ports.clock;
     this.#webhookMemory ??= webhookMemory(this.#settings.home, now());
-    return { agent: (id) => this.agent(id), now, memory: this.#webhookMemory };
+    return { execute: (command, actor) => this.execute(command, actor), now, memory: this.#webhookMemory };
   }
 
   get channels(): readonly OpenChannel[] {
@@ -157,16 +140,21 @@ export class Runtime {
     return this.#agents.opened(id);
   }
 
+  /** What is missing in an order is chosen, and what cannot be had is said, before anything is made. */
+  order(order: NewAgent): Promise<CheckedOrder> {
+    return checkedOrder(order, {
+      settings: this.#settings,
+      catalog: this.#ports.catalog,
+      checkModel: (id) => this.checkModel(id),
+      checkTools: (names) => this.checkTools(names),
+      checkPrices: (...models) => this.checkPrices(...models),
+    });
+  }
+
   /** Creates the agent and starts it. Durable when it resolves. */
-  async create(order: NewAgent): Promise<Agent> {
-    const { store, catalog, random } = this.#ports;
-    // Nobody wants an agent that cannot think: a wrong model or a missing key is said before anything is made.
-    for (const model of [order.model, order.worker_model]) {
-      if (model !== undefined && isOutsideModel(model)) this.checkModel(model);
-      else if (model !== undefined) await catalog.model(model);
-    }
-    if (order.tools) this.checkTools(order.tools);
-    if (order.budget_usd !== undefined) await this.checkPrices(order.model, order.worker_model);
+  async create(given: NewAgent): Promise<Agent> {
+    const { store, random } = this.#ports;
+    const order = await this.order(given);
     const id = newAgentId(random);
     using name = await this.#nameFor(order);
     const log = await store.create(id);
@@ -257,8 +245,10 @@ export class Runtime {
   async #firstFact(log: AgentLog, created: FactOf<"agent.created">["data"], services: AgentServices): Promise<Agent> {
     await createAgentFolder(log.dir, { soul: await services.prompts("soul"), goal: created.goal });
     return this.#agents.add(log, async () => {
-      await log.append({ facts: [{ type: "agent.created", data: created }], expect: 0 }).durable;
-      return Agent.open(log, services);
+      const actor = currentActor();
+      const fact = { type: "agent.created" as const, data: created, ...(actor && { actor }) };
+      await log.append({ facts: [fact], expect: 0 }).durable;
+      return onItsOwn(() => Agent.open(log, services));
     });
   }
 
@@ -286,6 +276,16 @@ export class Runtime {
     const servers = Object.keys(this.#settings.config.mcp_servers ?? {});
     const problem = problemWithTools(names, servers, this.#ports.addedTools);
     if (problem !== undefined) throw new Error(problem);
+  }
+
+  /** Carries a command out, for whoever gives it. */
+  execute<C extends CommandName>(command: CommandOf<C>, actor: Actor): Promise<CommandResult<C>> {
+    const agent = async (id: string) => this.agent((await existingAgent(this.store, id)).id);
+    return execute(
+      { agent, create: (order) => this.create(order), checkModel: (id) => this.checkModel(id) },
+      command,
+      actor,
+    );
   }
 
   agent(id: AgentId): Promise<Agent> {
@@ -338,7 +338,7 @@ export class Runtime {
       const { openDoors } = await import("./human/webhook-door.ts");
       this.doors = await openDoors(this.channels, this.doorPorts());
     }
-    this.#listeners = await openListeners(this.channels, (id) => this.agent(id));
+    this.#listeners = await openListeners(this.channels, (command, actor) => this.execute(command, actor));
   }
 
   /** Channels that could not begin to listen, and why. What is said to the human leaves by them all the same. */

@@ -1,13 +1,11 @@
-import { type AgentSummaryData, isAtWork, type Situation, summarise, type Trouble } from "../projections/index.ts";
+import { isAtWork, listedView, type Situation } from "../projections/index.ts";
 import type { AgentSummary } from "../protocol/api.ts";
 import type { AgentId } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import { type InboxItem, inboxOf } from "../runtime/human/inbox.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { NotFoundError } from "../store/errors.ts";
-import { isAgentId } from "../store/paths.ts";
+import { existingAgent } from "../runtime/views/existing-agent.ts";
 import type { AgentLog } from "../store/store.ts";
-import { notFound } from "./refusal.ts";
 
 /** Situations of agents at rest that are kept, newest looked at: a page asks for several things of one agent at once. */
 const MOST_KEPT = 8;
@@ -34,16 +32,8 @@ export class Agents {
     return this.#runtime.agent((await this.log(id)).id);
   }
 
-  async log(id: string): Promise<AgentLog> {
-    if (!isAgentId(id)) throw notFound(`There is no agent "${id.slice(0, 80)}".`);
-    const log = await this.#runtime.store.open(id).catch((error: unknown) => {
-      // Whatever else went wrong does not mean that it is not there.
-      if (error instanceof NotFoundError) return undefined;
-      throw error;
-    });
-    // A folder without facts is what a crash left of an agent that nobody was told about.
-    if (!log || log.seq === 0) throw notFound(`There is no agent "${id}".`);
-    return log;
+  log(id: string): Promise<AgentLog> {
+    return existingAgent(this.#runtime.store, id);
   }
 
   async situation(id: string): Promise<Situation> {
@@ -59,7 +49,7 @@ export class Agents {
   }
 
   async summary(id: string): Promise<AgentSummary> {
-    return asSummary(await this.#runtime.summary((await this.log(id)).id));
+    return listedView(await this.#runtime.summary((await this.log(id)).id));
   }
 
   /** Newest first, and those that cannot be read. Those whose long logs have not been read yet are marked `loading`. */
@@ -75,7 +65,7 @@ export class Agents {
       );
       if (why !== undefined) unreadable.push({ id, why });
     }
-    return { agents: summaries.map(asSummary), unreadable };
+    return { agents: summaries.map(listedView), unreadable };
   }
 
   /** Everybody who is in a team, of the newest agents first; what is put away is left out, and so are meshes. */
@@ -114,20 +104,4 @@ export class Agents {
       }
     }
   }
-}
-
-/** As it is on the wire, where the names are the seed's. */
-export function summaryOf(now: Situation): AgentSummary {
-  return asSummary(summarise(now));
-}
-
-export function asSummary(summary: AgentSummaryData): AgentSummary {
-  const { nodes, created_ts, updated_ts, trouble, keeps_time: _, people: __, ...same } = summary;
-  const { total: node_count, completed: nodes_completed, failed: nodes_failed } = nodes;
-  const times = { created_at: created_ts, updated_at: updated_ts };
-  return { ...same, node_count, nodes_completed, nodes_failed, trouble: trouble && asTroubleView(trouble), ...times };
-}
-
-export function asTroubleView<T extends Trouble>({ since_ts, retry_ts, ...same }: T) {
-  return { ...same, since: since_ts, retry_at: retry_ts };
 }

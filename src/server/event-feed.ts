@@ -279,8 +279,8 @@ function framed(fact: Fact): Framed {
   return { seq: fact.seq, frame: frameOf(fact) };
 }
 
-function frameOf({ seq, type, agent_id, ts, data }: Fact): Buffer {
-  return Buffer.from(JSON.stringify({ seq, type, agent_id, ts, data }));
+function frameOf({ seq, type, agent_id, ts, data, actor }: Fact): Buffer {
+  return Buffer.from(JSON.stringify({ seq, type, agent_id, ts, data, actor }));
 }
 
 const AS_TEXT = { binary: false, compress: false };

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { summaryView } from "../projections/index.ts";
 import type { AgentSummary } from "../protocol/api.ts";
 import type { AgentId } from "../protocol/index.ts";
 import { temporaryHome } from "../testing/index.ts";
 import { writeLongLog } from "../testing/long-log.ts";
 import { startServer, type TestServer } from "../testing/start-server.ts";
-import { summaryOf } from "./agents.ts";
 
 const LONG: AgentId = "agent-long";
 /** The first fact and the latest. */
@@ -25,7 +25,7 @@ test("who asks for an agent with a long log waits for the thread, and so does th
   const { server, parsed } = await restarted();
   const [summary, situation] = await Promise.all([server.runtime.summary(LONG), server.runtime.situation(LONG)]);
   expect([summary.seq, summary.cost_usd, situation.seq]).toEqual([603, expect.closeTo(3), 603]);
-  expect(await list(server)).toEqual([summaryOf(situation)]);
+  expect(await list(server)).toEqual([summaryView(situation)]);
   expect(parsed()).toBe(0);
 });
 
@@ -81,5 +81,5 @@ async function list(server: TestServer): Promise<AgentSummary[]> {
 }
 
 async function folded(server: TestServer): Promise<AgentSummary> {
-  return summaryOf(await server.runtime.situation(LONG));
+  return summaryView(await server.runtime.situation(LONG));
 }

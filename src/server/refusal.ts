@@ -69,7 +69,9 @@ function refusalFor(error: unknown, schemas: FastifySchema | undefined): Answer 
   const known = KNOWN[error.name];
   if (known) return answer(known[0], known[1], error.message);
   if (error.name === "HumanRefusal" && "code" in error)
-    return answer(error.code === "not_found" ? 404 : 409, String(error.code), error.message);
+    return answer(HUMAN_REFUSALS[String(error.code)] ?? 409, String(error.code), error.message);
+  if (error.name === "WrongField" && "field" in error && "code" in error)
+    return refusalFor(wrongField(String(error.field), error.message, String(error.code)), schemas);
   return fromFramework(error);
 }
 
@@ -81,6 +83,8 @@ const KNOWN: Readonly<Record<string, readonly [number, string]>> = {
   UnpricedModel: [400, "unpriced_model"],
   ProjectLockedError: [409, "project_in_use"],
 };
+
+const HUMAN_REFUSALS: Readonly<Record<string, number>> = { not_found: 404, bad_request: 400 };
 
 function scopeStatus({ reason, message }: ScopeRefusal): number {
   if (reason === "too_large") return 413;

@@ -380,13 +380,14 @@ test("something is made to happen later, seen, and cancelled", async () => {
     due: 4_070_941_200,
     fired: 0,
   };
-  expect(await house.post(`/agents/${id}/triggers`, order)).toEqual({ status: 201, body: record });
+  const detail = expect.stringMatching(/^Scheduled trigger-1 /);
+  expect(await house.post(`/agents/${id}/triggers`, order)).toEqual({ status: 201, body: { ...record, detail } });
   expect((await house.get(`/agents/${id}/triggers`)).body).toEqual({ triggers: [record], next_after: null });
   const past = { ...order, config: { at: "1999-01-01T09:00:00" } };
   expect(refusal(await house.post(`/agents/${id}/triggers`, past))).toEqual([400, "bad_request"]);
   expect(await house.delete(`/agents/${id}/triggers/trigger-1`)).toEqual({
     status: 200,
-    body: { ...record, status: "cancelled", due: null },
+    body: { ...record, status: "cancelled", due: null, detail: "trigger-1 is cancelled." },
   });
   expect(refusal(await house.delete(`/agents/${id}/triggers/trigger-9`))).toEqual([404, "not_found"]);
 });

@@ -25,6 +25,7 @@ import { registerMetrics } from "./metrics.ts";
 import { readPem } from "./reach.ts";
 import { answerError, notFound } from "./refusal.ts";
 import { agentRoutes } from "./routes/agents.ts";
+import { commandRoutes, nearestRoute } from "./routes/commands.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { fileRoutes } from "./routes/files.ts";
 import { houseRoutes } from "./routes/house.ts";
@@ -91,14 +92,23 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   app.addContentTypeParser("application/json", { parseAs: "string" }, jsonOrNothing(app));
   app.setErrorHandler(answerError);
   registerGuard(app, { keys, config, now: () => runtime.clock.now() });
-  app.setNotFoundHandler(() => {
-    throw notFound("There is nothing here. GET /openapi.json says what there is.");
+  app.setNotFoundHandler(({ method, url }) => {
+    throw notFound(`There is nothing here.${nearestRoute(method, url)} GET /openapi.json says what there is.`);
   });
   const version = versionOf();
   await app.register(swagger, describing(version));
   app.addHook("onRoute", refuseUnknownQuery);
   const routeDeps: RouteDeps = { ...deps, agents };
-  const kinds = [agentRoutes, speechRoutes, workRoutes, fileRoutes, scheduleRoutes, eventRoutes, webhookRoutes];
+  const kinds = [
+    commandRoutes,
+    agentRoutes,
+    speechRoutes,
+    workRoutes,
+    fileRoutes,
+    scheduleRoutes,
+    eventRoutes,
+    webhookRoutes,
+  ];
   for (const add of [...kinds, meshRoutes, meshResultRoutes]) add(api, routeDeps);
   houseRoutes(api, routeDeps, keys, version);
   await registerEvents(app, { runtime });

@@ -1,7 +1,7 @@
 import type { WebSocket } from "ws";
+import { listedView } from "../projections/index.ts";
 import { type AgentId, COORDINATOR, type Fact, HUMAN } from "../protocol/index.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import { asSummary } from "./agents.ts";
 import type { FeedLimits } from "./event-feed.ts";
 
 /**
@@ -43,7 +43,7 @@ export function followAll(
           if (trouble) troubled.add(id);
           if (mode === "infinite") endless.add(id);
         }
-        send({ type: "summaries", agents: agents.map(asSummary) });
+        send({ type: "summaries", agents: agents.map(listedView) });
         mode = "live";
         if (isOutdated) return sumUp();
         for (const fact of meanwhile.splice(0)) if (fact.seq > (known.get(fact.agent_id) ?? 0)) tell(fact);

@@ -6,9 +6,10 @@ import { vi } from "vitest";
 import { createSurveyor } from "../../src/demo/surveyor.ts";
 import { createCatalog } from "../../src/models/catalog/catalog.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
+import type { NewAgent } from "../../src/runtime/agent-order.ts";
 import { liveSettings } from "../../src/runtime/config/live-config.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
-import type { NewAgent, Runtime, RuntimePorts } from "../../src/runtime/runtime.ts";
+import type { Runtime, RuntimePorts } from "../../src/runtime/runtime.ts";
 import { buildServer } from "../../src/server/server.ts";
 import {
   type ProviderServer,

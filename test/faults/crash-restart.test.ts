@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { CliProcess } from "../../src/cli/testing/cli-process.ts";
-import { ApiClient } from "../../src/server/client.ts";
+import { ApiClient } from "../../src/client/client.ts";
 import { nodeDisk } from "../../src/store/disk/node-disk.ts";
 import { crashFiles } from "../../src/store/home/crash-file.ts";
 import { readHolder } from "../../src/store/home/home.ts";
@@ -28,8 +28,8 @@ test.skipIf(sandbox.kind !== "bubblewrap")(
   async () => {
     await using house = await serveWithHook();
     const { home, program, client } = house;
-    const asking = await client().create({ goal: "Ask me" });
-    const working = await client().create({ goal: "Run a command" });
+    const asking = await client().give({ do: "create", goal: "Ask me" });
+    const working = await client().give({ do: "create", goal: "Run a command" });
     await expect.poll(async () => (await client().questions(asking.id)).questions.length).toBe(1);
     await expect.poll(() => running(SLEEP)).toBe(true);
     const { url } = holderOf(home) ?? {};
@@ -46,7 +46,7 @@ test.skipIf(sandbox.kind !== "bubblewrap")(
     }
     expect(holderOf(home)?.pid).toBe(program.pid);
     expect(running(SLEEP)).toBe(false);
-    await client().respond(asking.id, "B");
+    await client().give({ do: "respond", id: asking.id, response: "B" });
     await expect.poll(async () => (await client().agent(asking.id)).status).toBe("completed");
     await expect.poll(async () => (await client().agent(working.id)).status).toBe("completed");
     program.signal("SIGTERM");

@@ -3,13 +3,13 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { checkOllama } from "../../src/cli/doctor/checks.ts";
+import { ApiClient } from "../../src/client/client.ts";
 import type { Utterance } from "../../src/mail/channels/utterance.ts";
 import { webhookChannel } from "../../src/mail/channels/webhook.ts";
 import { McpServers } from "../../src/mcp/client.ts";
 import { createCatalog } from "../../src/models/catalog/catalog.ts";
 import { createEmbeddingModel } from "../../src/models/embeddings.ts";
 import { ModelFailure, type ModelRequest } from "../../src/models/model.ts";
-import { ApiClient } from "../../src/server/client.ts";
 import { searchProvider } from "../../src/tools/web-search-providers.ts";
 import { type Adapter, adapters, modelOf } from "./provider-adapters.ts";
 

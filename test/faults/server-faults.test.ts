@@ -135,7 +135,7 @@ async function underLoad(at?: string) {
   await served.start();
   const teams: string[] = [];
   for (let team = 1; team <= TEAMS; team++) {
-    const { id } = await served.client.create({ goal: `Work under fire, team ${team}` });
+    const { id } = await served.client.give({ do: "create", goal: `Work under fire, team ${team}` });
     teams.push(id);
   }
   const crowd = new Crowd(served);

@@ -4,9 +4,9 @@ import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect } from "vitest";
+import { ApiClient, ApiError } from "../../src/client/client.ts";
 import type { AgentId, Fact } from "../../src/protocol/index.ts";
 import { lookAtHome } from "../../src/runtime/open-runtime.ts";
-import { ApiClient, ApiError } from "../../src/server/client.ts";
 import { EventClient } from "../../src/server/testing/event-client.ts";
 import type { ProviderCall, ProviderRequest, ProviderTurn } from "../../src/testing/index.ts";
 
@@ -135,7 +135,7 @@ export class Crowd {
   async #speak(agent: string): Promise<void> {
     for (let turn = 0; !this.#isOver; turn++) {
       const deed = turn % 3 === 0 ? "nudge" : "send";
-      await this.#say(agent, (text) => this.#served.client[deed](agent, text));
+      await this.#say(agent, (text) => this.#served.client.give({ do: deed, id: agent, message: text }));
     }
   }
 
@@ -145,7 +145,9 @@ export class Crowd {
     const answer = async (id: string) => {
       if (asked.has(id)) return;
       asked.add(id);
-      await this.#say(agent, (text) => this.#served.client.respond(agent, text, id));
+      await this.#say(agent, (text) =>
+        this.#served.client.give({ do: "respond", id: agent, response: text, question_id: id }),
+      );
     };
     follower.socket.on("message", (bytes) => {
       const { type, data } = JSON.parse(String(bytes)) as Fact;
@@ -158,7 +160,7 @@ export class Crowd {
   /** Small agents that end at once: one after another, for as long as somebody else speaks. */
   async #create(): Promise<void> {
     while (!this.#isOver) {
-      await this.#say("", async (text) => (await this.#served.client.create({ goal: text })).id);
+      await this.#say("", async (text) => (await this.#served.client.give({ do: "create", goal: text })).id);
       await this.answered(10);
     }
   }

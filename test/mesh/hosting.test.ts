@@ -114,7 +114,7 @@ test("a question to the human waits in the inbox, over a restart; its answer com
   ]);
   expect(await house.api.agent(house.id)).toMatchObject({ status: "waiting_for_human", open_questions: 1 });
   await house.restart();
-  await house.api.respond(house.id, "Blue.");
+  await house.api.give({ do: "respond", id: house.id, response: "Blue." });
   await house.completed("paint");
   const answers = (house.queues("paint", "planner").complete ?? []).filter((name) => name.endsWith(".answer.md"));
   expect(answers).toHaveLength(1);
@@ -186,7 +186,7 @@ test("messages are seen and read through the API, and what leads elsewhere is no
   for (const elsewhere of ["../../../../state.json", "..%2fstate.json", ".hidden.md", "none.md"])
     await expect(house.api.meshMessage(house.id, "quiet", "inbox", elsewhere)).rejects.toMatchObject({ status: 404 });
   await expect(house.api.startMeshes("/no/such/folder")).rejects.toMatchObject({ status: 400 });
-  await expect(house.api.send(house.id, "hello?")).rejects.toMatchObject({
+  await expect(house.api.give({ do: "send", id: house.id, message: "hello?" })).rejects.toMatchObject({
     message: expect.stringContaining("tx send MESH"),
   });
   expect(existsSync(join(house.project, ".claude"))).toBe(false);

@@ -2,13 +2,13 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
+import { ApiClient } from "../../src/client/client.ts";
 import { Layout } from "../../src/mesh/files/layout.ts";
 import type { Catalog } from "../../src/models/catalog/catalog.ts";
 import type { Config } from "../../src/protocol/config.ts";
 import type { AgentId, Fact, MeshAgentConfig, MeshConfig, MeshFact } from "../../src/protocol/index.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
-import { ApiClient } from "../../src/server/client.ts";
 import { buildServer } from "../../src/server/server.ts";
 import { type ScriptedModel, trustMeshes } from "../../src/testing/index.ts";
 import { TOKEN } from "../../src/testing/start-server.ts";

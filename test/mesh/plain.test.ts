@@ -63,9 +63,9 @@ test("PLAIN-MEMBER-2: one that fails says why with its last words, and the human
   const { id = "", kind, from, mesh_task } = items[0] ?? {};
   const [name] = (house.queues("solo", null).complete ?? []).filter((one) => one.endsWith("write-it.md"));
   expect([kind, mesh_task]).toEqual(["failure", { project: house.project, mesh: "solo", agent: null, name }]);
-  await house.api.seen(house.id, { from: from?.id ?? "" });
+  await house.api.give({ do: "seen", id: house.id, from: from?.id ?? "" });
   expect((await house.api.inbox()).items).toHaveLength(1);
-  await house.api.seen(house.id, { message_id: id });
+  await house.api.give({ do: "seen", id: house.id, message_id: id });
   expect((await house.api.inbox()).items).toEqual([]);
 });
 

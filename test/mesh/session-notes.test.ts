@@ -58,7 +58,12 @@ class Session implements AsyncDisposable {
   async answered(question: string, answer: string): Promise<string> {
     const asked = await this.house.until((fact) => fact.type === "human.question" && fact.data.text === question);
     if (asked.type !== "human.question") throw new Error("It is none.");
-    await this.house.api.respond(this.house.id, answer, asked.data.question_id);
+    await this.house.api.give({
+      do: "respond",
+      id: this.house.id,
+      response: answer,
+      question_id: asked.data.question_id,
+    });
     return asked.data.call_id.replace(/\.md$/, ".answer.md");
   }
 

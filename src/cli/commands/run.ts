@@ -1,16 +1,16 @@
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import type { CreateAgent } from "../../protocol/api.ts";
-import type { Settings } from "../../runtime/config/settings.ts";
-import type { NewAgent, Runtime } from "../../runtime/runtime.ts";
+import type { CreateAgent } from "../../protocol/commands.ts";
+import type { AgentId } from "../../protocol/index.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
 import { allSituations } from "../../runtime/views/situations.ts";
-import { type ExitCode, UnusableModel, UsageError } from "../exit-code.ts";
+import { type ExitCode, UsageError } from "../exit-code.ts";
 import { detach, flags, isDetached, tellParent } from "../home/detached.ts";
 import { settingsOf } from "../home/look.ts";
 import { followed, openHome } from "../home/open-home.ts";
 import { runningServer } from "../home/running-server.ts";
-import { commandLine, type Invocation } from "../invocation.ts";
+import { AT_TERMINAL, commandLine, type Invocation } from "../invocation.ts";
 import type { Terminal } from "../live/terminal.ts";
 import { type Remark, watchTeam } from "../live/watch-team.ts";
 import { watchOption } from "../watch-option.ts";
@@ -62,23 +62,21 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
     return detach(call, ["run", "-", ...flags(given)], goal);
   }
   const settings = await settingsOf(call, options);
+  const order = { ...orderOf(goal, options, project), ...(watch && { watch }) };
   const server = options.unsafeNoSandbox ? undefined : await runningServer(settings);
   if (server) {
     const { runServed } = await import("../home/run-served.ts");
-    return runServed(call, server, settings, { ...servedOrder(goal, options, project), ...(watch && { watch }) });
+    return runServed(call, server, settings, order);
   }
   const runtime = await openHome(call, followed(settings));
   try {
     tellRepairs(runtime, settings.home, terminal);
-    const chosen = await chooseModel(options, settings, runtime);
-    if (options.tools) checkTools(options.tools, runtime);
-    sayWrapped(terminal, terminal.errPaint.dim, `Model: ${chosen.model} (${chosen.why})`);
+    const { model, why, note } = await runtime.order(order).catch(asUsageError);
+    sayWrapped(terminal, terminal.errPaint.dim, `Model: ${model} (${why ?? "--model"})`);
     const listening = listenForOthers(runtime);
-    if (chosen.note) sayWrapped(terminal, String, chosen.note);
-    const agent = await runtime.create({
-      ...orderFor(goal, chosen, options, settings, project),
-      ...(watch && { watch }),
-    });
+    if (note) sayWrapped(terminal, String, note);
+    const made = await runtime.execute({ do: "create", ...order, model }, AT_TERMINAL);
+    const agent = await runtime.agent(made.id as AgentId);
     const { id, created } = agent.now.agent;
     terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id})`));
     if (isDetached(terminal.env)) tellParent({ id, name: created.name });
@@ -93,56 +91,15 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   }
 }
 
-async function chooseModel({ model, workerModel }: RunOptions, { env, config }: Settings, runtime: Runtime) {
-  const chosen = model ? { model, why: "--model" } : await runtime.catalog.chooseDefault();
-  const worker = workerModel ?? env.AGIRAPH_WORKER_MODEL ?? config.worker_model;
-  const { note } = usable(chosen.model, runtime);
-  if (worker) usable(worker, runtime);
-  return { ...chosen, worker, note };
+/** What a flag names wrongly is wrong usage; the rest is for the person to change elsewhere. */
+function asUsageError(error: unknown): never {
+  if (error instanceof Error && error.name === "WrongField" && "field" in error && error.field === "tools")
+    throw new UsageError(`--tools: ${error.message}`);
+  throw error;
 }
 
-/** A name that cannot be used here is the person's to change, and the catalog says how. */
-function usable(model: string, runtime: Runtime): { note: string | null } {
-  try {
-    return runtime.checkModel(model);
-  } catch (error) {
-    throw new UnusableModel(error instanceof Error ? error.message : String(error), { cause: error });
-  }
-}
-
-function checkTools(tools: readonly string[], runtime: Runtime): void {
-  try {
-    runtime.checkTools(tools);
-  } catch (error) {
-    throw new UsageError(`--tools: ${error instanceof Error ? error.message : String(error)}`);
-  }
-}
-
-function orderFor(
-  goal: string,
-  chosen: { model: string; worker: string | undefined },
-  options: RunOptions,
-  { config }: Settings,
-  project: string,
-): NewAgent {
-  const budget_usd = options.budget ?? config.budget_usd;
-  const cycle_seconds = options.mode === "infinite" ? (options.every ?? config.cycle_seconds) : undefined;
-  return {
-    goal,
-    model: chosen.model,
-    project,
-    ...(options.name && { name: options.name }),
-    ...(options.mode && { mode: options.mode }),
-    ...(cycle_seconds && { cycle_seconds }),
-    ...(chosen.worker && { worker_model: chosen.worker }),
-    ...(budget_usd && { budget_usd }),
-    ...(options.tools && { tools: options.tools }),
-    ...(config.budget_tokens && { budget_tokens: config.budget_tokens }),
-  };
-}
-
-/** What was not chosen here is chosen by the server, by the home's config and its own keys. */
-function servedOrder(goal: string, options: RunOptions, project: string): CreateAgent {
+/** What was not chosen here is chosen by the process that works, by the home's config and its own keys. */
+function orderOf(goal: string, options: RunOptions, project: string): CreateAgent {
   return {
     goal,
     project,

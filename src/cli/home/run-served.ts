@@ -1,10 +1,11 @@
+import type { ApiClient } from "../../client/client.ts";
 import type { Situation } from "../../projections/index.ts";
-import type { AgentSummary, CreateAgent } from "../../protocol/api.ts";
+import type { AgentSummary } from "../../protocol/api.ts";
+import type { CreateAgent } from "../../protocol/commands.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
 import type { NewModels } from "../../runtime/model-change.ts";
 import { lookAtHome } from "../../runtime/open-runtime.ts";
-import type { ApiClient } from "../../server/client.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
 import { watchTeam } from "../live/watch-team.ts";
@@ -20,7 +21,7 @@ export async function runServed(
   order: CreateAgent,
 ): Promise<ExitCode> {
   const { terminal } = call;
-  const made = await server.create(order);
+  const made = await server.give({ do: "create", ...order });
   terminal.say(terminal.errPaint.dim(`Model: ${made.model}`));
   terminal.say(terminal.errPaint.dim(`Agent: ${made.name} (${made.id}), in the server at ${server.url}`));
   if (isDetached(terminal.env)) {
@@ -34,14 +35,14 @@ export async function resumeServed(
   call: Invocation,
   server: ApiClient,
   word: string,
-  more: Parameters<ApiClient["resume"]>[1],
+  more: { budget_usd: number | undefined; budget_tokens: number | undefined },
   modelsFor: (created: Situation["agent"]["created"]) => NewModels,
 ): Promise<ExitCode> {
   const { settings, now } = await lookAtAgent(call, word);
   const { created } = now.agent;
   const { model, worker_model } = modelsFor(created);
   const models = { ...(model && { model }), ...(worker_model && { worker_model }) };
-  const resumed = await server.resume(now.agent.id, { ...more, ...models });
+  const resumed = await server.give({ do: "resume", id: now.agent.id, ...more, ...models });
   const { terminal } = call;
   if (created.meshes) {
     if (call.json) await terminal.printJson(resumed);

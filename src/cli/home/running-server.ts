@@ -1,5 +1,5 @@
+import type { ApiClient } from "../../client/client.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
-import type { ApiClient } from "../../server/client.ts";
 import { tokenIfThere } from "../../store/home/token-file.ts";
 import { liveHolder } from "./look.ts";
 
@@ -8,7 +8,7 @@ export async function runningServer({ home, config }: Settings): Promise<ApiClie
   const { url, cert } = liveHolder(home) ?? {};
   const token = url === undefined ? undefined : tokenIfThere(home);
   if (url === undefined || token === undefined) return undefined;
-  const { ApiClient } = await import("../../server/client.ts");
+  const { ApiClient } = await import("../../client/client.ts");
   // Config.json may say something else by now, or nothing that can be read.
   const certificate = url.startsWith("https:") ? (cert ?? config.server?.tls?.cert) : undefined;
   if (certificate === undefined) return new ApiClient({ url, token });

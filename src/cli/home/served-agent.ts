@@ -1,9 +1,9 @@
+import type { ApiClient } from "../../client/client.ts";
 import { apply, isAtWork, type Situation } from "../../projections/index.ts";
 import type { Fact } from "../../protocol/index.ts";
 import { askControl } from "../../runtime/human/control.ts";
 import { controlPath } from "../../runtime/human/control-path.ts";
 import { situationOf } from "../../runtime/views/situations.ts";
-import type { ApiClient } from "../../server/client.ts";
 import type { AgentLog } from "../../store/store.ts";
 import type { Delta } from "../../workers/loop/recorded-loop.ts";
 import { Refusal } from "../exit-code.ts";

@@ -65,7 +65,7 @@ const KINDS: Record<string, Omit<Failure, "message">> = {
 
 /** Its own code says more than its kind. */
 function humanRefusal(error: Error): Omit<Failure, "message"> | undefined {
-  if (error.name !== "HumanRefusal" || !("code" in error)) return undefined;
+  if (!["HumanRefusal", "WrongField"].includes(error.name) || !("code" in error)) return undefined;
   return { code: String(error.code), exit: EXIT.failed };
 }
 

@@ -29,7 +29,7 @@ export type ControlRequest = z.infer<typeof requestSchema>;
 const answerSchema = z.object({
   ok: z.boolean(),
   message: z.string(),
-  code: z.enum(["not_found", "conflict", "elsewhere"]).optional(),
+  code: z.enum(["not_found", "conflict", "bad_request", "elsewhere"]).optional(),
 });
 export type ControlAnswer = z.infer<typeof answerSchema>;
 

@@ -1,12 +1,14 @@
+/** It is not there, it is not the time for it, or it could never be. */
+export type RefusalCode = "not_found" | "conflict" | "bad_request";
+
 /** What a person wants cannot be done: the thing they name is not there, or it is not the time for it. */
 export class HumanRefusal extends Error {
   override readonly name = "HumanRefusal";
-  readonly code: "not_found" | "conflict";
-  constructor(code: "not_found" | "conflict", message: string) {
+  readonly code: RefusalCode;
+  constructor(code: RefusalCode, message: string) {
     super(message);
     this.code = code;
   }
 }
 
-/** More than this belongs into a file. */
-export const LONGEST_WORDS = 32_000;
+export { LONGEST_WORDS } from "../../protocol/words.ts";

@@ -70,7 +70,7 @@ test("every refusal is said in the same form, and changes nothing", async () => 
     ["agent", 404, "not_found"],
     ["question", 404, "not_found"],
   ]);
-  expect(got.agent.body).toEqual({ error: { code: "not_found", message: "There is no such agent." } });
+  expect(got.agent.body).toEqual({ error: { code: "not_found", message: 'There is no agent "agent-zzzz".' } });
   expect((await team.facts()).length).toBe(before);
 
   expect((await post(team, answer)).status).toBe(200);
@@ -101,7 +101,7 @@ test("the same request is taken once, and so is the same delivery signed anew", 
 test("what goes wrong inside is not told", async () => {
   const channel = { name: "pager", signed: { secret: SECRET, port: 0 } };
   const broken = () => Promise.reject(new Error("ENOSPC /secret/path"));
-  const doors = await openDoors([channel], { agent: broken, now: Date.now, memory: new Memory(0) });
+  const doors = await openDoors([channel], { execute: broken, now: Date.now, memory: new Memory(0) });
   const { status, body } = await post({ runtime: { doors } }, { agent_id: "agent-abcd", message: "hello" });
   for (const door of doors) door.close();
   expect({ status, body }).toEqual({
@@ -117,7 +117,7 @@ test("a port that is taken is said with what to do", async () => {
   const port = typeof address === "object" && address ? address.port : 0;
   const channel = { name: "pager", signed: { secret: SECRET, port } };
   const opening = openDoors([channel], {
-    agent: () => Promise.reject(new Error()),
+    execute: () => Promise.reject(new Error()),
     now: Date.now,
     memory: new Memory(0),
   });

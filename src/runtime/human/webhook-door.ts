@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type Memory, receive, type Words } from "../../mail/channels/receive.ts";
-import type { AgentId } from "../../protocol/index.ts";
+import type { CommandOf } from "../../protocol/commands.ts";
+import type { Actor } from "../../protocol/index.ts";
 import { codeOf, isForWantOfRoom } from "../../store/disk/disk.ts";
 import { NotFoundError } from "../../store/errors.ts";
-import { type Channel, HumanRefusal } from "./human-facts.ts";
+import { HumanRefusal } from "./human-facts.ts";
 import type { OpenChannel } from "./open-channels.ts";
 
 /**
@@ -15,7 +16,7 @@ import type { OpenChannel } from "./open-channels.ts";
  */
 export function webhookHandler(
   channels: readonly SignedChannel[],
-  { agent, now, memory }: DoorPorts,
+  { execute, now, memory }: DoorPorts,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   async function answerTo(request: IncomingMessage): Promise<Answer> {
     const name = /^\/webhooks\/([a-z0-9_-]+)$/.exec(request.url ?? "")?.[1];
@@ -33,15 +34,10 @@ export function webhookHandler(
       memory,
     });
     if (received.status !== 200) return refusal(received.status, received.code, received.message);
-    const message = await hand(received.words, `webhook:${channel.name}`);
+    const actor = { kind: "human", via: `webhook:${channel.name}` } as const;
+    const { detail } = await execute(commandIn(received.words), actor);
     received.taken();
-    return { status: 200, body: { ok: true, message } };
-  }
-
-  async function hand(words: Words, by: Channel): Promise<string> {
-    const addressed = await agent(words.agent_id);
-    if ("response" in words) return addressed.respond(words.response, words.question_id, by);
-    return addressed.send(words.message, words.to, by);
+    return { status: 200, body: { ok: true, message: detail } };
   }
 
   return async (request, response) => {
@@ -61,15 +57,19 @@ export function webhookHandler(
 type SignedChannel = Pick<OpenChannel, "name" | "signed">;
 
 export interface DoorPorts {
-  agent(id: AgentId): Promise<Addressed>;
+  execute(command: WebhookCommand, actor: Actor): Promise<{ detail: string }>;
   now(): number;
   /** One for all doors of a home. */
   memory: Memory;
 }
 
-interface Addressed {
-  respond(text: string, question_id: string, channel: Channel): Promise<string>;
-  send(text: string, to: string | undefined, channel: Channel): Promise<string>;
+/** What may come in by a webhook: an answer, or a message. */
+type WebhookCommand = CommandOf<"respond"> | CommandOf<"send">;
+
+export function commandIn(words: Words): WebhookCommand {
+  const { agent_id: id } = words;
+  if ("response" in words) return { do: "respond", id, response: words.response, question_id: words.question_id };
+  return { do: "send", id, message: words.message, ...(words.to !== undefined && { to: words.to }) };
 }
 
 /** A person can mend this: another port, or whoever holds this one. */

@@ -1,5 +1,6 @@
 import { COORDINATOR } from "../../protocol/index.ts";
 import { StoreError } from "../../store/errors.ts";
+import { onItsOwn } from "../acting.ts";
 
 interface TaskPorts {
   failed(error: unknown): void;
@@ -43,7 +44,7 @@ export class RunningTasks {
     if (this.#running.has(id)) return;
     const own = new AbortController();
     const signal = AbortSignal.any([this.#work.signal, own.signal]);
-    const task = work(signal)
+    const task = onItsOwn(() => work(signal))
       .catch((error: unknown) => {
         // After a stop every failure is the stop, except that the record could not be kept.
         if (!signal.aborted || error instanceof StoreError) this.#ports.failed(error);

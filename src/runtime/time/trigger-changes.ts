@@ -16,7 +16,8 @@ export async function changeTriggers(
 ): Promise<string> {
   const answer = await changed(schedule, change);
   if (typeof answer === "string") return answer;
-  const isUnknown = change.do !== "schedule" && triggerNamed(now.triggers, change.trigger_id) === undefined;
+  if (change.do === "schedule") throw new HumanRefusal("bad_request", answer.content);
+  const isUnknown = triggerNamed(now.triggers, change.trigger_id) === undefined;
   throw new HumanRefusal(isUnknown ? "not_found" : "conflict", answer.content);
 }
 

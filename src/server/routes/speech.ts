@@ -4,73 +4,15 @@ import {
   afterIdQuery,
   beforeSeqQuery,
   conversationPageSchema,
-  deliveredSchema,
   inboxPageSchema,
-  nudgeSchema,
   permissionsPageSchema,
   questionsPageSchema,
-  respondSchema,
-  revokeSchema,
-  seenSchema,
-  sendSchema,
 } from "../../protocol/api.ts";
 import type { AgentLog } from "../../store/store.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
 
-/** The channel of whoever speaks through the API. */
-const CHANNEL = "web";
-
 export function speechRoutes(app: Api, { agents }: RouteDeps): void {
-  const delivered = (detail: string) => ({ status: "delivered" as const, detail });
   const tags = ["conversation"];
-
-  app.post(
-    "/agents/:id/send",
-    {
-      schema: {
-        summary: "Say something to an agent, or to one of its team",
-        tags,
-        params: ofAgent,
-        body: sendSchema,
-        response: answers(deliveredSchema),
-      },
-    },
-    async ({ params, body }) => {
-      const agent = await agents.agent(params.id);
-      return delivered(await agent.send(body.message, body.to, CHANNEL));
-    },
-  );
-
-  app.post(
-    "/agents/:id/nudge",
-    {
-      schema: {
-        summary: "Give the coordinator a hint while it works",
-        tags,
-        params: ofAgent,
-        body: nudgeSchema,
-        response: answers(deliveredSchema),
-      },
-    },
-    async ({ params, body }) => delivered(await (await agents.agent(params.id)).nudge(body.message, CHANNEL)),
-  );
-
-  app.post(
-    "/agents/:id/respond",
-    {
-      schema: {
-        summary: "Answer a question",
-        tags,
-        params: ofAgent,
-        body: respondSchema,
-        response: answers(deliveredSchema),
-      },
-    },
-    async ({ params, body }) => {
-      const agent = await agents.agent(params.id);
-      return delivered(await agent.respond(body.response, body.question_id, CHANNEL));
-    },
-  );
 
   app.get(
     "/agents/:id/permissions",
@@ -88,37 +30,6 @@ export function speechRoutes(app: Api, { agents }: RouteDeps): void {
         list.map((permission) => ({ worker_id, ...permission })),
       );
       return { permissions };
-    },
-  );
-
-  app.post(
-    "/agents/:id/permissions/revoke",
-    {
-      schema: {
-        summary: "Take back what was always allowed: it is asked about again",
-        tags,
-        params: ofAgent,
-        body: revokeSchema,
-        response: answers(deliveredSchema),
-      },
-    },
-    async ({ params, body }) => delivered(await (await agents.agent(params.id)).revoke(body.key)),
-  );
-
-  app.post(
-    "/agents/:id/seen",
-    {
-      schema: {
-        summary: "The human has seen what was said to them: by one of the team, one message, or everything",
-        tags,
-        params: ofAgent,
-        body: seenSchema,
-        response: answers(deliveredSchema),
-      },
-    },
-    async ({ params, body }) => {
-      await (await agents.agent(params.id)).seen(body ?? {});
-      return delivered("Seen.");
     },
   );
 

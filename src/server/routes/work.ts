@@ -6,24 +6,20 @@ import {
   type Situation,
   type Stage,
   troubleOf,
+  troubleView,
   type WorkerState,
 } from "../../projections/index.ts";
 import {
   afterIdQuery,
   afterSeqQuery,
-  assignSchema,
   beforeSeqQuery,
   boardPageSchema,
-  cancelSchema,
-  deliveredSchema,
   entriesPageSchema,
   fileWrittenSchema,
   type NodeView,
   nodeDetailSchema,
   peoplePageSchema,
-  publishSchema,
   putFileSchema,
-  updateNodeSchema,
   workersPageSchema,
 } from "../../protocol/api.ts";
 import { COORDINATOR, HUMAN } from "../../protocol/index.ts";
@@ -31,7 +27,6 @@ import { checkYours } from "../../runtime/human/human-work.ts";
 import { conversationFile } from "../../store/paths.ts";
 import { manifestsOf } from "../../store/run/manifests.ts";
 import { humanScope, workerScope } from "../../store/scope/team-scopes.ts";
-import { asTroubleView } from "../agents.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
 import { nodeFiles } from "../node-files.ts";
 import { notFound } from "../refusal.ts";
@@ -107,75 +102,6 @@ export function workRoutes(app: Api, { agents }: RouteDeps): void {
   );
 
   const onNode = ofAgent.extend({ node_id: z.string().max(60) });
-  app.post(
-    "/agents/:id/board/:node_id/assign",
-    {
-      schema: {
-        summary: "Give a node to a worker, or to `human`; the worker that has it is stopped, and its files stay",
-        tags,
-        params: onNode,
-        body: assignSchema,
-        response: answers(deliveredSchema),
-      },
-    },
-    async ({ params, body }) => {
-      const agent = await agents.agent(params.id);
-      return { status: "delivered" as const, detail: await agent.assign(params.node_id, body.worker) };
-    },
-  );
-
-  app.post(
-    "/agents/:id/board/:node_id/cancel",
-    {
-      schema: {
-        summary:
-          "End a node that is no longer needed, with its sub-nodes; the worker that has it is stopped, its files stay",
-        tags,
-        params: onNode,
-        body: cancelSchema,
-        response: answers(deliveredSchema),
-      },
-    },
-    async ({ params, body }) => {
-      const agent = await agents.agent(params.id);
-      return { status: "delivered" as const, detail: await agent.cancel(params.node_id, body?.reason) };
-    },
-  );
-
-  app.patch(
-    "/agents/:id/board/:node_id",
-    {
-      schema: {
-        summary: "Change task, deliverables or checks of a node that is not published",
-        tags,
-        params: onNode,
-        body: updateNodeSchema,
-        response: answers(deliveredSchema),
-      },
-    },
-    async ({ params, body }) => {
-      const agent = await agents.agent(params.id);
-      return { status: "delivered" as const, detail: await agent.update(params.node_id, body) };
-    },
-  );
-
-  app.post(
-    "/agents/:id/board/:node_id/publish",
-    {
-      schema: {
-        summary: "Publish a node that is the human's: what is in its scratch folder",
-        tags,
-        params: onNode,
-        body: publishSchema,
-        response: answers(deliveredSchema),
-      },
-    },
-    async ({ params, body }) => {
-      const agent = await agents.agent(params.id);
-      return { status: "delivered" as const, detail: await agent.publish(params.node_id, body?.summary, "web") };
-    },
-  );
-
   app.put(
     "/agents/:id/board/:node_id/scratch/*",
     {
@@ -300,7 +226,7 @@ function workerView(worker: WorkerState, { spending, troubles }: Situation) {
     status: worker.status,
     node_id: at && "node_id" in at ? at.node_id : null,
     waiting_for: at?.status === "waiting" ? at.for : null,
-    trouble: trouble ? asTroubleView(trouble) : null,
+    trouble: trouble ? troubleView(trouble) : null,
     identity,
     calls: tally?.calls ?? 0,
     tokens: tally ? tally.usage.input + tally.usage.output : 0,

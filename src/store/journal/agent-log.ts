@@ -180,7 +180,8 @@ export class FileAgentLog implements AgentLog {
 
   #numbered(fact: NewFact, seq: number, ts: number): Fact {
     // Type and data come from one NewFact, which TypeScript cannot follow through a spread of a union.
-    return { seq, type: fact.type, agent_id: this.id, ts, data: fact.data } as Fact;
+    const { type, data, actor } = fact;
+    return { seq, type, agent_id: this.id, ts, data, ...(actor && { actor }) } as Fact;
   }
 
   #writable(): Journal {

@@ -20,7 +20,8 @@ export const LINE_EXTRA = SEAL_BYTES + 1;
 
 /** A line up to its checksum, which is computed over bytes and therefore written by `sealLine`. */
 export function factHead(fact: Fact): string {
-  return `{"seq":${fact.seq},"type":"${fact.type}","agent_id":"${fact.agent_id}","ts":${fact.ts},"data":${JSON.stringify(fact.data)}${VERSION_FIELD}`;
+  const actor = fact.actor === undefined ? "" : `,"actor":${JSON.stringify(fact.actor)}`;
+  return `{"seq":${fact.seq},"type":"${fact.type}","agent_id":"${fact.agent_id}","ts":${fact.ts},"data":${JSON.stringify(fact.data)}${actor}${VERSION_FIELD}`;
 }
 
 export function entryHead(seq: number, ts: number, entry: Entry): string {

@@ -1,7 +1,7 @@
 import { Ban } from "lucide-react";
 import { useState } from "react";
 import { isAtWork, type NodeState } from "../../../src/projections/index.ts";
-import { cancelNode } from "../live/api.ts";
+import { give } from "../live/api.ts";
 import type { AgentView } from "../live/view.ts";
 import { complain, toast } from "../shell/overlay.ts";
 
@@ -23,7 +23,11 @@ export function CancelNode({ view, node }: { view: AgentView; node: NodeState })
       </button>
     );
   const cancel = () => {
-    cancelNode(view.id, node.id, reason.trim()).then((detail) => toast("plain", detail), complain);
+    const why = reason.trim() === "" ? {} : { reason: reason.trim() };
+    give({ do: "cancel", id: view.id, node_id: node.id, ...why }).then(
+      ({ detail }) => toast("plain", detail),
+      complain,
+    );
     ask(false);
   };
   const stops = isAtWork(agent.status) && "worker_id" in node ? " Its worker is stopped." : "";

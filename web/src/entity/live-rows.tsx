@@ -1,7 +1,7 @@
 import { memo } from "react";
 import { COORDINATOR } from "../../../src/protocol/index.ts";
 import { agents } from "../live/agents.ts";
-import { nudge, send } from "../live/api.ts";
+import { give } from "../live/api.ts";
 import type { AgentView, Pending, StreamedWords } from "../live/view.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { Speech } from "./speech.tsx";
@@ -80,12 +80,20 @@ export function PendingRow({ view, pending }: { view: AgentView; pending: Pendin
 
 /** It shows at once, and stays until the log has it or the server refuses it. */
 export function say(agent: string, to: string, text: string): void {
-  deliver(agent, agents.feed(agent).expect({ to, text, isHint: false }), send(agent, to, text));
+  deliver(
+    agent,
+    agents.feed(agent).expect({ to, text, isHint: false }),
+    give({ do: "send", id: agent, message: text, to }),
+  );
 }
 
 /** A hint to the coordinator, which need not be answered. */
 export function hint(agent: string, text: string): void {
-  deliver(agent, agents.feed(agent).expect({ to: COORDINATOR, text, isHint: true }), nudge(agent, text));
+  deliver(
+    agent,
+    agents.feed(agent).expect({ to: COORDINATOR, text, isHint: true }),
+    give({ do: "nudge", id: agent, message: text }),
+  );
 }
 
 function deliver(agent: string, pending: Pending, sending: Promise<unknown>): void {

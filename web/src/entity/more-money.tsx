@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { agents } from "../live/agents.ts";
-import { resume } from "../live/api.ts";
+import { give } from "../live/api.ts";
 import { useAgent } from "../live/use-live.ts";
 import { Dialog } from "../shell/dialog.tsx";
 import { ACTION, FIELD, FormEnd, LABEL } from "../shell/form.tsx";
@@ -22,7 +22,7 @@ export function MoreMoney({ agent }: { agent: string }) {
     if (isBusy) return;
     setBusy(true);
     const budget = Number(new FormData(event.currentTarget).get("budget"));
-    resume(agent, isTokens ? { budget_tokens: budget } : { budget_usd: budget }).then(
+    give({ do: "resume", id: agent, ...(isTokens ? { budget_tokens: budget } : { budget_usd: budget }) }).then(
       () => {
         close();
         return agents.refresh();

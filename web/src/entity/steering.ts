@@ -1,7 +1,7 @@
 import type { AgentState } from "../../../src/projections/index.ts";
 import { COORDINATOR } from "../../../src/protocol/index.ts";
 import { agents } from "../live/agents.ts";
-import { ApiError, removeAgent, restoreAgent, resume, steer } from "../live/api.ts";
+import { ApiError, give } from "../live/api.ts";
 import { complain, open, toast } from "../shell/overlay.ts";
 import { go, routeNow } from "../shell/route.ts";
 
@@ -18,7 +18,7 @@ export function steering(agent: Steered): Steer[] {
   const { id, status, created } = agent;
   const isAtWork = status === "working" || status === "waiting_for_human";
   const mayGoOn = status === "paused" || status === "stopped" || status === "failed";
-  const act = (how: "pause" | "stop") => () => void steer(id, how).then(() => agents.refresh(), complain);
+  const act = (how: "pause" | "stop") => () => void give({ do: how, id }).then(() => agents.refresh(), complain);
   return [
     ...(isAtWork
       ? ([
@@ -37,7 +37,7 @@ export function goOn({ id, outcome }: Steered): void {
     askForMore(id);
     return;
   }
-  resume(id).then(
+  give({ do: "resume", id }).then(
     () => agents.refresh(),
     // Of an agent that is not open only the server knows why it failed.
     (error: unknown) =>
@@ -59,7 +59,7 @@ async function remove(agent: string, name: string, isAtWork: boolean): Promise<v
   if (leaving.has(agent)) return;
   leaving.add(agent);
   try {
-    await removeAgent(agent);
+    await give({ do: "archive", id: agent });
     const route = routeNow();
     // By the palette also while one looks at somebody else.
     if ("agent" in route && route.agent === agent) go({ screen: "home" });
@@ -76,5 +76,5 @@ async function remove(agent: string, name: string, isAtWork: boolean): Promise<v
 }
 
 export function restore(agent: string): void {
-  restoreAgent(agent).then(() => agents.refresh(), complain);
+  give({ do: "restore", id: agent }).then(() => agents.refresh(), complain);
 }

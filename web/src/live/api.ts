@@ -1,12 +1,11 @@
 import type { z } from "zod";
+import { giveCommand } from "../../../src/client/give-command.ts";
+import { ApiError, NOT_AGIRAPH, refusalIn, Transport, UnreachableServer } from "../../../src/client/transport.ts";
 import type {
   AgentDetail,
   agentSummarySchema,
   agentsPageSchema,
-  CreateAgent,
   configStandingSchema,
-  createTriggerSchema,
-  ErrorBody,
   filesPageSchema,
   inboxItemSchema,
   listedFileSchema,
@@ -20,27 +19,14 @@ import type {
   nodeDetailSchema,
   peoplePageSchema,
 } from "../../../src/protocol/api.ts";
+import type { CommandName, CommandOf, CommandResult } from "../../../src/protocol/commands.ts";
 import type { Fact, StoredEntry } from "../../../src/protocol/index.ts";
 import { size } from "../text/figures.ts";
 import { visible } from "../text/visible.ts";
 import { isFact, isRecord } from "./frames.ts";
 import { tidyFact, tidyProject } from "./tidy.ts";
 
-/** A refusal in the server's own words. */
-export class ApiError extends Error {
-  override readonly name = "ApiError";
-  readonly status: number;
-  /** What is wrong with which field of what was sent. */
-  readonly fields: Readonly<Record<string, string>>;
-  /** The server's name for it. */
-  readonly code: string;
-  constructor(status: number, message: string, fields: Readonly<Record<string, string>> = {}, code = "") {
-    super(message);
-    this.status = status;
-    this.fields = fields;
-    this.code = code;
-  }
-}
+export { ApiError } from "../../../src/client/transport.ts";
 
 export type AgentSummary = z.infer<typeof agentSummarySchema>;
 export type Models = z.infer<typeof modelsPageSchema>;
@@ -86,25 +72,11 @@ function named<T extends { name: string }>(one: T): T {
 
 export const listModels = () => get<Models>("/models?limit=1000");
 export const configStanding = () => get<z.infer<typeof configStandingSchema>>("/config");
-export const createAgent = (order: CreateAgent) => post<AgentSummary>("/agents", order);
-export const removeAgent = (id: string) => call<unknown>("DELETE", `/agents/${id}`);
-export const restoreAgent = (id: string) => post<unknown>(`/agents/${id}/restore`, {});
-export const steer = (id: string, how: "pause" | "stop") => post<unknown>(`/agents/${id}/${how}`, {});
-export const resume = (id: string, budget: { budget_usd?: number; budget_tokens?: number } = {}) =>
-  post<unknown>(`/agents/${id}/resume`, budget);
-export const send = (id: string, to: string, message: string) => post<unknown>(`/agents/${id}/send`, { message, to });
-export const nudge = (id: string, message: string) => post<unknown>(`/agents/${id}/nudge`, { message });
-export const respond = (id: string, question_id: string, response: string) =>
-  post<unknown>(`/agents/${id}/respond`, { response, question_id });
-export const createTrigger = (id: string, order: z.input<typeof createTriggerSchema>) =>
-  post<unknown>(`/agents/${id}/triggers`, order);
-export const cancelTrigger = (id: string, trigger: string) =>
-  call<unknown>("DELETE", `/agents/${id}/triggers/${trigger}`);
-/** One message alone. */
-export const dismiss = (id: string, message_id: string) => post<unknown>(`/agents/${id}/seen`, { message_id });
-/** What this one said; everything if nobody is named. */
-export const markSeen = (id: string, from?: string) =>
-  post<unknown>(`/agents/${id}/seen`, from === undefined ? {} : { from });
+
+/** Gives a command, as `protocol/commands.ts` has it. */
+export function give<C extends CommandName>(command: CommandOf<C>): Promise<CommandResult<C>> {
+  return heard(giveCommand(server, command));
+}
 
 /** Projects with meshes, those that are at work with all that is known of them. */
 export async function listMeshes(): Promise<MeshProjectView[]> {
@@ -216,27 +188,30 @@ export function searchMemory(id: string, query: string): Promise<MemorySearch> {
   return post<MemorySearch>(`/agents/${id}/memory/search`, { query });
 }
 
-export async function cancelNode(id: string, node: string, reason: string): Promise<string> {
-  const body = reason === "" ? {} : { reason };
-  return (await post<{ detail: string }>(`/agents/${id}/board/${encodeURIComponent(node)}/cancel`, body)).detail;
-}
-
 export function fileAddress(id: string, shelf: Shelf, path: string): string {
   const tail = path.split("/").map(encodeURIComponent).join("/");
   return `/agents/${id}/${shelf}${tail === "" ? "" : `/${tail}`}`;
 }
 
-const get = <T>(path: string) => call<T>("GET", path);
-const post = <T>(path: string, body: unknown) => call<T>("POST", path, body);
+const server = new Transport({ url: "", via: "web" });
+const get = <T>(path: string) => heard(server.ask("GET", path)) as Promise<T>;
+const post = <T>(path: string, body: unknown) => heard(server.ask("POST", path, { body })) as Promise<T>;
 
 /** The browser's own words ("Failed to fetch") tell nobody what to do. */
-async function reach(address: string, options: RequestInit): Promise<Response> {
-  try {
-    return await fetch(address, options);
-  } catch {
-    throw new ApiError(0, "The server does not answer. Is agiraph serve still running?");
-  }
+function heard<T>(asked: Promise<T>): Promise<T> {
+  return asked.catch((error: unknown) => {
+    if (error instanceof UnreachableServer) throw unreachable();
+    if (error instanceof ApiError && error.status === 401) lockedOut();
+    throw error;
+  });
 }
+
+function unreachable(): ApiError {
+  return new ApiError(0, "unreachable", "The server does not answer. Is agiraph serve still running?");
+}
+
+const reach = (address: string, options: RequestInit & { headers?: Record<string, string> }) =>
+  heard(server.fetch(address, options));
 
 export async function pictureAt(address: string, type: string, most: number): Promise<Blob> {
   const response = await reach(address, {});
@@ -249,36 +224,18 @@ export async function pictureAt(address: string, type: string, most: number): Pr
   return new Blob([await response.arrayBuffer()], { type });
 }
 
-async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const sent =
-    body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
-  const response = await reach(path, { method, ...sent });
-  if (!response.ok) throw await errorIn(response);
-  if (response.status === 204) return undefined as T;
-  try {
-    return (await response.json()) as T;
-  } catch {
-    throw new ApiError(response.status, `${ODD} It sent no JSON for ${path.split("?")[0]}.`);
-  }
-}
-
-const ODD = "Something else than Agiraph answers here, or something between it and this page.";
-
 /** A list that an answer must have. */
 function listIn<K extends string, T>(answer: Record<K, T[]>, name: K): T[] {
   const list: unknown = isRecord(answer) ? answer[name] : undefined;
-  if (!Array.isArray(list)) throw new ApiError(200, `${ODD} There is no ${name} in what it sent.`);
+  if (!Array.isArray(list))
+    throw new ApiError(200, "unexpected", `${NOT_AGIRAPH} There is no ${name} in what it sent.`);
   return list as T[];
 }
 
+/** Also where the refusal came with an answer that was asked for as it is. */
 async function errorIn(response: Response): Promise<ApiError> {
   if (response.status === 401) lockedOut();
-  const said: unknown = await response.json().catch(() => null);
-  const error = isRecord(said) && isRecord(said.error) ? (said.error as Partial<ErrorBody["error"]>) : {};
-  const message = typeof error.message === "string" ? error.message : `The server answered ${response.status}.`;
-  const details = Array.isArray(error.details) ? error.details : [];
-  const fields = Object.fromEntries(details.map(({ field, problem }) => [field, problem]));
-  return new ApiError(response.status, message, fields, typeof error.code === "string" ? error.code : "");
+  return refusalIn(response);
 }
 
 let lockedOut = () => {};
@@ -294,7 +251,7 @@ export function whenLockedOut(run: () => void): void {
  */
 export async function logIn(token: string): Promise<void> {
   // What no header can carry (a copied "…") would be said to be the server's silence.
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new ApiError(401, "The token is wrong.");
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new ApiError(401, "unauthorised", "The token is wrong.");
   const bought = await reach("/login", { method: "POST", headers: { authorization: `Bearer ${token}` } });
   if (!bought.ok) throw await errorIn(bought);
   const { url } = (await bought.json()) as { url: string };
@@ -302,7 +259,7 @@ export async function logIn(token: string): Promise<void> {
     location.assign(url);
     return;
   }
-  const redeemed = await reach(url, { redirect: "manual" });
+  const redeemed = await fetch(url, { redirect: "manual" }).catch(() => Promise.reject(unreachable()));
   if (redeemed.type !== "opaqueredirect") throw await errorIn(redeemed);
   // As when the network is back: every connection is tried at once.
   window.dispatchEvent(new Event("online"));

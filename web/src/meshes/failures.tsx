@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { agents } from "../live/agents.ts";
-import { dismiss, type InboxItem, meshLetter, sendToMesh } from "../live/api.ts";
+import { give, type InboxItem, meshLetter, sendToMesh } from "../live/api.ts";
 import { complain } from "../shell/overlay.ts";
 import { StatusDot } from "../shell/status.tsx";
 import { gist } from "../text/figures.ts";
@@ -42,7 +42,7 @@ export function WhatToDo({ item }: { item: Failure }) {
   const [isBusy, setBusy] = useState(false);
   const { id: project } = item.agent;
   const { mesh, agent, name } = item.mesh_task;
-  const isSeen = () => dismiss(project, item.id);
+  const isSeen = () => give({ do: "seen", id: project, message_id: item.id });
   const again = async () => {
     const { text } = await meshLetter(project, mesh, agent, "complete", name);
     await sendToMesh(project, mesh, { to: agent, type: "task", text: bodyOf(text) });

@@ -4,7 +4,7 @@ import { DEADLINE, HUMAN } from "../../../src/protocol/index.ts";
 import { Speech } from "../entity/speech.tsx";
 import type { StreamItem } from "../entity/stream-item.ts";
 import { agents } from "../live/agents.ts";
-import { respond } from "../live/api.ts";
+import { give } from "../live/api.ts";
 import { keep, recall } from "../shell/memo.ts";
 import { useRoute } from "../shell/route.ts";
 import { clockTime } from "../text/figures.ts";
@@ -30,11 +30,11 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
   }, [isOpen, draft]);
   const choices = question.choices ?? [];
 
-  const give = (text: string) => {
+  const reply = (text: string) => {
     if (text.trim() === "" || sent !== null) return;
     setSent(text);
     setProblem("");
-    respond(agent, question.question_id, text).then(
+    give({ do: "respond", id: agent, question_id: question.question_id, response: text }).then(
       () => agents.refresh(),
       (error: unknown) => {
         setSent(null);
@@ -44,7 +44,7 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
   };
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    give(text);
+    reply(text);
   };
 
   return (
@@ -71,7 +71,7 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
                     // biome-ignore lint/suspicious/noArrayIndexKey: two of the same words are two buttons
                     key={index}
                     data-choice={index + 1}
-                    onClick={() => give(choice)}
+                    onClick={() => reply(choice)}
                     className="flex min-h-11 items-center gap-2 rounded-md border border-line bg-page px-3 text-left hover:bg-hover md:min-h-9"
                   >
                     {index < 9 && (

@@ -1,7 +1,7 @@
 import type { Situation } from "../../../src/projections/index.ts";
 import { HUMAN } from "../../../src/protocol/index.ts";
 import { agents } from "../live/agents.ts";
-import { markSeen } from "../live/api.ts";
+import { give } from "../live/api.ts";
 import { complain } from "./overlay.ts";
 
 /** How many messages to the person each of the team has sent that they have not seen, by the record. */
@@ -22,7 +22,7 @@ export function markRead(now: Situation, worker: string): void {
   if (underWay.has(key) || !unreadByWorker(now).has(worker)) return;
   underWay.add(key);
   // What could not be told is told with the next look.
-  void markSeen(id, worker)
+  void give({ do: "seen", id, from: worker })
     .catch(() => {})
     .finally(() => underWay.delete(key));
 }
@@ -31,7 +31,7 @@ export function markRead(now: Situation, worker: string): void {
 export async function markAllRead(): Promise<void> {
   const whose = agents.list.filter(({ unread }) => unread > 0);
   try {
-    await Promise.all(whose.map(({ id }) => markSeen(id)));
+    await Promise.all(whose.map(({ id }) => give({ do: "seen", id })));
   } catch (error) {
     complain(error);
   }

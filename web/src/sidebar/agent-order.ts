@@ -1,4 +1,4 @@
-import type { CreateAgent } from "../../../src/protocol/api.ts";
+import type { CreateAgent } from "../../../src/protocol/commands.ts";
 import { DURATION_HELP, secondsIn } from "../../../src/protocol/duration.ts";
 import { type Watched, watchedFrom } from "../../../src/protocol/index.ts";
 

@@ -1,6 +1,6 @@
 import { type FormEvent, useRef, useState } from "react";
 import { agents } from "../live/agents.ts";
-import { ApiError, createAgent, listModels, type Models } from "../live/api.ts";
+import { ApiError, give, listModels, type Models } from "../live/api.ts";
 import { useLoaded } from "../live/use-live.ts";
 import { Dialog } from "../shell/dialog.tsx";
 import { ACTION, described, FIELD, Field, FormEnd, LABEL } from "../shell/form.tsx";
@@ -50,7 +50,7 @@ export function NewAgent() {
     isUnderWay.current = true;
     setBusy(true);
     try {
-      const made = await createAgent(ordered.order);
+      const made = await give({ do: "create", ...ordered.order });
       keep("project", text("project") || null);
       keep("draft.goal", null);
       close();

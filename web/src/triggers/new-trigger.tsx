@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { type ConditionType, watchedFrom } from "../../../src/protocol/index.ts";
-import { createTrigger } from "../live/api.ts";
+import { give } from "../live/api.ts";
 import { Dialog } from "../shell/dialog.tsx";
 import { ACTION, FIELD, FormEnd, Hint, LABEL } from "../shell/form.tsx";
 
@@ -69,7 +69,9 @@ export function NewTrigger({ agent, onClose }: { agent: string; onClose: () => v
     const typed = String(said.get("value") ?? "").trim();
     const config = type === "on_change" ? watchedFrom(typed) : { [field.name]: field.value(typed) };
     setBusy(true);
-    createTrigger(agent, {
+    give({
+      do: "create_trigger",
+      id: agent,
       type,
       config,
       action: String(said.get("action") ?? ""),

@@ -4,7 +4,7 @@ import type { Situation, TriggerState } from "../../../src/projections/index.ts"
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { Loading, Missing, Nowhere } from "../entity/entity-view.tsx";
 import { nameOf } from "../entity/speech.tsx";
-import { cancelTrigger } from "../live/api.ts";
+import { give } from "../live/api.ts";
 import { useAgent } from "../live/use-live.ts";
 import { complain } from "../shell/overlay.ts";
 import { useRest } from "../shell/rest.ts";
@@ -111,7 +111,7 @@ function Cancel({ agent, id }: { agent: string; id: string }) {
   const [isResting] = useRest(String(isAsked));
   const cancel = () => {
     setBusy(true);
-    cancelTrigger(agent, id)
+    give({ do: "cancel_trigger", id: agent, trigger_id: id })
       .catch(complain)
       .finally(() => setBusy(false));
   };

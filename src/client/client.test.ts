@@ -12,12 +12,15 @@ test("the client speaks to the server in types, and a refusal says which field i
     ),
   });
   const client = new ApiClient({ url: house.url, token: TOKEN });
-  const { id, status } = await client.create({ goal: "Ask" });
+  const { id, status } = await client.give({ do: "create", goal: "Ask" });
   expect(status).toBe("working");
   await house.until(id, ({ questions }) => "question-1" in questions.open);
   expect((await client.questions(id)).questions.map(({ text }) => text)).toEqual(["Which?"]);
   expect((await client.inbox()).items.map(({ id: item }) => item)).toEqual(["question-1"]);
-  expect(await client.respond(id, "B", "question-1")).toEqual({ status: "delivered", detail: "Answered." });
+  expect(await client.give({ do: "respond", id, response: "B", question_id: "question-1" })).toEqual({
+    status: "delivered",
+    detail: "Answered.",
+  });
   await house.until(id, ({ agent }) => agent.status === "completed");
   expect((await client.agent(id)).summary).toBe("B");
   expect((await client.events(id, { after: 0, limit: 1 })).events).toMatchObject([
@@ -26,10 +29,10 @@ test("the client speaks to the server in types, and a refusal says which field i
   const all = (await client.events(id, { after: 0 })).events;
   expect(await client.events(id, { limit: 3 })).toEqual({ events: all.slice(-3), next_after: null });
   expect((await client.events(id)).events).toEqual(all);
-  expect(await client.archive(id)).toMatchObject({ archived: true });
+  expect(await client.give({ do: "archive", id })).toMatchObject({ archived: true });
   expect((await client.agents()).agents).toEqual([]);
 
-  const refused = await client.create({ goal: "" }).catch((error: unknown) => error);
+  const refused = await client.give({ do: "create", goal: "" }).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(ApiError);
   expect(refused).toMatchObject({
     status: 400,
@@ -60,7 +63,7 @@ test("whoever listens hears a model's words as they come", async () => {
     ),
   });
   const client = new ApiClient({ url: house.url, token: TOKEN });
-  const { id } = await client.create({ goal: "Ask" });
+  const { id } = await client.give({ do: "create", goal: "Ask" });
   const agent = await house.until(id, ({ questions }) => "question-1" in questions.open);
   const heard: string[] = [];
   const { promise: all, resolve } = Promise.withResolvers<void>();
@@ -70,7 +73,7 @@ test("whoever listens hears a model's words as they come", async () => {
     if (heard.join("") === "I take the blue one.") resolve();
   });
   await listening;
-  await client.respond(id, "B");
+  await client.give({ do: "respond", id, response: "B" });
   await all;
   close();
 });

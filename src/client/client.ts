@@ -1,20 +1,14 @@
 import type { z } from "zod";
-import { withoutRedirects } from "../boundary/without-redirects.ts";
 import {
   type AgentDetail,
-  type AgentSummary,
   agentDetailSchema,
-  agentSummarySchema,
   agentsPageSchema,
   archivedMeshSchema,
   boardPageSchema,
-  type CreateAgent,
   configStandingSchema,
   conversationPageSchema,
   type DeltaFrame,
-  deliveredSchema,
   deltaFrameSchema,
-  errorBodySchema,
   eventsPageSchema,
   filesPageSchema,
   inboxPageSchema,
@@ -30,59 +24,34 @@ import {
   nodeDetailSchema,
   permissionsPageSchema,
   questionsPageSchema,
-  type resumeSchema,
   type sendMeshMessageSchema,
   sentMeshMessageSchema,
   triggersPageSchema,
   type trustMeshSchema,
-  type updateNodeSchema,
   workersPageSchema,
 } from "../protocol/api.ts";
+import { type CommandName, type CommandOf, type CommandResult, commands } from "../protocol/commands.ts";
+import { giveCommand } from "./give-command.ts";
+import { type Query, Transport, type TransportOptions } from "./transport.ts";
 
-/** The server refused. `code` and `details` are for programs, the message is for people. */
-export class ApiError extends Error {
-  override readonly name = "ApiError";
-  readonly status: number;
-  readonly code: string;
-  readonly details: readonly { field: string; problem: string }[];
-
-  constructor(status: number, code: string, message: string, details: ApiError["details"] = []) {
-    super(message);
-    this.status = status;
-    this.code = code;
-    this.details = details;
-  }
-}
-
-/** Nobody answered, or the connection broke: whether it was done is not known. */
-export class UnreachableServer extends Error {
-  override readonly name = "UnreachableServer";
-}
-
-export interface ClientOptions {
-  /** Of the server; empty in a page of its own. */
-  url: string;
-  /** A page that has logged in needs none. */
-  token?: string;
-  fetch?: typeof globalThis.fetch;
-}
-
-type Query = Readonly<Record<string, string | number | undefined>>;
+export { ApiError, UnreachableServer } from "./transport.ts";
 
 /** The API with its types, for programs and for the page: every answer is checked with the server's own schemas. */
 export class ApiClient {
-  readonly url: string;
-  readonly #token: string | undefined;
-  readonly #fetch: typeof globalThis.fetch;
+  readonly #transport: Transport;
 
-  constructor({ url, token, fetch = globalThis.fetch }: ClientOptions) {
-    this.url = url;
-    this.#token = token;
-    this.#fetch = withoutRedirects(fetch, "the server's address");
+  constructor(options: TransportOptions) {
+    this.#transport = new Transport(options);
   }
 
-  create(order: CreateAgent): Promise<AgentSummary> {
-    return this.#ask("POST", "/agents", agentSummarySchema, {}, order);
+  get url(): string {
+    return this.#transport.url;
+  }
+
+  /** Resolves when what was asked is on disk. */
+  async give<C extends CommandName>(command: CommandOf<C>): Promise<CommandResult<C>> {
+    const answer = await giveCommand(this.#transport, command);
+    return commands[command.do as C].result.parse(answer) as CommandResult<C>;
   }
 
   agents(query: Query = {}) {
@@ -93,61 +62,8 @@ export class ApiClient {
     return this.#ask("GET", at(id), agentDetailSchema);
   }
 
-  /** Stops it and puts it out of sight. */
-  archive(id: string): Promise<AgentSummary> {
-    return this.#ask("DELETE", at(id), agentSummarySchema);
-  }
-
-  steer(id: string, deed: "stop" | "pause" | "restore"): Promise<AgentSummary> {
-    return this.#ask("POST", `${at(id)}/${deed}`, agentSummarySchema);
-  }
-
-  resume(id: string, more: NonNullable<z.input<typeof resumeSchema>> = {}) {
-    return this.#ask("POST", `${at(id)}/resume`, agentSummarySchema, {}, more);
-  }
-
-  send(id: string, message: string, to?: string) {
-    return this.#ask("POST", `${at(id)}/send`, deliveredSchema, {}, { message, ...(to !== undefined && { to }) });
-  }
-
-  nudge(id: string, message: string) {
-    return this.#ask("POST", `${at(id)}/nudge`, deliveredSchema, {}, { message });
-  }
-
-  respond(id: string, response: string, question_id?: string) {
-    const body = { response, ...(question_id !== undefined && { question_id }) };
-    return this.#ask("POST", `${at(id)}/respond`, deliveredSchema, {}, body);
-  }
-
   permissions(id: string) {
     return this.#ask("GET", `${at(id)}/permissions`, permissionsPageSchema);
-  }
-
-  revoke(id: string, key: string) {
-    return this.#ask("POST", `${at(id)}/permissions/revoke`, deliveredSchema, {}, { key });
-  }
-
-  assign(id: string, node: string, worker: string) {
-    return this.#ask("POST", `${at(id)}/board/${encodeURIComponent(node)}/assign`, deliveredSchema, {}, { worker });
-  }
-
-  cancel(id: string, node: string, reason?: string) {
-    const body = reason === undefined ? {} : { reason };
-    return this.#ask("POST", `${at(id)}/board/${encodeURIComponent(node)}/cancel`, deliveredSchema, {}, body);
-  }
-
-  updateNode(id: string, node: string, change: z.input<typeof updateNodeSchema>) {
-    return this.#ask("PATCH", `${at(id)}/board/${encodeURIComponent(node)}`, deliveredSchema, {}, change);
-  }
-
-  publish(id: string, node: string, summary?: string) {
-    const body = summary === undefined ? {} : { summary };
-    return this.#ask("POST", `${at(id)}/board/${encodeURIComponent(node)}/publish`, deliveredSchema, {}, body);
-  }
-
-  /** What was said to the human is seen: by one of the team, one message, or everything. */
-  seen(id: string, what: { from?: string; message_id?: string } = {}) {
-    return this.#ask("POST", `${at(id)}/seen`, deliveredSchema, {}, what);
   }
 
   questions(id: string, query: Query = {}) {
@@ -190,7 +106,7 @@ export class ApiClient {
   /** Streamed words from now on, for as long as the connection holds. Returns what ends it. */
   onDelta(id: string, after: number, listener: (delta: DeltaFrame, after: number) => void): () => void {
     // A page that has logged in is known by its cookie.
-    const key = this.#token === undefined ? [] : [`bearer.${this.#token}`];
+    const key = this.#transport.token === undefined ? [] : [`bearer.${this.#transport.token}`];
     const socket = new WebSocket(`${this.url.replace(/^http/, "ws")}${at(id)}/events?after=${after}`, [
       "agiraph",
       ...key,
@@ -282,37 +198,8 @@ export class ApiClient {
     query: Query = {},
     body?: unknown,
   ): Promise<z.output<S>> {
-    const given = new URLSearchParams();
-    for (const [key, value] of Object.entries(query)) if (value !== undefined) given.set(key, String(value));
-    const search = given.size > 0 ? `?${given}` : "";
-    const asked = this.#fetch(`${this.url}${path}${search}`, {
-      method,
-      headers: {
-        ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }),
-        ...(body !== undefined && { "content-type": "application/json" }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    const response = await asked.catch((error: unknown) => {
-      const where = this.url && ` at ${this.url}`;
-      throw new UnreachableServer(`The server${where} cannot be reached: ${whyNot(error)}.`, { cause: error });
-    });
-    const answer: unknown = await response.json().catch(() => undefined);
-    if (response.ok) return schema.parse(answer);
-    const refusal = errorBodySchema.safeParse(answer).data?.error;
-    throw new ApiError(
-      response.status,
-      refusal?.code ?? "unexpected",
-      refusal?.message ?? `The server answered with ${response.status}.`,
-      refusal?.details,
-    );
+    return schema.parse(await this.#transport.ask(method, path, { query, ...(body !== undefined && { body }) }));
   }
-}
-
-/** The system's own words, which `fetch` keeps below its own. */
-function whyNot(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return cause instanceof Error ? cause.message.replace(/\.$/, "") : String(cause);
 }
 
 function at(id: string): string {

@@ -1,0 +1,20 @@
+import type { AgentSummary } from "../protocol/api.ts";
+import { type AgentSummaryData, summarise } from "./agent-summary.ts";
+import type { Situation } from "./situation.ts";
+import type { Trouble } from "./trouble.ts";
+
+/** How an agent is doing, as it goes over the wire, where the names are the seed's. */
+export function summaryView(now: Situation): AgentSummary {
+  return listedView(summarise(now));
+}
+
+export function listedView(summary: AgentSummaryData): AgentSummary {
+  const { nodes, created_ts, updated_ts, trouble, keeps_time: _, people: __, ...same } = summary;
+  const { total: node_count, completed: nodes_completed, failed: nodes_failed } = nodes;
+  const times = { created_at: created_ts, updated_at: updated_ts };
+  return { ...same, node_count, nodes_completed, nodes_failed, trouble: trouble && troubleView(trouble), ...times };
+}
+
+export function troubleView<T extends Trouble>({ since_ts, retry_ts, ...same }: T) {
+  return { ...same, since: since_ts, retry_at: retry_ts };
+}

@@ -1,0 +1,238 @@
+import { z } from "zod";
+import { agentSummarySchema, deliveredSchema, triggerSchema } from "./api.ts";
+import { cycleSecondsSchema } from "./config.ts";
+import { missedPolicySchema, watchedSchema } from "./trigger.ts";
+import { wordsSchema } from "./words.ts";
+
+/**
+ * The vocabulary of commands: all that a person may have an agent do, whichever way they say it (terminal, page, HTTP,
+ * webhook, a program of their own). The runtime carries them out in one place (`runtime/commands.ts`); HTTP routes,
+ * `GET /openapi.json` and the client are made from these tables. To add a command: a route and an entry here, what it
+ * does there.
+ *
+ * COMMAND-1. A command is `{do, ...}` with the parameters of its route and the fields of its body, by the same names.
+ * COMMAND-2. What a command leads to is recorded with its actor.
+ */
+export const COMMAND_ROUTES = {
+  create: "POST /agents",
+  archive: "DELETE /agents/:id",
+  restore: "POST /agents/:id/restore",
+  stop: "POST /agents/:id/stop",
+  pause: "POST /agents/:id/pause",
+  resume: "POST /agents/:id/resume",
+  set_models: "POST /agents/:id/models",
+  send: "POST /agents/:id/send",
+  nudge: "POST /agents/:id/nudge",
+  respond: "POST /agents/:id/respond",
+  seen: "POST /agents/:id/seen",
+  revoke_permission: "POST /agents/:id/permissions/revoke",
+  assign: "POST /agents/:id/board/:node_id/assign",
+  cancel: "POST /agents/:id/board/:node_id/cancel",
+  update_node: "PATCH /agents/:id/board/:node_id",
+  publish: "POST /agents/:id/board/:node_id/publish",
+  create_trigger: "POST /agents/:id/triggers",
+  cancel_trigger: "DELETE /agents/:id/triggers/:trigger_id",
+  pause_trigger: "POST /agents/:id/triggers/:trigger_id/pause",
+  resume_trigger: "POST /agents/:id/triggers/:trigger_id/resume",
+} as const;
+
+export type CommandName = keyof typeof COMMAND_ROUTES;
+
+/** An id that leads nowhere is "not found", whatever it looks like. */
+export const commandParams = {
+  id: z.string().max(200),
+  node_id: z.string().max(60),
+  trigger_id: z.string().max(60),
+};
+
+const modelName = z.string().min(1).max(200);
+
+export const createAgentSchema = z.strictObject({
+  goal: wordsSchema,
+  name: z
+    .string()
+    .trim()
+    .min(1)
+    .max(80)
+    .regex(/^[^\p{Cc}\p{Cs}]*$/u, "it must be one line of plain characters")
+    .optional(),
+  /** `provider/model`; chosen by config and keys if left out. */
+  model: modelName.optional(),
+  worker_model: modelName.optional(),
+  mode: z.enum(["finite", "infinite"]).optional(),
+  /** The tools of everyone in it; all if left out. */
+  tools: z.array(z.string().min(1).max(60)).max(100).optional(),
+  budget_usd: z.number().positive().optional(),
+  budget_tokens: z.int().positive().optional(),
+  cycle_seconds: cycleSecondsSchema.optional(),
+  /** Wakes an infinite agent only when this changes, looked at every `cycle_seconds` (without it every minute, a URL every five). */
+  watch: watchedSchema.optional(),
+  /** A folder of the server's machine that the team may read, as an absolute path. */
+  project: z.string().min(1).max(4096).optional(),
+});
+export type CreateAgent = z.input<typeof createAgentSchema>;
+
+export const createTriggerSchema = z.strictObject({
+  type: z.enum(["scheduled", "delayed", "at_time", "heartbeat", "on_event", "on_idle", "on_change"]),
+  config: z.record(z.string(), z.unknown()),
+  /** A task in words wakes the agent with it. */
+  action: z.union([wordsSchema, z.record(z.string(), z.unknown())]),
+  time_zone: z.string().min(1).max(100).optional(),
+  missed: missedPolicySchema.optional(),
+});
+
+/** The trigger as it is now, and what became of it in words. */
+const changedTriggerSchema = triggerSchema.extend({ detail: z.string().optional() });
+
+/** What of a command is said in the description of the API, and how it is answered. `status` is 200 if left out. */
+export const commands = {
+  create: {
+    summary: "Create an agent and start it",
+    tag: "agents",
+    body: createAgentSchema,
+    result: agentSummarySchema,
+    status: 201,
+  },
+  archive: {
+    summary: "Stop it and put it out of sight; nothing is erased",
+    tag: "agents",
+    result: agentSummarySchema,
+  },
+  restore: { summary: "Bring back an agent that was archived", tag: "agents", result: agentSummarySchema },
+  stop: {
+    summary: "Stop its workers; what was said and done is kept",
+    tag: "agents",
+    result: agentSummarySchema,
+  },
+  pause: { summary: "Let it rest until it is resumed", tag: "agents", result: agentSummarySchema },
+  resume: {
+    summary: "Go on where it was stopped, paused, failed or interrupted",
+    tag: "agents",
+    body: z
+      .strictObject({
+        budget_usd: z.number().positive().optional(),
+        budget_tokens: z.int().positive().optional(),
+        /** `provider/model` to go on with; its workers too, where they had the same. */
+        model: modelName.optional(),
+        worker_model: modelName.optional(),
+      })
+      .nullish(),
+    result: agentSummarySchema,
+  },
+  set_models: {
+    summary: "Go on with other models; its workers too, where they had the same",
+    tag: "agents",
+    body: z.strictObject({ model: modelName.optional(), worker_model: modelName.optional() }),
+    result: deliveredSchema,
+  },
+  send: {
+    summary: "Say something to an agent, or to one of its team",
+    tag: "conversation",
+    body: z.strictObject({ message: wordsSchema, to: z.string().min(1).max(80).optional() }),
+    result: deliveredSchema,
+  },
+  nudge: {
+    summary: "Give the coordinator a hint while it works",
+    tag: "conversation",
+    body: z.strictObject({ message: wordsSchema }),
+    result: deliveredSchema,
+  },
+  respond: {
+    summary: "Answer a question",
+    tag: "conversation",
+    body: z.strictObject({ response: wordsSchema, question_id: z.string().min(1).max(80).optional() }),
+    result: deliveredSchema,
+  },
+  seen: {
+    summary: "The human has seen what was said to them: by one of the team, one message, or everything",
+    tag: "conversation",
+    body: z
+      .strictObject({
+        /** What this one said; not that a task of a mesh failed, which waits until it is named, or all is seen. */
+        from: z.string().min(1).max(80).optional(),
+        /** This one alone. */
+        message_id: z.string().min(1).max(400).optional(),
+      })
+      .nullish(),
+    result: deliveredSchema,
+  },
+  revoke_permission: {
+    summary: "Take back what was always allowed: it is asked about again",
+    tag: "conversation",
+    /** The key, or enough of its beginning. */
+    body: z.strictObject({ key: z.string().min(1).max(100) }),
+    result: deliveredSchema,
+  },
+  assign: {
+    summary: "Give a node to a worker, or to `human`; the worker that has it is stopped, and its files stay",
+    tag: "work",
+    body: z.strictObject({ worker: z.string().min(1).max(80) }),
+    result: deliveredSchema,
+  },
+  cancel: {
+    summary:
+      "End a node that is no longer needed, with its sub-nodes; the worker that has it is stopped, its files stay",
+    tag: "work",
+    /** Why it is not needed any more. */
+    body: z.strictObject({ reason: wordsSchema.optional() }).nullish(),
+    result: deliveredSchema,
+  },
+  update_node: {
+    summary: "Change task, deliverables or checks of a node that is not published",
+    tag: "work",
+    /** What is absent stays as it is; `checks: []` withdraws them. */
+    body: z.strictObject({
+      task: z.string().min(1).max(32_000).optional(),
+      deliverables: z.array(z.string().min(1).max(200)).optional(),
+      checks: z.array(z.string().min(1).max(4000)).optional(),
+    }),
+    result: deliveredSchema,
+  },
+  publish: {
+    summary: "Publish a node that is the human's: what is in its scratch folder",
+    tag: "work",
+    /** What was done, in a few words. */
+    body: z.strictObject({ summary: wordsSchema.optional() }).nullish(),
+    result: deliveredSchema,
+  },
+  create_trigger: {
+    summary: "Have something happen later",
+    tag: "triggers",
+    body: createTriggerSchema,
+    result: changedTriggerSchema,
+    status: 201,
+  },
+  cancel_trigger: { summary: "Cancel it", tag: "triggers", result: changedTriggerSchema },
+  pause_trigger: { summary: "It does not fire until it is resumed", tag: "triggers", result: changedTriggerSchema },
+  resume_trigger: {
+    summary: "It fires again; what was due meanwhile is not made up for",
+    tag: "triggers",
+    result: changedTriggerSchema,
+  },
+} as const satisfies Record<CommandName, CommandEntry>;
+
+export interface CommandEntry {
+  summary: string;
+  tag: string;
+  body?: z.ZodType;
+  result: z.ZodType;
+  status?: 200 | 201;
+}
+
+export const commandNames = Object.keys(COMMAND_ROUTES) as CommandName[];
+
+type ParamsIn<Route extends string> = Route extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParamsIn<`/${Rest}`>
+  : Route extends `${string}:${infer Name}`
+    ? Name
+    : never;
+type Params<C extends CommandName> = { [P in ParamsIn<(typeof COMMAND_ROUTES)[C]>]: string };
+type Body<C extends CommandName> = (typeof commands)[C] extends { body: infer S extends z.ZodType }
+  ? NonNullable<z.input<S>>
+  : unknown;
+
+/** What is said with a command, by name. */
+export type CommandArgs<C extends CommandName> = Params<C> & Body<C>;
+export type CommandOf<C extends CommandName> = C extends CommandName ? { do: C } & CommandArgs<C> : never;
+export type Command = CommandOf<CommandName>;
+export type CommandResult<C extends CommandName> = z.output<(typeof commands)[C]["result"]>;

@@ -1,0 +1,9 @@
+import { z } from "zod";
+
+/** What a person says in one go. More than this belongs into a file. */
+export const LONGEST_WORDS = 32_000;
+export const wordsSchema = z
+  .string()
+  .trim()
+  .min(1, "it must not be empty")
+  .max(LONGEST_WORDS, `at most ${LONGEST_WORDS} characters`);

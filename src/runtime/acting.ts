@@ -1,0 +1,24 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Actor } from "../protocol/index.ts";
+
+/**
+ * Whose command is being carried out.
+ *
+ * ACTING-1. Facts that are appended while a command is carried out bear its actor (`pending-log.ts`). Passing the actor
+ *           through every function on the way would put it into the interface of nearly everything.
+ * ACTING-2. What a command sets going (workers, alarms, what follows from a fact) is not carried out by it: it is begun
+ *           with `onItsOwn`, and its facts bear no actor.
+ */
+const acting = new AsyncLocalStorage<Actor | undefined>();
+
+export function actingAs<T>(actor: Actor, act: () => T): T {
+  return acting.run(actor, act);
+}
+
+export function onItsOwn<T>(act: () => T): T {
+  return acting.getStore() === undefined ? act() : acting.run(undefined, act);
+}
+
+export function currentActor(): Actor | undefined {
+  return acting.getStore();
+}

@@ -1,0 +1,89 @@
+import type { Catalog } from "../models/catalog/catalog.ts";
+import type { Watched } from "../protocol/index.ts";
+import { isOutsideModel } from "../workers/outside/programs.ts";
+import type { Settings } from "./config/settings.ts";
+
+/** What somebody wants of a new agent; what is left out is chosen by config, environment and keys. */
+export interface NewAgent {
+  goal: string;
+  name?: string | undefined;
+  mode?: "finite" | "infinite" | undefined;
+  model?: string | undefined;
+  worker_model?: string | undefined;
+  budget_usd?: number | undefined;
+  budget_tokens?: number | undefined;
+  /** How long an infinite agent sleeps between its cycles; an hour if left out. */
+  cycle_seconds?: number | undefined;
+  /** What wakes an infinite agent when it changes, instead of the clock; looked at every `cycle_seconds` or as is usual for it. */
+  watch?: Watched | undefined;
+  /** The folder the team may read as `project/`. */
+  project?: string | undefined;
+  tools?: readonly string[] | undefined;
+}
+
+export interface CheckedOrder extends NewAgent {
+  model: string;
+  /** Why this model, where nobody chose it; and what is to be said about it. */
+  why: string | null;
+  note: string | null;
+}
+
+/** A field of an order that only looking can find wrong; for the person to fix. */
+export class WrongField extends Error {
+  override readonly name = "WrongField";
+  readonly field: string;
+  readonly code: string;
+
+  constructor(field: string, problem: string, code = "bad_request", options?: ErrorOptions) {
+    super(problem, options);
+    this.field = field;
+    this.code = code;
+  }
+}
+
+/** For the person to fix: a price in config.json, or no budget. */
+export class UnpricedModel extends Error {
+  override readonly name = "UnpricedModel";
+}
+
+interface OrderPorts {
+  settings: Pick<Settings, "env" | "config">;
+  catalog: Pick<Catalog, "chooseDefault" | "model">;
+  checkModel(id: string): { note: string | null };
+  checkTools(names: readonly string[]): void;
+  checkPrices(...models: (string | undefined)[]): Promise<void>;
+}
+
+/**
+ * The defaults and the checks of a new agent, the only ones. Nobody wants an agent that cannot think: a wrong model or a
+ * missing key is said before anything is made.
+ */
+export async function checkedOrder(order: NewAgent, ports: OrderPorts): Promise<CheckedOrder> {
+  const { env, config } = ports.settings;
+  const { model, why } = order.model ? { model: order.model, why: null } : await ports.catalog.chooseDefault();
+  const worker_model = order.worker_model || env.AGIRAPH_WORKER_MODEL || config.worker_model;
+  const budget_usd = order.budget_usd ?? config.budget_usd;
+  const budget_tokens = order.budget_tokens ?? config.budget_tokens;
+  const cycle_seconds = order.cycle_seconds ?? (order.mode === "infinite" ? config.cycle_seconds : undefined);
+  const { note } = inField("model", "unusable_model", () => ports.checkModel(model));
+  if (worker_model) inField("worker_model", "unusable_model", () => ports.checkModel(worker_model));
+  const { tools } = order;
+  if (tools) inField("tools", "bad_request", () => ports.checkTools(tools));
+  for (const id of [model, worker_model]) if (id && !isOutsideModel(id)) await ports.catalog.model(id);
+  if (budget_usd !== undefined)
+    await ports.checkPrices(model, worker_model).catch((error: unknown) => {
+      throw error instanceof UnpricedModel
+        ? new WrongField("budget_usd", error.message, "unpriced_model", { cause: error })
+        : error;
+    });
+  return { ...order, model, worker_model, budget_usd, budget_tokens, cycle_seconds, why, note };
+}
+
+/** A name that cannot be used here comes with what to use instead. */
+function inField<T>(field: string, code: string, check: () => T): T {
+  try {
+    return check();
+  } catch (error) {
+    throw new WrongField(field, error instanceof Error ? error.message : String(error), code, { cause: error });
+  }
+}

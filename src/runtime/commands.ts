@@ -1,0 +1,187 @@
+import { stat } from "node:fs/promises";
+import { isAbsolute } from "node:path";
+import { didYouMean } from "../boundary/nearest.ts";
+import { isAtWork, type Situation, summaryView, type TriggerRecord, triggerRecords } from "../projections/index.ts";
+import {
+  type Command,
+  type CommandArgs,
+  type CommandName,
+  type CommandOf,
+  type CommandResult,
+  commandNames,
+} from "../protocol/commands.ts";
+import { type Actor, type AgentId, COORDINATOR, HUMAN } from "../protocol/index.ts";
+import type { TriggerOrder } from "../triggers/order.ts";
+import { actingAs } from "./acting.ts";
+import type { Agent } from "./agent.ts";
+import { type NewAgent, WrongField } from "./agent-order.ts";
+import { checkNotArchived } from "./human/human-facts.ts";
+import { HumanRefusal } from "./human/human-refusal.ts";
+import { changeTriggers, type TriggerChange } from "./time/trigger-changes.ts";
+
+/** Where commands are carried out. */
+export interface CommandPorts {
+  create(order: NewAgent): Promise<Agent>;
+  /** Rejects with a refusal where there is none of that id. */
+  agent(id: AgentId): Promise<Agent>;
+  checkModel(id: string): unknown;
+}
+
+/**
+ * Carries a command out: the only place where one is, whichever way it came.
+ *
+ * EXECUTE-1. When it resolves, what was asked is on disk, with the actor on every fact that the command itself led to.
+ * EXECUTE-2. Asking twice is as good as asking once, where that can be: what is stopped stays stopped.
+ * EXECUTE-3. What cannot be done is refused in words (`HumanRefusal`, `WrongField`), and nothing changes.
+ */
+export async function execute<C extends CommandName>(
+  ports: CommandPorts,
+  command: CommandOf<C>,
+  actor: Actor,
+): Promise<CommandResult<C>> {
+  const { do: name, ...args } = command as Command;
+  const deed = Object.hasOwn(DEEDS, name) ? (DEEDS[name] as Deed<C>) : undefined;
+  if (!deed)
+    throw new HumanRefusal("not_found", `There is no command "${name}".${didYouMean(String(name), commandNames)}`);
+  return deed(args as CommandArgs<C>, ports, actor);
+}
+
+type Deed<C extends CommandName> = (
+  args: CommandArgs<C>,
+  ports: CommandPorts,
+  actor: Actor,
+) => Promise<CommandResult<C>>;
+
+const DEEDS: { readonly [C in CommandName]: Deed<C> } = {
+  create: async (order, ports, actor) => {
+    if (order.project !== undefined) await checkProject(order.project);
+    return viewOf(await actingAs(actor, () => ports.create(order)));
+  },
+  archive: steer((agent) => agent.archive(HUMAN)),
+  restore: steer((agent) => agent.restore(HUMAN)),
+  stop: steer(async (agent) => {
+    if (agent.now.agent.status === "stopped") return;
+    checkAtWork(agent);
+    await agent.stop(HUMAN);
+  }),
+  pause: steer(async (agent) => {
+    if (agent.now.agent.status === "paused") return;
+    checkAtWork(agent);
+    await agent.pause(HUMAN);
+  }),
+  resume: steer(resume),
+  set_models: say((agent, { model, worker_model }, _, ports) => {
+    checkModels({ model, worker_model }, ports);
+    return agent.changeModels({ model, worker_model });
+  }),
+  send: say((agent, { message, to = COORDINATOR }, { via }) => agent.send(message, to, via)),
+  nudge: say((agent, { message }, { via }) => agent.nudge(message, via)),
+  respond: say((agent, { response, question_id }, { via }) => agent.respond(response, question_id, via)),
+  seen: say(async (agent, { from, message_id }) => {
+    await agent.seen({ from, message_id });
+    return "Seen.";
+  }),
+  revoke_permission: say((agent, { key }) => agent.revoke(key)),
+  assign: say((agent, { node_id, worker }) => agent.assign(node_id, worker)),
+  cancel: say((agent, { node_id, reason }) => agent.cancel(node_id, reason)),
+  update_node: say((agent, { node_id, task, deliverables, checks }) =>
+    agent.update(node_id, {
+      ...(task !== undefined && { task }),
+      ...(deliverables && { deliverables }),
+      ...(checks && { checks }),
+    }),
+  ),
+  publish: say((agent, { node_id, summary }, { via }) => agent.publish(node_id, summary, via)),
+  create_trigger: trigger(({ id: _, ...order }) => ({ do: "schedule", order: order as TriggerOrder })),
+  cancel_trigger: trigger(({ trigger_id }) => ({ do: "cancel_trigger", trigger_id })),
+  pause_trigger: trigger(({ trigger_id }) => ({ do: "pause_trigger", trigger_id })),
+  resume_trigger: trigger(({ trigger_id }) => ({ do: "resume_trigger", trigger_id })),
+};
+
+type OfAgent = Exclude<CommandName, "create">;
+type Done<Args, T> = (agent: Agent, args: Args, actor: Actor, ports: CommandPorts) => Promise<T>;
+
+/** Opened before the actor acts: what opening sets going is nobody's command. */
+function onAgent<C extends OfAgent, T>(act: Done<CommandArgs<C>, T>) {
+  return async (args: CommandArgs<C>, ports: CommandPorts, actor: Actor): Promise<T> => {
+    const agent = await ports.agent((args as unknown as { id: AgentId }).id);
+    return actingAs(actor, () => act(agent, args, actor, ports));
+  };
+}
+
+/** Answered with how the agent is doing then. */
+function steer<C extends OfAgent>(act: Done<CommandArgs<C>, void>) {
+  return onAgent<C, ReturnType<typeof viewOf>>(async (agent, args, actor, ports) => {
+    await act(agent, args, actor, ports);
+    return viewOf(agent);
+  });
+}
+
+/** Answered with what becomes of it, in words. */
+function say<C extends OfAgent>(act: Done<CommandArgs<C>, string>) {
+  return onAgent<C, { status: "delivered"; detail: string }>(async (agent, args, actor, ports) => ({
+    status: "delivered",
+    detail: await act(agent, args, actor, ports),
+  }));
+}
+
+/** Answered with the trigger as it is then. */
+function trigger<C extends OfAgent>(change: (args: CommandArgs<C>) => TriggerChange) {
+  return onAgent<C, TriggerRecord & { detail: string }>(async (agent, args) => {
+    const wanted = change(args);
+    if (wanted.do === "schedule") checkNotArchived(agent.now);
+    const detail = await changeTriggers(agent, wanted);
+    // An agent at rest has begun to wait for something.
+    if (wanted.do === "schedule") agent.keepTime();
+    const id = wanted.do === "schedule" ? /^Scheduled (trigger-\d+)/.exec(detail)?.[1] : wanted.trigger_id;
+    return { ...recordOf(agent.now, id ?? ""), detail };
+  });
+}
+
+async function resume(agent: Agent, args: CommandArgs<"resume">, _: Actor, ports: CommandPorts): Promise<void> {
+  const { budget_usd, budget_tokens, model, worker_model } = args;
+  const { status, created } = agent.now.agent;
+  if (agent.isWorking) throw new HumanRefusal("conflict", `${created.name} is at work already.`);
+  checkNotArchived(agent.now);
+  if (status === "completed")
+    throw new HumanRefusal("conflict", `${created.name} is completed. Send it a message with its next goal.`);
+  checkModels({ model, worker_model }, ports);
+  if (model ?? worker_model) await agent.changeModels({ model, worker_model });
+  // Nobody works on it here, and this process holds the home: what counts as working was interrupted.
+  const why = isAtWork(status) || status === "idle" ? "recovered" : "resumed";
+  await agent.start(why, { budget_usd, budget_tokens });
+}
+
+function checkModels(models: Record<string, string | undefined>, { checkModel }: CommandPorts): void {
+  for (const [field, model] of Object.entries(models)) {
+    if (model === undefined) continue;
+    try {
+      checkModel(model);
+    } catch (error) {
+      throw new WrongField(field, error instanceof Error ? error.message : String(error), "unusable_model");
+    }
+  }
+}
+
+async function checkProject(folder: string): Promise<void> {
+  if (!isAbsolute(folder)) throw new WrongField("project", `${folder} is not an absolute path. Begin it with /.`);
+  const found = await stat(folder).catch(() => undefined);
+  if (!found)
+    throw new WrongField("project", `There is no folder ${folder} on the server's machine, or it may not look there.`);
+  if (!found.isDirectory()) throw new WrongField("project", `${folder} is a file. Name the folder that it is in.`);
+}
+
+function checkAtWork({ now }: Agent): void {
+  const { status, created } = now.agent;
+  if (!isAtWork(status)) throw new HumanRefusal("conflict", `${created.name} is not at work: it is ${status}.`);
+}
+
+function viewOf({ now }: Agent) {
+  return summaryView(now);
+}
+
+function recordOf({ triggers, agent }: Situation, id: string): TriggerRecord {
+  const found = triggerRecords(triggers, agent.id).findLast((record) => record.id === id);
+  if (!found) throw new HumanRefusal("not_found", `There is no trigger "${id}".`);
+  return found;
+}

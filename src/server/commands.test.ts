@@ -1,0 +1,157 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ApiClient } from "../client/client.ts";
+import { type CommandName, type CommandOf, type CommandResult, commandNames } from "../protocol/commands.ts";
+import type { Actor, AgentId, Fact } from "../protocol/index.ts";
+import { call, hang, say, script } from "../testing/index.ts";
+import { startServer, type TestServer, TOKEN } from "../testing/start-server.ts";
+
+type Give = <C extends CommandName>(command: CommandOf<C>) => Promise<CommandResult<C>>;
+
+const ACTOR: Actor = { kind: "human", via: "terminal" };
+
+/** The ways by which every command may come. */
+const WAYS: Record<string, (server: TestServer) => Give> = {
+  runtime:
+    ({ runtime }) =>
+    (command) =>
+      runtime.execute(command, ACTOR),
+  client: ({ url }) => {
+    const client = new ApiClient({ url, token: TOKEN, via: "terminal" });
+    return (command) => client.give(command);
+  },
+};
+
+test("every command has the same outcome whichever way it comes, and what it leads to bears its actor", async () => {
+  const [byRuntime, byClient] = await Promise.all(Object.values(WAYS).map((way) => everyCommand(way)));
+  expect(byClient).toEqual(byRuntime);
+  expect(Object.keys(byRuntime?.outcomes ?? {}).sort()).toEqual([...commandNames].sort());
+  expect(byRuntime?.recorded).toEqual([
+    ["create", "agent.created", "agent.started", "run.started", "worker.spawned", "worker.busy"],
+    ["seen", "message.received"],
+    ["nudge", "human.nudge"],
+    ["respond", "human.response"],
+    ["send", "message.sent"],
+    ["update_node", "node.updated"],
+    ["cancel", "node.cancelled"],
+    ["assign", "worker.spawned", "node.reopened", "worker.idle"],
+    ["publish", "human.response"],
+    ["create_trigger", "trigger.created"],
+    ["pause_trigger", "trigger.paused"],
+    ["resume_trigger", "trigger.resumed"],
+    ["cancel_trigger", "trigger.cancelled"],
+    ["pause", "agent.paused"],
+    ["resume", "agent.resumed", "agent.started", "worker.busy", "worker.busy"],
+    ["stop", "agent.stopped"],
+    ["archive", "agent.archived"],
+    ["restore", "agent.restored"],
+  ]);
+  expect(byRuntime?.byThemselves).toEqual([]);
+});
+
+async function everyCommand(way: (server: TestServer) => Give) {
+  await using server = await startServer({
+    coordinator: script(
+      call("spawn_worker", { name: "Ann" }),
+      call("create_work_node", { task: "Sign it.", deliverables: ["signed.md"], worker: "Ann" }),
+      call("create_work_node", { task: "Dust it.", worker: "Ann" }),
+      call("spawn_worker", { name: "Bob" }),
+      call("create_work_node", { task: "Guard it.", worker: "Bob" }),
+      call("send_message", { to: "human", content: "I begin." }),
+      call("ask_human", { question: "Which?" }),
+      say("I wait."),
+      call("finish", { summary: "Never." }).after("the end of time"),
+    ),
+    workers: { Ann: script(hang()), Bob: script(hang(), hang()) },
+  });
+  const give = way(server);
+  const outcomes: Record<string, unknown> = {};
+  const recorded: string[][] = [];
+  let id = "";
+  let seen = 0;
+  const log = async () => (await server.runtime.store.open(id as AgentId)).read({ after: seen, limit: 10_000 });
+  const now = async () => {
+    for (const fact of await log()) seen = Math.max(seen, fact.seq);
+  };
+  /** Gives a command and notes what it was answered with, and what of it is on record. */
+  const asked = async <C extends CommandName>(command: CommandOf<C>): Promise<CommandResult<C>> => {
+    const name = command.do as C;
+    if (id !== "") await now();
+    const result = await give(command).catch((error: Error) => ({ status: "refused", detail: error.message }) as never);
+    const { status, detail } = result as { status: string; detail?: string };
+    outcomes[name] = [status, detail?.replaceAll(id, "ID")];
+    if (name === "create") id = (result as { id: string }).id;
+    const facts = (await log()).filter((fact) => fact.actor);
+    if (facts.length > 0) recorded.push([name, ...facts.map(({ type }) => type)]);
+    for (const { actor } of facts) expect(actor).toEqual(ACTOR);
+    return result;
+  };
+  const until = server.until.bind(server);
+
+  await asked({ do: "create", goal: "Keep house", worker_model: "scripted/worker" });
+  const agent = await until(id, ({ questions, board }) => "question-1" in questions.open && "node-2" in board.nodes);
+  await until(id, ({ board }) => board.nodes["node-1"]?.status === "running");
+  await asked({ do: "seen", id });
+  await asked({ do: "set_models", id, model: agent.now.agent.created.model });
+  await asked({ do: "nudge", id, message: "Faster." });
+  await asked({ do: "respond", id, response: "The blue one.", question_id: "question-1" });
+  await asked({ do: "send", id, message: "Mind the cat." });
+  await asked({ do: "revoke_permission", id, key: "none" });
+  await asked({ do: "update_node", id, node_id: "node-2", task: "Dust it all." });
+  await asked({ do: "cancel", id, node_id: "node-2", reason: "Clean already." });
+  await asked({ do: "assign", id, node_id: "node-1", worker: "human" });
+  await until(id, ({ questions }) => Object.keys(questions.open).length === 1);
+  await writeFile(join(agent.log.dir, "runs/run-1/nodes/node-1/scratch/signed.md"), "me\n");
+  await asked({ do: "publish", id, node_id: "node-1", summary: "Signed." });
+  await asked({ do: "create_trigger", id, type: "at_time", config: { at: "2099-01-01T09:00:00" }, action: "Look" });
+  for (const deed of ["pause_trigger", "resume_trigger", "cancel_trigger"] as const)
+    await asked({ do: deed, id, trigger_id: "trigger-1" });
+  await asked({ do: "pause", id });
+  await asked({ do: "resume", id });
+  await asked({ do: "stop", id });
+  await asked({ do: "archive", id });
+  await asked({ do: "restore", id });
+  seen = 0;
+  const byThemselves = (await log()).filter(isOfItsOwn).map(({ type }) => type);
+  return { outcomes, recorded, byThemselves };
+}
+
+/** What nobody commands. */
+function isOfItsOwn({ type, actor }: Fact): boolean {
+  return actor !== undefined && /^(model|tool|channel|memory|process)\./.test(type);
+}
+
+test("an unknown command names the nearest, in the runtime and over HTTP", async () => {
+  await using server = await startServer({ coordinator: script() });
+  const unknown = { do: "nudg", id: "agent-abcd" } as unknown as CommandOf<"nudge">;
+  await expect(server.runtime.execute(unknown, ACTOR)).rejects.toThrow(
+    'There is no command "nudg". Did you mean "nudge"?',
+  );
+  expect(await server.post("/agents/agent-abcd/nugde", { message: "x" })).toMatchObject({
+    status: 404,
+    body: { error: { message: expect.stringContaining('Did you mean "POST /agents/{id}/nudge"?') } },
+  });
+});
+
+test("who speaks over HTTP says by which way; a way that there is not is refused", async () => {
+  await using server = await startServer({ coordinator: script(say("Hello."), say("I wait.")) });
+  const { id } = await new ApiClient({ url: server.url, token: TOKEN }).give({ do: "create", goal: "Wait" });
+  const facts = async () => (await server.get(`/agents/${id}/events?after=0`)).body as { events: Fact[] };
+  expect((await facts()).events[0]).toMatchObject({ type: "agent.created", actor: { kind: "human", via: "web" } });
+  const headers = { "x-agiraph-via": "telepathy" };
+  expect((await server.fetch(`/agents/${id}/stop`, { method: "POST", headers })).status).toBe(400);
+});
+
+test("a server that does not know a command yet is said to be of an older version", async () => {
+  const old = (async () =>
+    Response.json(
+      { error: { code: "not_found", message: "There is nothing here. GET /openapi.json says what there is." } },
+      { status: 404 },
+    )) as typeof fetch;
+  const client = new ApiClient({ url: "http://127.0.0.1:1", token: TOKEN, fetch: old });
+  await expect(client.give({ do: "pause_trigger", id: "agent-abcd", trigger_id: "trigger-1" })).rejects.toMatchObject({
+    code: "too_old",
+    message: expect.stringContaining('does not know "pause_trigger"'),
+  });
+});

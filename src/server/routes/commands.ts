@@ -1,0 +1,66 @@
+import type { FastifyRequest, HTTPMethods } from "fastify";
+import { z } from "zod";
+import { nearest } from "../../boundary/nearest.ts";
+import { type Actor, VIA_HEADER, viaSchema } from "../../protocol/actor.ts";
+import {
+  COMMAND_ROUTES,
+  type Command,
+  type CommandEntry,
+  type CommandName,
+  commandNames,
+  commandParams,
+  commands,
+} from "../../protocol/commands.ts";
+import { type Api, type RouteDeps, refusals } from "../api-app.ts";
+import { Refused } from "../refusal.ts";
+
+/** The commands as routes, made from their table: what comes in is the command, what comes out is its result. */
+export function commandRoutes(app: Api, { runtime }: RouteDeps): void {
+  for (const name of commandNames) {
+    const { summary, tag, body, result, status = 200 }: CommandEntry = commands[name];
+    const { method, url, params } = routeOf(name);
+    app.route({
+      method,
+      url,
+      schema: {
+        summary,
+        tags: [tag],
+        ...(params && { params }),
+        ...(body && { body }),
+        response: { [status]: result, ...refusals },
+      },
+      handler: async (request, reply) => {
+        const command = { ...(request.body as object | null), ...(request.params as object), do: name } as Command;
+        const done = await runtime.execute(command, actorOf(request));
+        if (name === "create" && "id" in done) reply.header("location", `/agents/${done.id}`);
+        return reply.code(status).send(done as never);
+      },
+    });
+  }
+}
+
+/** ` Did you mean "POST /agents/{id}/nudge"?` for a command that is nearly one, or nothing. */
+export function nearestRoute(method: string, url: string): string {
+  if (method === "GET") return "";
+  const path = url.split("?", 1)[0] ?? "";
+  const last = path.split("/").at(-1) ?? "";
+  const names = Object.values(COMMAND_ROUTES).flatMap((route) => /\/([a-z]+)$/.exec(route)?.[1] ?? []);
+  const [near] = nearest(last, names, 1);
+  const route = Object.values(COMMAND_ROUTES).find((each) => each.endsWith(`/${near}`));
+  return near === undefined || route === undefined ? "" : ` Did you mean "${route.replace(/:(\w+)/g, "{$1}")}"?`;
+}
+
+function routeOf(name: CommandName) {
+  const [method = "", url = ""] = COMMAND_ROUTES[name].split(" ");
+  const names = [...url.matchAll(/:(\w+)/g)].map(([, each]) => each as keyof typeof commandParams);
+  const params = names.length > 0 && z.object(Object.fromEntries(names.map((each) => [each, commandParams[each]])));
+  return { method: method as HTTPMethods, url, params };
+}
+
+/** Whoever has the token is the home's human; by which way they come, they say themselves. */
+export function actorOf({ headers }: FastifyRequest): Actor {
+  const via = viaSchema.safeParse(headers[VIA_HEADER] ?? "web");
+  if (!via.success)
+    throw new Refused(400, "bad_request", `The header ${VIA_HEADER} is one of ${viaSchema.options.join(", ")}.`);
+  return { kind: "human", via: via.data };
+}
