@@ -4,11 +4,13 @@ import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
 import type { Layout, QueueName } from "../files/layout.ts";
 import { type QueueChanges, Queues } from "../files/queue.ts";
 import { QUIET_MS } from "../files/queue-files.ts";
-import { AgentQueues, isEnd } from "./agent-queues.ts";
+import { AgentQueues } from "./agent-queues.ts";
 import { completedTasks } from "./completed-tasks.ts";
 import { errorText, gist, MeshContext } from "./mesh-context.ts";
 import type { MeshPorts } from "./mesh-ports.ts";
 import { MeshTasks } from "./mesh-tasks.ts";
+import { OwedAnswers } from "./owed-answers.ts";
+import { RetryLater } from "./retry-later.ts";
 import { type MeshProgress, StateFile } from "./state-file.ts";
 
 /**
@@ -32,13 +34,13 @@ export class Mesh {
   readonly #layout: Layout;
   readonly #state: StateFile;
   #declared: DeclaredMesh;
-  /** What came to its end since then (milliseconds) may not be answered yet. */
-  #owesSince: number | undefined;
-  #isLookingBack = false;
+  readonly #owed: OwedAnswers;
+  /** MESH-5. */
+  readonly #retry: RetryLater;
   #isSettling = false;
   #again = false;
-  #retry: { timer: NodeJS.Timeout; wait: number } | undefined;
-  #young: NodeJS.Timeout | undefined;
+  /** Waits until files that somebody may still be writing are old enough to be taken. */
+  #lookTimer: NodeJS.Timeout | undefined;
 
   constructor(declared: DeclaredMesh, layout: Layout, ports: MeshPorts) {
     const { mesh } = declared.config;
@@ -48,6 +50,14 @@ export class Mesh {
     this.#context = new MeshContext(() => this.#declared.config, layout, ports);
     this.#tasks = new MeshTasks(this.queues, declared, this.#context, this.#agentQueues, () => this.settle());
     this.#state = new StateFile(layout.state(mesh), new Date(ports.now()).toISOString());
+    const isOpen = () => this.#context.isOpen;
+    this.#owed = new OwedAnswers(() => this.#all(), isOpen);
+    this.#retry = new RetryLater({
+      isOpen,
+      onFirstFailure: (error) =>
+        this.#context.record({ type: "mesh.stalled", data: { mesh: this.name, why: gist(errorText(error)) } }),
+      tryAgain: () => this.look(),
+    });
   }
 
   get name(): string {
@@ -58,44 +68,52 @@ export class Mesh {
     return this.#declared;
   }
 
-  /** Sees what is there. Nothing moves before `begin`: others may have to be there first. */
+  /** Finds out what is there. Nothing moves before `begin`: other meshes may have to be open first. */
   open(): void {
     const young = this.queues.open().young;
     this.#tasks.completed = completedTasks(this.queues);
-    if (this.#furnish() || young) this.#lookSoon();
+    if (this.#openAgents() || young) this.#lookSoon();
     const written = statSync(this.#layout.state(this.name), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    this.#owesSince = written - 60_000;
+    this.#owed.owedSince(written - 60_000);
   }
 
   /** Takes up what is under way. */
   begin(): void {
-    this.#guard(() => {
-      for (const whose of [this.#tasks, ...this.#agentQueues.values()]) whose.begin();
+    this.#retry.attempt(() => {
+      for (const one of this.#all()) one.begin();
     });
     this.settle();
-    void this.#answerWhatIsOwed();
+    void this.#giveOwedAnswers();
   }
 
   close(): void {
     if (!this.#context.isOpen) return;
     this.#context.isOpen = false;
-    clearTimeout(this.#retry?.timer);
-    clearTimeout(this.#young);
+    this.#retry.clear();
+    clearTimeout(this.#lookTimer);
     this.#state.close();
   }
 
-  /** What is declared may change while it works; what is under way goes on by the new plan. */
+  /** The declaration may change while the mesh works; what is under way goes on by the new plan. */
   redeclare(declared: DeclaredMesh): void {
     this.#declared = declared;
     this.#tasks.redeclare(declared);
-    this.#guard(() => {
-      if (this.#furnish()) this.#lookSoon();
+    this.#retry.attempt(() => {
+      if (this.#openAgents()) this.#lookSoon();
     });
     this.settle();
   }
 
-  /** A desk for each declared agent. What lies on the desk of one who is none any more stays there. */
-  #furnish(): boolean {
+  /** The mesh's own tasks, then each agent. */
+  #all(): (MeshTasks | AgentQueues)[] {
+    return [this.#tasks, ...this.#agentQueues.values()];
+  }
+
+  /**
+   * Opens the queues of every declared agent. The files of an agent that is not declared any more stay where they are.
+   * True if some file may still be being written.
+   */
+  #openAgents(): boolean {
     let young = false;
     for (const agent of this.agents.keys()) {
       if (this.#declared.agents.has(agent)) continue;
@@ -112,42 +130,42 @@ export class Mesh {
     return young;
   }
 
-  /** Somebody said that this file came or went. */
+  /** The watcher noticed that this file came or went. */
   noticed(agent: string | null, queue: QueueName, name: string): void {
     const whose = agent === null ? this.#tasks : this.#agentQueues.get(agent);
     if (!whose || !this.#context.isOpen) return;
-    this.#guard(() => {
+    this.#retry.attempt(() => {
       if (!whose.queues.noticed(queue, name)) return;
       if (queue !== "inbox" && queue !== "outbox" && whose.queues.has(queue, name)) whose.byHand(queue, name);
       this.settle();
     });
   }
 
-  /** Looks into every folder: when notices may have been lost. */
+  /** Looks into every folder, because notices may have been lost. */
   look(): QueueChanges {
     const found: QueueChanges = { changed: false, young: false, byHand: [] };
     if (!this.#context.isOpen) return found;
-    this.#guard(() => {
-      for (const whose of [this.#tasks, ...this.#agentQueues.values()]) {
-        const { changed, young, byHand } = whose.queues.look();
+    this.#retry.attempt(() => {
+      for (const one of this.#all()) {
+        const { changed, young, byHand } = one.queues.look();
         found.changed ||= changed;
         found.young ||= young;
-        for (const [queue, name] of byHand) whose.byHand(queue, name);
+        for (const [queue, name] of byHand) one.byHand(queue, name);
       }
     });
     if (found.young) this.#lookSoon();
     this.settle();
-    void this.#answerWhatIsOwed();
+    void this.#giveOwedAnswers();
     return found;
   }
 
-  /** An agent can hear again, or is somebody else now: what it has not ended is told again. */
+  /** An agent can hear again, or is another one now: it is told everything that it has not ended. */
   tellAgain(agent: string): void {
     this.#agentQueues.get(agent)?.tellAgain();
     this.settle();
   }
 
-  /** An agent is begun anew: what the one before had heard and not ended is told again. */
+  /** An agent was started anew: it is told what its former session had heard and not ended. */
   tellNewcomer(agent: string): void {
     this.#agentQueues.get(agent)?.tellNewcomer();
     this.settle();
@@ -159,15 +177,14 @@ export class Mesh {
     this.#again = true;
     if (this.#isSettling) return;
     this.#isSettling = true;
-    const isWhole = this.#guard(() => {
+    const isSettled = this.#retry.attempt(() => {
       while (this.#again) {
         this.#again = false;
-        if (this.#tasks.advance()) this.#again = true;
-        for (const desk of this.#agentQueues.values()) if (desk.advance()) this.#again = true;
+        for (const one of this.#all()) if (one.advance()) this.#again = true;
       }
     });
     this.#isSettling = false;
-    if (isWhole) this.#calmDown();
+    if (isSettled) this.#retry.clear();
     this.#keepState();
     if (this.#tasks.completed > 0 && this.isIdle) this.#context.ports.idle();
   }
@@ -175,77 +192,29 @@ export class Mesh {
   /** Nothing is under way and nothing waits. */
   get isIdle(): boolean {
     const live: QueueName[] = ["active", "inbox", "next", "outbox"];
-    if (this.#owesSince !== undefined) return false;
+    if (this.#owed.areLeft) return false;
     return [this.queues, ...this.agents.values()].every((queues) => live.every((queue) => queues.count(queue) === 0));
   }
 
-  /**
-   * Tasks that were moved to where they are over while nobody was there, or whose answers a power failure has emptied.
-   * What was over before `state.json` was last written was answered then. There may be any number: nobody waits for it.
-   */
-  async #answerWhatIsOwed(): Promise<void> {
-    const since = this.#owesSince;
-    if (since === undefined || this.#isLookingBack) return;
-    this.#isLookingBack = true;
+  async #giveOwedAnswers(): Promise<void> {
     try {
-      for (const queue of ["complete", "archive"] as const) {
-        for (const whose of [this.#tasks, ...this.#agentQueues.values()]) {
-          for (const name of await whose.queues.since(queue, since)) {
-            if (isEnd(name)) continue;
-            await new Promise(setImmediate);
-            if (!this.#context.isOpen) return;
-            whose.owed(queue, name);
-          }
-        }
-      }
-      this.#owesSince = undefined;
+      if (!(await this.#owed.give())) return;
     } catch (error) {
-      this.#stalled(error);
-    } finally {
-      this.#isLookingBack = false;
+      this.#retry.failed(error);
     }
     this.settle();
   }
 
-  /** MESH-5. False when it did not work. */
-  #guard(work: () => void): boolean {
-    try {
-      work();
-      return true;
-    } catch (error) {
-      this.#stalled(error);
-      return false;
-    }
-  }
-
-  #stalled(error: unknown): void {
-    if (!this.#context.isOpen) return;
-    if (!this.#retry) {
-      const why = gist(errorText(error));
-      this.#context.record({ type: "mesh.stalled", data: { mesh: this.name, why } });
-    }
-    const wait = Math.min((this.#retry?.wait ?? FIRST_RETRY_MS / 2) * 2, LAST_RETRY_MS);
-    clearTimeout(this.#retry?.timer);
-    const timer = setTimeout(() => this.look(), wait);
-    timer.unref();
-    this.#retry = { timer, wait };
-  }
-
-  #calmDown(): void {
-    clearTimeout(this.#retry?.timer);
-    this.#retry = undefined;
-  }
-
   #lookSoon(): void {
-    this.#young ??= setTimeout(() => {
-      this.#young = undefined;
+    this.#lookTimer ??= setTimeout(() => {
+      this.#lookTimer = undefined;
       this.look();
     }, QUIET_MS);
   }
 
   /** As it is now; the file of it may be a moment behind. */
   get state(): MeshState {
-    return this.#state.of(this.#standing());
+    return this.#state.of(this.#progress());
   }
 
   /** Where the words lie with which a task of the mesh itself ended. */
@@ -254,10 +223,10 @@ export class Mesh {
   }
 
   #keepState(): void {
-    this.#state.keep(() => this.#standing());
+    this.#state.keep(() => this.#progress());
   }
 
-  #standing(): MeshProgress {
+  #progress(): MeshProgress {
     return {
       declared: this.#declared,
       progress: this.#tasks.progress(),
@@ -268,6 +237,3 @@ export class Mesh {
     };
   }
 }
-
-const FIRST_RETRY_MS = 250;
-const LAST_RETRY_MS = 5_000;
