@@ -34,8 +34,8 @@ export class MemberRegistry {
     return member;
   }
 
-  /** Those of a mesh who have begun. */
-  of({ config: { mesh }, agents }: DeclaredMesh): string[] {
+  /** The agents of a mesh that have a member now. */
+  startedOf({ config: { mesh }, agents }: DeclaredMesh): string[] {
     return [...agents.keys()].filter((agent) => this.#members.has(keyOf(mesh, agent)));
   }
 

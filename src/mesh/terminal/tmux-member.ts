@@ -74,7 +74,7 @@ export class TmuxMember implements Member {
   }
 
   /** Sits down before what an earlier process of ours has left running; begins nothing. */
-  async sitDown(): Promise<void> {
+  async attachIfRunning(): Promise<void> {
     const there = await this.#ports.server.find(this.#ports.session);
     if (there && !there.isDead && !this.#stop.signal.aborted) await this.start();
   }

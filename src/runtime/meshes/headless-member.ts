@@ -24,7 +24,7 @@ export interface HeadlessPorts {
   isActive(name: string): boolean;
   giveUp(why: string): Promise<void>;
   /** Decided by a person. */
-  mayIt(request: ToolRequest): Promise<boolean>;
+  askPermission(request: ToolRequest): Promise<boolean>;
   record(state: "starting" | "ready" | "busy" | "idle" | "dead" | "gone", detail?: string): void;
 }
 
@@ -159,7 +159,9 @@ export class HeadlessMember implements Member {
   async #decide(session: OutsideSession, wish: Extract<OutsideEvent, { kind: "asked_permission" }>): Promise<void> {
     const { permissions = "ask" } = this.#ports.profile;
     const allow =
-      isForOurTool(wish) || permissions === "allow" || (permissions === "ask" && (await this.#ports.mayIt(wish)));
+      isForOurTool(wish) ||
+      permissions === "allow" ||
+      (permissions === "ask" && (await this.#ports.askPermission(wish)));
     await session.decide(wish.id, allow ? { allow } : { allow, why: "It is not allowed here." });
   }
 }

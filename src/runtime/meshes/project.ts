@@ -12,10 +12,12 @@ import type { Clock } from "../../protocol/clock.ts";
 import { HUMAN, type MeshFact, type MessageHeader } from "../../protocol/index.ts";
 import { HumanRefusal } from "../human/human-refusal.ts";
 import { type Agreed, MeshConsent, type MeshTrustView } from "./consent.ts";
-import { type AgentStatusView, type Begun, type MembersPorts, MeshMembers } from "./members.ts";
+import type { MembersPorts } from "./member-factory.ts";
+import { type AgentStatusView, MeshMembers } from "./members.ts";
 import { MeshRecord, type MeshRecordPorts } from "./record.ts";
 import { runGate } from "./run-gate.ts";
 import { describedRun } from "./run-kinds.ts";
+import type { SessionStarted } from "./session-reports.ts";
 
 /** The meshes of one project at work in this process. */
 export interface HostedMeshes {
@@ -81,12 +83,12 @@ class MeshProject implements HostedMeshes {
     this.#clock = record.clock;
     this.#record = new MeshRecord(layout, record);
     this.#lastEnds = new Map(Object.entries(record.now().mesh_ends));
-    const begun: Begun = (state, mesh, agent) => {
+    const onStarted: SessionStarted = (state, mesh, agent) => {
       // Whoever is begun anew has heard nothing of what the one before had; and is told what that one could not be.
       if (state === "starting") setImmediate(() => this.meshes.meshes.get(mesh)?.tellNewcomer(agent));
       else this.#tellUnheard(mesh, agent);
     };
-    this.#members = new MeshMembers(layout, record, this.#record, ports, begun);
+    this.#members = new MeshMembers(layout, ports, this.#record, record, onStarted);
     this.meshes = new Meshes(layout, {
       home: ports.home,
       now: () => record.clock.now(),
@@ -120,7 +122,7 @@ class MeshProject implements HostedMeshes {
     for (const mesh of this.meshes.meshes.keys()) this.#introduce(mesh);
     this.#record.onTrust = (about, answer) => void this.#consent.answered(about, answer);
     this.#record.giveAnswers();
-    await this.#members.takeUp([...this.meshes.meshes.values()].map(({ declared }) => declared));
+    await this.#members.reattach([...this.meshes.meshes.values()].map(({ declared }) => declared));
   }
 
   stateOf(mesh: string, agent: string): AgentStatusView {
@@ -143,7 +145,7 @@ class MeshProject implements HostedMeshes {
         "conflict",
         `${mesh} is not trusted, so nothing of it is begun. Look at it: tx trust ${mesh}`,
       );
-    const problem = this.#members.problemOf(declared, who);
+    const problem = this.#members.problemOf(who);
     if (problem !== null) throw new HumanRefusal("conflict", `${mesh}/${agent} cannot begin. ${problem}`);
     const member = this.#members.terminal(declared, who);
     if (!member && this.#tellUnheard(mesh, agent)) return;
@@ -222,7 +224,7 @@ class MeshProject implements HostedMeshes {
     const missing = new Map<string, string>();
     for (const mesh of this.meshes.declared().values()) {
       for (const agent of mesh.agents.values()) {
-        const problem = this.#members.problemOf(mesh, agent);
+        const problem = this.#members.problemOf(agent);
         const file = relative(this.layout.project, join(agent.dir, "config.json"));
         if (problem !== null) missing.set(file, `${file}: "options.program": ${problem}`);
       }

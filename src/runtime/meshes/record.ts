@@ -138,7 +138,7 @@ export class MeshRecord {
   onTrust: (about: { mesh: string; hash: string }, answer: string) => void = () => {};
 
   /** Permission to do something, asked of a person: it waits in the inbox. */
-  async mayIt(worker_id: string, request: ToolRequest): Promise<boolean> {
+  async askPermission(worker_id: string, request: ToolRequest): Promise<boolean> {
     if (this.#hasMany(worker_id)) return false;
     const { log, now } = this.#ports;
     const who = now().roster[worker_id]?.spawned.name ?? worker_id;
@@ -146,19 +146,19 @@ export class MeshRecord {
     if (text === undefined || this.#hasMany(worker_id)) return false;
     const number = this.#nextQuestion();
     const { promise, resolve } = Promise.withResolvers<string>();
-    this.#leave.set(`question-${number}`, { worker_id, answer: resolve });
+    this.#permissions.set(`question-${number}`, { worker_id, answer: resolve });
     const permission = { tool: request.tool, key: requestKey(request) };
     const offered = { choices: ["allow", "deny"], only_choices: true, permission };
-    const asked = { worker_id, node_id: null, call_id: `${LEAVE}${number}`, text, ...offered };
+    const asked = { worker_id, node_id: null, call_id: `${PERMISSION}${number}`, text, ...offered };
     this.record({ type: "human.question", data: { question_id: `question-${number}`, ...asked } });
     return /^(allow|yes|1)\b/i.test((await promise).trim());
   }
 
   #hasMany(worker_id: string): boolean {
-    return [...this.#leave.values()].filter((each) => each.worker_id === worker_id).length >= MOST_REQUESTS;
+    return [...this.#permissions.values()].filter((each) => each.worker_id === worker_id).length >= MOST_REQUESTS;
   }
 
-  readonly #leave = new Map<string, { worker_id: string; answer(text: string): void }>();
+  readonly #permissions = new Map<string, { worker_id: string; answer(text: string): void }>();
 
   #nextQuestion(): number {
     const { asked } = this.#ports.pending().questions;
@@ -186,9 +186,9 @@ export class MeshRecord {
 
   /** By a name that follows from the question's, so it comes once; then the question is settled. */
   #give({ id, worker_id, call_id, text, answer }: Question): void {
-    if (call_id.startsWith(LEAVE)) {
-      this.#leave.get(id)?.answer(answer?.text ?? "");
-      this.#leave.delete(id);
+    if (call_id.startsWith(PERMISSION)) {
+      this.#permissions.get(id)?.answer(answer?.text ?? "");
+      this.#permissions.delete(id);
       this.#settle(worker_id, call_id);
       return;
     }
@@ -242,7 +242,8 @@ export class MeshRecord {
 }
 
 const MOST_WAITING = 10_000;
-const LEAVE = "leave-";
+/** Logs of earlier versions hold it too. */
+const PERMISSION = "leave-";
 const TRUST = "trust-";
 
 /** Messages of agents are named `….md`, so no question of theirs is taken for one. */

@@ -1,0 +1,208 @@
+import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
+import { buildPrompt, programPrompt } from "../../mesh/declaration/prompt.ts";
+import type { Member } from "../../mesh/engine/member.ts";
+import { sendFromAgent } from "../../mesh/files/agent-outbox.ts";
+import type { Layout } from "../../mesh/files/layout.ts";
+import type { MeshMessage } from "../../mesh/files/mesh-message.ts";
+import { messageText } from "../../mesh/files/message-text.ts";
+import { queueOf } from "../../mesh/files/new-message.ts";
+import type { TmuxMember } from "../../mesh/terminal/tmux-member.ts";
+import type { TmuxServer } from "../../mesh/terminal/tmux-server.ts";
+import type { Model } from "../../models/model.ts";
+import type { Config, ProgramProfile } from "../../protocol/index.ts";
+import type { Sandbox } from "../../sandbox/index.ts";
+import { programHome } from "../../store/paths.ts";
+import type { Tool } from "../../tools/tool.ts";
+import { Purse } from "../../workers/loop/purse.ts";
+import type { Actor, Recorder } from "../../workers/loop/recorded-loop.ts";
+import type { ProgramPorts } from "../../workers/outside/program-ports.ts";
+import type { Environment } from "../config/settings.ts";
+import { HarnessedMember } from "./harnessed-member.ts";
+import { HeadlessMember } from "./headless-member.ts";
+import { PlainMember } from "./plain-member.ts";
+import { MESH_RUN, type MeshRecord, type MeshRecordPorts, workerIdOf } from "./record.ts";
+import { modelName, programName, type Runs, runsOf } from "./run-kinds.ts";
+import { meshScope } from "./scope.ts";
+import type { ReportState } from "./session-reports.ts";
+import { terminalMember } from "./terminal-member.ts";
+import type { MeshTrust } from "./trust.ts";
+import { txTools } from "./tx-tools.ts";
+
+/** What the runtime provides for the members of meshes. */
+export interface MembersPorts {
+  home: string;
+  env: Environment;
+  outside: ProgramPorts;
+  sandbox(): Promise<Sandbox>;
+  model(id: string): Promise<Model>;
+  tools(scope: ReturnType<typeof meshScope>, actor: Actor, model: Model, record: Recorder): Tool[];
+  maxTurns: number;
+  /** How `tx` is called in a terminal. */
+  tx: readonly string[];
+  /** What a person has agreed to. */
+  trust: MeshTrust;
+  /** The profiles of config.json, for what a person is told before they agree. */
+  config: Pick<Config, "programs">;
+  /** The person's time zone. */
+  readonly timeZone: string;
+}
+
+export interface MemberOrder {
+  mesh: DeclaredMesh;
+  agent: DeclaredAgent;
+  report: ReportState;
+  /** Whether terminals are left running when the member is closed. */
+  isLeaving(): boolean;
+  /** Resolves when the former session of this agent has ended. */
+  before: Promise<void>;
+}
+
+/** Makes the member that does an agent's work: a terminal, a program without one, or a model in our own loop. */
+export class MemberFactory {
+  readonly #layout: Layout;
+  readonly #ports: MembersPorts;
+  readonly #record: MeshRecord;
+  readonly #recordPorts: MeshRecordPorts;
+  readonly #server: TmuxServer;
+  readonly #purse: Purse;
+
+  constructor(
+    layout: Layout,
+    ports: MembersPorts,
+    server: TmuxServer,
+    record: MeshRecord,
+    recordPorts: MeshRecordPorts,
+  ) {
+    this.#layout = layout;
+    this.#ports = ports;
+    this.#server = server;
+    this.#record = record;
+    this.#recordPorts = recordPorts;
+    this.#purse = new Purse(recordPorts.pending);
+  }
+
+  /** As declared, but in a terminal only if a person allowed terminals for exactly this content. */
+  runs(mesh: DeclaredMesh, agent: DeclaredAgent): Runs {
+    const runs = runsOf(agent);
+    if (runs !== "tmux") return runs;
+    return this.#ports.trust.stateOf(this.#layout.project, mesh).terminals ? "tmux" : "headless";
+  }
+
+  /** What keeps an agent from starting, before anybody has tried; null if nothing does. */
+  problemOf(agent: DeclaredAgent): string | null {
+    if (runsOf(agent) === "harnessed") return null;
+    try {
+      this.profileOf(agent);
+      return null;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  /** The profile of its program. Throws, with advice, if the program is not installed. */
+  profileOf(agent: DeclaredAgent): ProgramProfile {
+    return this.#ports.outside.program(programName(agent));
+  }
+
+  make(order: MemberOrder): Member {
+    switch (this.runs(order.mesh, order.agent)) {
+      case "tmux":
+        return this.#terminal(order);
+      case "headless":
+        return this.#headless(order);
+      case "harnessed":
+        return this.#harnessed(order);
+    }
+  }
+
+  #terminal({ mesh, agent, report, isLeaving, before }: MemberOrder): TmuxMember {
+    const { outside, env, home, tx } = this.#ports;
+    const place = placeOf(mesh, agent);
+    const tellHuman = (text: string) => this.#record.tellHuman(place.mesh, place.agent, text);
+    const { now } = this.#recordPorts.clock;
+    return terminalMember(
+      { layout: this.#layout, server: this.#server, outside, env, home, tx, now, isLeaving, before },
+      { mesh, agent, ...this.#program(mesh, agent), tellHuman, record: report },
+    );
+  }
+
+  #headless({ mesh, agent, report }: MemberOrder): Member {
+    const place = placeOf(mesh, agent);
+    const scope = meshScope(this.#layout, place, this.#ports.home);
+    const binds = () => scope.binds();
+    const { profile, model, programHome: home } = this.#program(mesh, agent);
+    const { project } = this.#layout;
+    if (profile.kind === "autonomous")
+      return new PlainMember({
+        ...this.#messaging(mesh, agent),
+        ...{ outside: this.#ports.outside, profile, home, binds },
+        workspace: this.#layout.workspace(place.mesh, place.agent),
+        output: this.#layout.output(place.mesh),
+        about: { TX_MESH: place.mesh, TX_AGENT: place.agent, TX_PROJECT: project },
+        say: (message) => sendFromAgent(this.#layout, place, this.#now(), message),
+        record: report,
+      });
+    return new HeadlessMember({
+      ...this.#messaging(mesh, agent),
+      outside: this.#ports.outside,
+      profile,
+      model,
+      cwd: project,
+      home,
+      binds,
+      tools: txTools(this.#layout, place, this.#recordPorts.clock.now),
+      askPermission: (request) => this.#record.askPermission(workerIdOf(place.mesh, place.agent), request),
+      record: report,
+    });
+  }
+
+  #harnessed({ mesh, agent, report }: MemberOrder): Member {
+    const place = placeOf(mesh, agent);
+    const { log, now, pending, clock, live } = this.#recordPorts;
+    const { tools, maxTurns, model, timeZone } = this.#ports;
+    const recorder: Recorder = { log, now, pending, clock, live, timeZone, purse: this.#purse };
+    const scope = meshScope(this.#layout, place, this.#ports.home);
+    return new HarnessedMember({
+      ...this.#messaging(mesh, agent),
+      worker_id: workerIdOf(place.mesh, place.agent),
+      recorder,
+      model: () => model(agent.config.options?.model ?? ""),
+      tools: (actor, mind) => [
+        ...tools(scope, actor, mind, recorder).filter(({ spec }) => !NO_MEMORY.has(spec.name)),
+        ...txTools(this.#layout, place, clock.now),
+      ],
+      record: report,
+      maxTurns,
+    });
+  }
+
+  /** What all members without a terminal need to be told messages and to end their tasks. */
+  #messaging(mesh: DeclaredMesh, agent: DeclaredAgent) {
+    const place = placeOf(mesh, agent);
+    return {
+      prompt: async () => programPrompt(this.#layout, buildPrompt(mesh, agent)),
+      words: (message: MeshMessage) => messageText(this.#layout, place, message),
+      isActive: (name: string) => queueOf(this.#layout, place, name) === "active",
+      giveUp: async (why: string) => {
+        await sendFromAgent(this.#layout, place, this.#now(), { to: "mesh", type: "error", body: why });
+      },
+    };
+  }
+
+  #program(mesh: DeclaredMesh, agent: DeclaredAgent) {
+    const worker = workerIdOf(mesh.config.mesh, agent.name);
+    const home = programHome(this.#recordPorts.log.dir, MESH_RUN, worker);
+    return { profile: this.profileOf(agent), model: modelName(agent), programHome: home };
+  }
+
+  #now(): Date {
+    return new Date(this.#recordPorts.clock.now());
+  }
+}
+
+/** The agents of a mesh have no memory but the files they share. */
+const NO_MEMORY = new Set(["memory_write", "memory_search", "memory_read", "offer_insight"]);
+
+export function placeOf(mesh: DeclaredMesh, agent: DeclaredAgent): { mesh: string; agent: string } {
+  return { mesh: mesh.config.mesh, agent: agent.name };
+}

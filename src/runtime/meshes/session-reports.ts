@@ -1,0 +1,57 @@
+import { nameOf } from "../../mesh/files/layout.ts";
+import type { SessionState } from "../../mesh/terminal/session-state.ts";
+import type { MeshRecord } from "./record.ts";
+
+export type ReportState = (state: SessionState, detail?: string) => void;
+
+/** The last reported state of a session. */
+export interface ReportedState {
+  state: SessionState | null;
+  /** How it came to this state, if there is something to say. */
+  detail: string | null;
+  /** Since when, in seconds. */
+  since: number | null;
+}
+
+/** A session was started anew (`starting`), or can be told something now (`ready`). */
+export type SessionStarted = (state: "starting" | "ready", mesh: string, agent: string) => void;
+
+/** Records what becomes of the sessions of mesh agents, and knows the last state of each. */
+export class SessionReports {
+  readonly #record: MeshRecord;
+  readonly #now: () => number;
+  readonly #onStarted: SessionStarted;
+  readonly #states = new Map<string, ReportedState>();
+
+  constructor(record: MeshRecord, now: () => number, onStarted: SessionStarted) {
+    this.#record = record;
+    this.#now = now;
+    this.#onStarted = onStarted;
+  }
+
+  stateOf(place: AgentPlace): ReportedState {
+    return this.#states.get(nameOf(place)) ?? { state: null, detail: null, since: null };
+  }
+
+  reporterFor(place: AgentPlace, isTerminal: () => boolean): ReportState {
+    const key = nameOf(place);
+    return (state, detail) => {
+      if (this.#states.get(key)?.state === state) return;
+      const since = this.#now() / 1000;
+      this.#states.set(key, { state, detail: detail ?? null, since });
+      this.#record.record({ type: "mesh.session", data: { ...place, state, ...(detail !== undefined && { detail }) } });
+      if (state === "broken") this.#record.tellHuman(place.mesh, place.agent, brokenText(place, detail ?? "it ended"));
+      const isStarted = state === "ready" || (state === "starting" && isTerminal());
+      if (isStarted) this.#onStarted(state, place.mesh, place.agent);
+    };
+  }
+}
+
+interface AgentPlace {
+  mesh: string;
+  agent: string;
+}
+
+function brokenText({ mesh, agent }: AgentPlace, why: string): string {
+  return `${mesh}/${agent} cannot work: ${why} What is for it waits. When that is fixed, start it: tx spawn ${mesh} ${agent}`;
+}
