@@ -189,7 +189,7 @@ withTmux("two who want a session at once get one", LONG, async () => {
     before: async () => {},
     notes: new SessionNotes(join(terminals.dir, "notes")),
     now: () => 0,
-    kept: () => {},
+    blocked: () => {},
   });
   const [one, other] = await Promise.all([member.start(), member.revive()]);
   expect([one === other, prepared]).toEqual([true, 1]);

@@ -49,7 +49,7 @@ withTmux(
     expect(starts()).toBe(3);
     const { items } = await house.api.inbox();
     expect(items.map(({ text }) => text)).toEqual([
-      expect.stringMatching(/^line\/one cannot work: It died at once, 3 times: .* begin it: tx spawn line one$/),
+      expect.stringMatching(/^line\/one cannot work: It died at once, 3 times: .* start it: tx spawn line one$/),
     ]);
     writeFileSync(join(house.project, "licence"), "");
     await house.api.steerMeshAgent(house.id, "line", "one", "spawn");

@@ -71,7 +71,7 @@ export class Terminals implements AsyncDisposable {
   }
 
   async open(name: string, kind: TerminalKind = TERMINAL_KINDS.plain): Promise<TmuxSession> {
-    const plan = { name, kind, hooks: null, kept: () => {} };
+    const plan = { name, kind, hooks: null, blocked: () => {} };
     const session = await TmuxSession.open(this.server, plan, (state) => {
       this.states.push([name, state]);
       for (const one of this.#waiting.filter(({ isSo }) => isSo())) one.resolve();

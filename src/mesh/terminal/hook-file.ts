@@ -20,7 +20,7 @@ export class HookFile {
     this.#onHook = onHook;
   }
 
-  /** Resolves when what is there already was told. */
+  /** Resolves when everything that is in the file now was reported. */
   async open(): Promise<void> {
     this.#watcher = watch(dirname(this.#path), (_, name) => {
       if (name === basename(this.#path)) void this.read();

@@ -3,11 +3,11 @@ export interface PaneView {
   screen: string[];
   title: string;
   isDead: boolean;
-  /** How it ended. */
+  /** The exit status of the program, once it has ended. */
   status: string;
   cursor: string;
   width: number;
-  /** Somebody besides us sits before it. */
+  /** A client other than ours is attached. */
   isWatched: boolean;
   /** When a person last pressed a key there, and when this was seen: in seconds, by the clock of tmux. */
   keys: number;

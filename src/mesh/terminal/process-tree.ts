@@ -10,7 +10,7 @@ export interface Process {
   began: string;
 }
 
-/** Null where there is none, or where it has ended and only waits to be noticed. */
+/** Null if there is none, or if it has ended and only waits to be reaped. */
 export function processOf(pid: number): Process | null {
   if (!Number.isSafeInteger(pid) || pid < 1) return null;
   try {
@@ -25,8 +25,8 @@ export function processOf(pid: number): Process | null {
   }
 }
 
-/** The words it was started with; empty where that cannot be read. */
-export function wordsOf(pid: number): string[] {
+/** The command line it was started with; empty if that cannot be read. */
+export function commandLineOf(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
   } catch {
@@ -38,12 +38,12 @@ export function isSame(one: Process, now: Process | null): boolean {
   return now !== null && now.pid === one.pid && now.began === one.began;
 }
 
-/** A process, all that it began, and all that these began. Empty where it is not the one that was meant. */
+/** A process with all its descendants. Empty if another process has its pid now. */
 export function treeOf(root: Process): Process[] {
   if (root.pid <= 1 || !isSame(root, processOf(root.pid))) return [];
-  const all = everybody();
+  const all = allProcesses();
   const tree = new Map([[root.pid, root]]);
-  // Who lost their parent belongs to somebody else by then, but is still in the session of the terminal.
+  // A process that lost its parent has another one by then, but is still in the session of the terminal.
   for (const one of all) if (one.session === root.pid && one.pid > 1) tree.set(one.pid, one);
   for (let size = 0; size !== tree.size; ) {
     size = tree.size;
@@ -53,7 +53,7 @@ export function treeOf(root: Process): Process[] {
   return [...tree.values()];
 }
 
-function everybody(): Process[] {
+function allProcesses(): Process[] {
   try {
     return readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? (processOf(Number(name)) ?? []) : []));
   } catch {
@@ -64,8 +64,8 @@ function everybody(): Process[] {
 export type Signal = (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
 
 /**
- * Whoever of these still lives is asked to end, and after a while made to, with what they have begun meanwhile. What now
- * has the pid of one of them is left alone.
+ * Those of these processes that still run are asked to end, then killed, with all that they have started meanwhile. A
+ * process that has got one of their pids is left alone.
  */
 export async function endAll(processes: readonly Process[], signal: Signal): Promise<void> {
   let ours = processes;
@@ -81,11 +81,11 @@ export async function endAll(processes: readonly Process[], signal: Signal): Pro
       try {
         signal(pid, how);
       } catch {
-        // It has ended by itself.
+        // It ended by itself.
       }
     }
   }
-  // The kernel takes its time too, and whoever asked for the end counts on it.
+  // The kernel takes its time too, and the caller relies on their end.
   await wait();
 }
 

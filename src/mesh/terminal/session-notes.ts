@@ -5,7 +5,7 @@ import { z } from "zod";
 const toldSchema = z.object({ task: z.string(), at: z.number() });
 
 /**
- * What is kept beside a session in a terminal (`TX_SESSION`), for `tx` in there and for whoever types to it.
+ * Notes beside a session in a terminal (`TX_SESSION`), shared by `tx` in there and the member that types to it.
  *
  * SESSION-NOTES-1. `tx done` ends the task that the session knew of when it was called: one that is said late, or
  *     twice, never ends a task that was told after it began.
@@ -19,13 +19,13 @@ export class SessionNotes {
     this.#dir = dir;
   }
 
-  /** For a session that begins: what the one before was told is no matter of its. */
+  /** For a new session: what the former one was told does not concern it. */
   clear(): void {
     rmSync(this.#told, { force: true });
     rmSync(this.#awaited, { recursive: true, force: true });
   }
 
-  /** Before the session can know of it: whoever ends it begins later. */
+  /** Noted before the session can know of the task: a command that ends it starts later. */
   tell(task: string, at: number): void {
     mkdirSync(this.#dir, { recursive: true, mode: 0o700 });
     appendFileSync(this.#told, `${JSON.stringify({ task, at })}\n`, { mode: 0o600 });

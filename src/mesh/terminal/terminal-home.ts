@@ -5,10 +5,10 @@ import { SessionNotes } from "./session-notes.ts";
 import { asMarkdown, asToml, SLASH_COMMANDS } from "./slash-commands.ts";
 import type { TerminalKindName } from "./terminal-kind.ts";
 
-/** What a terminal program is begun with. */
+/** What a terminal program is started with. */
 export interface TerminalJob {
   kind: TerminalKindName;
-  /** The program's own home: its settings, its sessions, its commands. Nobody else's, and kept. */
+  /** The program's own home: its settings, sessions and commands. It is shared with nobody, and kept. */
   home: string;
   /** Where it works: the user's project. */
   cwd: string;
@@ -33,8 +33,8 @@ export interface Prepared {
 }
 
 /**
- * Makes a program's home ready: the prompt goes to where the program reads its standing instructions, so that what is
- * typed later is known to come from us; its first-run questions are answered; the slash commands are there. Nothing is
+ * Prepares a program's home: the prompt goes to where the program reads its permanent instructions, so that what is typed
+ * later is known to come from us; its first-run questions are answered; the slash commands are installed. Nothing is
  * written to the user's project.
  */
 export async function prepareHome(job: TerminalJob): Promise<Prepared> {

@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { commandLine } from "./tmux-command.ts";
 
 /**
- * A tmux client in control mode: it types commands, and hears what happens as it happens, so nobody polls.
+ * A tmux client in control mode: it sends commands, and is told what happens as it happens, so nothing is polled.
  *
  * TMUX-CLIENT-1. Answers come in the order of the commands. A client that ends rejects what is open.
  * TMUX-CLIENT-2. Whatever happens to the terminal is told: output, its title within a second, the end of its program at

@@ -14,20 +14,20 @@ export interface TmuxMemberPorts {
   session: string;
   kind: TerminalKindName;
   cwd: string;
-  /** Its home made ready: before every start, so that prompts and settings are as they are then. */
+  /** Prepares the program's home, before every start, so that prompts and settings are up to date. */
   prepare(): Promise<Prepared>;
-  /** Where its hooks write, for a session that is there already. */
+  /** The file its hooks write to, for a session that runs already. */
   hooks: string | null;
   words(message: MeshMessage): string;
   /** For `tx` in there. */
   notes: SessionNotes;
   now(): number;
   record(state: SessionState, detail?: string): void;
-  /** Something waits for a person at its terminal, since long. */
-  kept(why: string): void;
-  /** Whether what runs is left running when it is let go: the house closes, and the terminals outlive it. */
+  /** Something has waited for a person at its terminal for a long time. */
+  blocked(why: string): void;
+  /** Whether the terminal is left running when the member is closed: the runtime closes, and terminals outlive it. */
   isLeaving(): boolean;
-  /** Resolves when whoever had this session before has let go of it. */
+  /** Resolves when the former member of this session has been closed. */
   before(): Promise<void>;
 }
 
@@ -49,15 +49,15 @@ export class TmuxMember implements Member {
   readonly #stop = new AbortController();
   #last: SessionState | undefined;
   #info: SessionInfo | undefined;
-  /** Since when, as long as it has heard nothing. */
-  #begun: number | undefined;
+  /** When the program was started; undefined once it has heard something. */
+  #startedAt: number | undefined;
   #stillborn = 0;
 
   constructor(ports: TmuxMemberPorts) {
     this.#ports = ports;
   }
 
-  /** Begins it, or sits down before it where it runs already: whoever asks meanwhile gets the same. */
+  /** Starts the program, or attaches to it if it runs already. Concurrent calls share one start. */
   start(): Promise<TmuxSession> {
     this.#starting ??= this.#start().finally(() => {
       this.#starting = undefined;
@@ -73,13 +73,13 @@ export class TmuxMember implements Member {
     return this.#opening;
   }
 
-  /** Sits down before what an earlier process of ours has left running; begins nothing. */
+  /** Attaches to what an earlier process of ours has left running; starts nothing. */
   async attachIfRunning(): Promise<void> {
     const there = await this.#ports.server.find(this.#ports.session);
     if (there && !there.isDead && !this.#stop.signal.aborted) await this.start();
   }
 
-  /** Somebody wants it to be tried again. */
+  /** A person wants it to be started again. */
   revive(): Promise<TmuxSession> {
     this.#stillborn = 0;
     return this.start();
@@ -97,34 +97,34 @@ export class TmuxMember implements Member {
       const session = await this.start();
       try {
         await this.#tellIn(session, message);
-        this.#begun = undefined;
+        this.#startedAt = undefined;
         this.#stillborn = 0;
         return;
       } catch (error) {
-        // Whoever died at once, before it heard anything, is begun again: TMUX-MEMBER-3.
-        const mayBegin = this.#begun !== undefined && !this.#stop.signal.aborted && (await session.hasEnded());
-        if (!mayBegin || this.#stillborn === 0) throw error;
+        // A program that died at once, before it heard anything, is started again: TMUX-MEMBER-3.
+        const mayRestart = this.#startedAt !== undefined && !this.#stop.signal.aborted && (await session.hasEnded());
+        if (!mayRestart || this.#stillborn === 0) throw error;
       }
     }
   }
 
   async #tellIn(session: TmuxSession, message: MeshMessage): Promise<void> {
     const name = encodeURIComponent(message.name);
-    const told = (await session.noted("told")).split(" ").filter((one) => one !== "");
+    const told = (await session.note("told")).split(" ").filter((one) => one !== "");
     if (told.includes(name)) return;
-    // Who waits for it in there has it already.
+    // A `tx ask --wait` in the terminal gets it already.
     const answers = message.header["in-reply-to"];
     const isAnswer = message.header.type === "ask-response" && answers !== undefined;
     if (isAnswer && this.#ports.notes.isAwaited(answers)) return;
-    const isCutOff = (await session.noted("telling")) === name;
+    const isCutOff = (await session.note("telling")) === name;
     if (!isCutOff || !(await session.hasHeard(message.name))) {
-      await session.note("telling", name);
+      await session.setNote("telling", name);
       await session.say(this.#ports.words(message), message.name, this.#stop.signal, () => {
         const { notes, now } = this.#ports;
         if (message.header.type === "task") notes.tell(message.name, now());
       });
     }
-    await session.note("told", [...told, name].slice(-KEPT).join(" "));
+    await session.setNote("told", [...told, name].slice(-KEPT).join(" "));
   }
 
   async close(): Promise<void> {
@@ -132,7 +132,7 @@ export class TmuxMember implements Member {
     const session = await this.#opening?.catch(() => undefined);
     session?.close();
     if (this.#ports.isLeaving()) return;
-    // TMUX-MEMBER-4. Who never sat down before it ends what an earlier process of ours has left.
+    // TMUX-MEMBER-4. If it never attached, it ends what an earlier process of ours has left running.
     await this.#ports.server.kill(this.#ports.session, this.#info);
     this.#say("gone", "it was closed");
   }
@@ -149,11 +149,11 @@ export class TmuxMember implements Member {
       this.#say("starting");
       const prepared = await this.#ports.prepare();
       hooks = prepared.hooks;
-      this.#begun = performance.now();
+      this.#startedAt = performance.now();
       this.#info = await server.start(name, { argv: prepared.argv, env: prepared.env, cwd });
     }
-    const { kept } = this.#ports;
-    return TmuxSession.open(server, { name, kind: TERMINAL_KINDS[kind], hooks, kept }, (state, detail) => {
+    const { blocked } = this.#ports;
+    return TmuxSession.open(server, { name, kind: TERMINAL_KINDS[kind], hooks, blocked }, (state, detail) => {
       this.#say(state, detail);
       if (state === "dead" || state === "gone") this.#ended(detail ?? "it ended");
     });
@@ -163,8 +163,8 @@ export class TmuxMember implements Member {
 
   /** TMUX-MEMBER-3. */
   #ended(how: string): void {
-    if (this.#begun === undefined || this.#stop.signal.aborted) return;
-    const isAtOnce = performance.now() - this.#begun < AT_ONCE_MS;
+    if (this.#startedAt === undefined || this.#stop.signal.aborted) return;
+    const isAtOnce = performance.now() - this.#startedAt < AT_ONCE_MS;
     this.#stillborn = isAtOnce ? this.#stillborn + 1 : 0;
     if (this.#stillborn < MOST_STILLBORN) return;
     this.#broken = `It died at once, ${MOST_STILLBORN} times: ${how}.`;
@@ -180,5 +180,5 @@ export class TmuxMember implements Member {
 
 const KEPT = 200;
 const MOST_STILLBORN = 3;
-/** Who dies later than that had begun. */
+/** A program that dies later than this had started. */
 const AT_ONCE_MS = 30_000;

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { endAll, isSame, type Process, processOf, type Signal, treeOf, wordsOf } from "./process-tree.ts";
+import { commandLineOf, endAll, isSame, type Process, processOf, type Signal, treeOf } from "./process-tree.ts";
 import { TmuxClient } from "./tmux-client.ts";
 import { commandLine } from "./tmux-command.ts";
 
@@ -16,7 +16,7 @@ export interface Launch {
   cwd: string;
 }
 
-/** Tmux is not here, or too old: what to do about it. */
+/** tmux is not installed; the message says what to do. */
 export class NoTmux extends Error {
   override readonly name = "NoTmux";
 }
@@ -24,8 +24,8 @@ export class NoTmux extends Error {
 /**
  * The terminals of one project, on a tmux server of their own that outlives us.
  *
- * TMUX-SERVER-1. A private socket: nobody's own tmux is touched, and no other project's.
- * TMUX-SERVER-2. A program gets the environment it was given and nothing of ours. It goes by stdin, never by arguments.
+ * TMUX-SERVER-1. A private socket: neither the user's own tmux nor that of another project is touched.
+ * TMUX-SERVER-2. A program gets the environment it was given and nothing of ours. We pass it by stdin, never as arguments.
  * TMUX-SERVER-3. A program that ends leaves its last screen behind, until it is started anew or killed.
  * TMUX-SERVER-4. Who is killed is ended with all that it began, also what does not care that its terminal is gone.
  *     Nobody else is ever signalled: its leader is a living child of this very server, known again by when it began,
@@ -62,7 +62,7 @@ export class TmuxServer {
     return (await this.sessions()).find(({ name }) => name === session);
   }
 
-  /** Those whose program has not ended. */
+  /** The names of those whose program has not ended. */
   async alive(): Promise<string[]> {
     return (await this.sessions()).flatMap(({ name, isDead }) => (isDead ? [] : [name]));
   }
@@ -76,14 +76,14 @@ export class TmuxServer {
     mkdirSync(dirname(this.socket), { recursive: true, mode: 0o700 });
     await this.kill(session);
     const variables = Object.entries(env).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
-    // tmux gives a program the PATH of whoever calls it, whatever it was told.
+    // tmux gives a program the PATH of its caller, whatever -e says.
     const path = env.PATH === undefined ? [] : [`PATH=${env.PATH}`];
     const program = ["env", ...NOT_THEIRS.flatMap((name) => ["-u", name]), ...path, ...argv];
     const size = ["-x", String(COLUMNS), "-y", String(ROWS)];
     const lines = [
       // Written before the session is made, so that even a program that ends at once leaves its screen.
       ...OPTIONS.map((words) => ["set-option", "-g", ...words]),
-      // Its clients hear of the new name at once: tmux's own notice of a death comes late, or not at all (3.3a, busy).
+      // Its clients hear of the new name at once: tmux's own notice of an end comes late, or not at all (3.3a, busy).
       ["set-hook", "-g", "pane-died", "rename-window ended"],
       ["new-session", "-d", "-s", session, "-n", "program", ...size, "-c", cwd, ...variables, "--", ...program],
     ];
@@ -97,7 +97,7 @@ export class TmuxServer {
       );
       const seat = await this.find(session);
       if (seat) return seat;
-      // A server whose last session was ended just now is on its way out, and takes whoever comes then with it.
+      // A server whose last session has just ended is about to exit, and takes a session that is made now with it.
       await new Promise((resolve) => setTimeout(resolve, 50 * tries));
     }
     throw new Error(`tmux did not start ${session}.${why}`);
@@ -118,19 +118,19 @@ export class TmuxServer {
     await endAll(tree, this.#signal);
   }
 
-  /** Every session there is, also of who is declared no more; then the server itself. */
+  /** Every session, also those of agents that are not declared any more; then the server itself. */
   async killAll(): Promise<void> {
     const sessions = await this.sessions();
     await Promise.all(sessions.map((seat) => this.kill(seat.name, seat)));
     await this.#run(["kill-server"]).catch(() => {});
   }
 
-  /** TMUX-SERVER-4. Null where what tmux says does not hold. */
+  /** TMUX-SERVER-4. Null if what tmux says is not true. */
   async #leaderOf({ pid, isDead }: SessionInfo): Promise<Process | null> {
     if (isDead || pid <= 1) return null;
     const said = await this.#run(["display-message", "-p", "#{pid}"]).catch(() => "");
     const server = processOf(Number(said.trim()));
-    if (!server || server.pid <= 1 || !wordsOf(server.pid).includes(this.socket)) return null;
+    if (!server || server.pid <= 1 || !commandLineOf(server.pid).includes(this.socket)) return null;
     const leader = processOf(pid);
     return leader && leader.parent === server.pid && isSame(leader, processOf(pid)) ? leader : null;
   }
@@ -148,7 +148,7 @@ export class TmuxServer {
     return said.trim() !== "ended";
   }
 
-  /** Somebody of ours who sits before the terminal, and does not change its size. */
+  /** A client of ours at the terminal, which does not change its size. */
   attach(session: string): TmuxClient {
     const words = ["-S", this.socket, "-f", "/dev/null", "-C", "attach-session", "-f", "ignore-size", "-t"];
     const child = spawn("tmux", [...words, `=${session}`], { env: this.#env, stdio: ["pipe", "pipe", "ignore"] });
@@ -205,7 +205,7 @@ const MOST_TRIES = 5;
 const COLUMNS = 140;
 const ROWS = 45;
 
-/** They would tell the program where it is, and lead it to the terminals of the others. */
+/** They would tell the program that it runs in tmux, and lead it to the terminals of others. */
 const NOT_THEIRS = ["TMUX", "TMUX_PANE", "TERM_PROGRAM", "TERM_PROGRAM_VERSION"];
 
 const OPTIONS = [
@@ -218,11 +218,11 @@ const OPTIONS = [
   ["status-left-length", "60"],
   ["status-left", " #{session_name} "],
   ["status-right", " detach: Ctrl-b d "],
-  // Else a key that comes right after Escape is taken for a sequence.
+  // Otherwise a key right after Escape is taken for an escape sequence.
   ["escape-time", "10"],
 ] as const;
 
-/** Of one project in one home. The path of a socket is short: where the home's is too long, a folder of ours in /tmp is taken. */
+/** One for each project in a home. A socket's path must be short: if that in the home is too long, it is in /tmp. */
 export function tmuxSocket(home: string, project: string): string {
   const name = `tmux-${createHash("sha256").update(project).digest("hex").slice(0, 12)}.sock`;
   const path = join(home, "tmux", name);

@@ -3,32 +3,32 @@ import type { SessionState } from "./session-state.ts";
 import { canBeTypedTo, endsWithText, inputOf, seenState, showsText, type TerminalKind } from "./terminal-kind.ts";
 import type { UnsentInput } from "./unsent-input.ts";
 
-/** Nobody has it before their eyes; why, in words. */
+/** A message could not be delivered; why, in words. */
 export class Undelivered extends Error {
   override readonly name = "Undelivered";
 }
 
-/** The terminal, as whoever types sees it. */
+/** The terminal that the typist types to. */
 export interface TypistPorts {
   name: string;
   kind: TerminalKind;
   look(): Promise<PaneView>;
   stateOf(look: PaneView): SessionState;
   isAlive(): boolean;
-  /** Resolves when something has changed, or after so long. */
+  /** Resolves when something has changed, or after this time. */
   change(ms: number): Promise<void>;
-  /** How long it has said nothing. */
+  /** How long the program has said nothing. */
   quietMs(): number;
   /** Whether its program says by hooks what it has taken. */
   hooks(): boolean;
   hasTaken(mark: string): boolean;
   readHooks(): Promise<void>;
-  /** As one paste, where the program knows such; otherwise as keys. Throws when it has ended. */
+  /** As one paste (`whole`), or as keys. Throws if the program has ended. */
   paste(text: string, how: { whole: boolean }): Promise<void>;
-  /** What a person has begun to type, where the program's input cannot be told by its looks. */
-  half: UnsentInput;
-  /** A person's line keeps something from being said, since long; why, in words. */
-  kept(why: string): void;
+  /** What a person has begun to type, for programs whose input line we do not know. */
+  unsentInput: UnsentInput;
+  /** A person's unsent line has kept a message from being typed for a long time; why, in words. */
+  blocked(why: string): void;
 }
 
 /**
@@ -44,100 +44,102 @@ export interface TypistPorts {
  *     keys.
  */
 export class Typist {
-  readonly #at: TypistPorts;
+  readonly #terminal: TypistPorts;
 
   constructor(keyboard: TypistPorts) {
-    this.#at = keyboard;
+    this.#terminal = keyboard;
   }
 
-  /** `mark` is a part of the text that nothing else has. `before` is called when it can be typed, and is not yet. */
+  /** `mark` is a part of the text that nothing else has. `before` is called right before it is typed. */
   async say(words: string, mark: string, signal: AbortSignal, before: () => void = () => {}): Promise<void> {
     const text = plainText(words);
-    const { kind, name } = this.#at;
+    const { kind, name } = this.#terminal;
     for (let tries = 1; tries <= MOST_TRIES; tries++) {
-      await this.#untilItHears(signal);
-      const shown = await this.#at.look();
+      await this.#untilReady(signal);
+      const shown = await this.#terminal.look();
       if (tries === 1) before();
-      await this.#at.paste(text, { whole: true });
+      await this.#terminal.paste(text, { whole: true });
       const echo = await this.#until(ECHO_MS * tries, (look) => {
         if (seenState(kind, look) === "dialog") return "dialog";
         return this.#shows(shown, look, text) ? "shown" : undefined;
       });
       if (echo === "shown" && (await this.#send(mark, signal))) return;
-      // Whatever of it came, or comes late, goes before it is pasted again.
-      if (this.#at.isAlive() && echo !== "dialog") await this.#clear(text.split("\n").length);
+      // Whatever arrived, or arrives late, is cleared before it is pasted again.
+      if (this.#terminal.isAlive() && echo !== "dialog") await this.#clear(text.split("\n").length);
     }
     throw new Undelivered(`${name} did not take what was typed, ${MOST_TRIES} times. Look: tx attach.`);
   }
 
-  /** On a full screen the same words may go out of sight above as they come below: then they end where the cursor is. */
+  /** On a full screen old text may scroll away as the same words appear below: then the text ends at the cursor. */
   #shows(before: PaneView, now: PaneView, text: string): boolean {
-    if (showsText(this.#at.kind, before.screen, now.screen, text)) return true;
+    if (showsText(this.#terminal.kind, before.screen, now.screen, text)) return true;
     return now.cursor !== before.cursor && endsWithText(now.screen.slice(0, cursorOf(now.cursor).y + 1), text);
   }
 
   /** Enter, until it is seen that it was taken. */
   async #send(mark: string, signal: AbortSignal): Promise<boolean> {
-    const { kind } = this.#at;
+    const { kind } = this.#terminal;
     for (let presses = 1; presses <= MOST_TRIES; presses++) {
       signal.throwIfAborted();
-      await this.#at.readHooks();
-      // Where only the cursor tells that it was taken, it has to stand still before.
+      await this.#terminal.readHooks();
+      // If only the cursor tells that it was taken, it has to stand still before.
       if (kind.input === null) await this.#untilQuiet();
-      const before = await this.#at.look();
-      // What has opened just now would take the Enter for its answer: TYPIST-2. Whether the text outlived it is not known.
+      const before = await this.#terminal.look();
+      // A dialog that has just opened would take the Enter for its answer: TYPIST-2. Whether the text is still there is unknown.
       if (!canBeTypedTo(kind, before)) {
-        await this.#untilItHears(signal, { typed: true });
+        await this.#untilReady(signal, { typed: true });
         return false;
       }
-      await this.#at.paste("\r", { whole: false });
+      await this.#terminal.paste("\r", { whole: false });
       const pressed = performance.now();
       const taken = await this.#until(ACCEPT_MS, (look) => {
-        if (this.#at.hasTaken(mark)) return "taken";
+        if (this.#terminal.hasTaken(mark)) return "taken";
         const typed = inputOf(kind, look.screen);
         if (typed === null) return kind.input === null && look.cursor !== before.cursor ? "taken" : undefined;
-        // Where the hooks tell, they are waited for a little; they may be switched off.
-        if (typed === "") return this.#at.hooks() && performance.now() - pressed < HOOK_MS ? undefined : "taken";
+        // If there are hooks, we wait for them a little; they may be switched off.
+        if (typed === "") return this.#terminal.hooks() && performance.now() - pressed < HOOK_MS ? undefined : "taken";
         return performance.now() - pressed > SWALLOWED_MS ? "still there" : undefined;
       });
-      this.#at.half.forget();
+      this.#terminal.unsentInput.forget();
       if (taken === "taken") return true;
     }
     return false;
   }
 
-  /** Until it can be typed to, however long a dialog is open or a person types. */
-  async #untilItHears(signal: AbortSignal, { typed = false } = {}): Promise<void> {
-    const { kind, name } = this.#at;
+  /** Waits until it can be typed to, however long a dialog is open or a person types. */
+  async #untilReady(signal: AbortSignal, { typed = false } = {}): Promise<void> {
+    const { kind, name } = this.#terminal;
     const began = performance.now();
-    let isKept = false;
+    let isReported = false;
     for (;;) {
       signal.throwIfAborted();
-      const look = await this.#at.look();
-      if (look.isDead || !this.#at.isAlive()) throw new Undelivered(`${name} has ended.`);
-      const state = this.#at.stateOf(look);
+      const look = await this.#terminal.look();
+      if (look.isDead || !this.#terminal.isAlive()) throw new Undelivered(`${name} has ended.`);
+      const state = this.#terminal.stateOf(look);
       const isReady = state === "idle" || state === "ready" || (state === "busy" && kind.hearsWhileBusy);
       const canType = canBeTypedTo(kind, look);
-      const isFree = typed || !canType || !(await this.#isSomebodyTyping(look));
+      const isFree = typed || !canType || !(await this.#isPersonTyping(look));
       if (isReady && canType && isFree) return;
       const waited = performance.now() - began;
       if (state === "starting" && waited > START_MS)
         throw new Undelivered(`${name} was not ready after ${START_MS / 1000} s. Look: tx attach.`);
-      // A program that never stops talking is spoken to in between.
+      // A program that never stops printing is typed to in between.
       if (isFree && state === "busy" && kind.input === null && waited > TALKATIVE_MS) return;
-      if (!isFree && !isKept && waited > PATIENCE_MS) {
-        isKept = true;
-        this.#at.kept(`somebody has begun a line in its terminal and not sent it, for ${PATIENCE_MS / 60_000} minutes`);
+      if (!isFree && !isReported && waited > PATIENCE_MS) {
+        isReported = true;
+        this.#terminal.blocked(
+          `somebody has begun a line in its terminal and not sent it, for ${PATIENCE_MS / 60_000} minutes`,
+        );
       }
-      await this.#at.change(LOOK_MS);
+      await this.#terminal.change(LOOK_MS);
     }
   }
 
-  /** A person's half-typed line waits for the person; one that nobody is there for is cleared away. */
-  async #isSomebodyTyping({ screen, isWatched, keys, now }: PaneView): Promise<boolean> {
-    const { kind, half } = this.#at;
-    const isBegun = kind.input === null ? half.isBegun : (inputOf(kind, screen) ?? "") !== "";
-    // Who pressed a key just now may have begun one that is not seen yet.
+  /** An unsent line is left to the person who types it; if nobody is attached, it is cleared. */
+  async #isPersonTyping({ screen, isWatched, keys, now }: PaneView): Promise<boolean> {
+    const { kind, unsentInput } = this.#terminal;
+    const isBegun = kind.input === null ? unsentInput.isBegun : (inputOf(kind, screen) ?? "") !== "";
+    // A key that was just pressed may have begun a line that is not seen yet.
     if (!isBegun) return kind.input === null && isWatched && now - keys < KEYS_S;
     if (!isWatched) await this.#clear(kind.input === null ? 0 : screen.length);
     return true;
@@ -145,26 +147,26 @@ export class Typist {
 
   async #untilQuiet(): Promise<void> {
     const began = performance.now();
-    const isLoud = () => this.#at.quietMs() < STILL_MS && performance.now() - began < ECHO_MS;
-    while (isLoud() && this.#at.isAlive()) await this.#at.change(STILL_MS);
+    const isLoud = () => this.#terminal.quietMs() < STILL_MS && performance.now() - began < ECHO_MS;
+    while (isLoud() && this.#terminal.isAlive()) await this.#terminal.change(STILL_MS);
   }
 
-  /** So many lines, and one more. */
+  /** Clears this many lines, and one more. */
   async #clear(lines: number): Promise<void> {
-    const { kind, half } = this.#at;
-    if (!canBeTypedTo(kind, await this.#at.look())) return;
-    await this.#at.paste(kind.clear.repeat(lines + 1), { whole: false });
-    half.forget();
+    const { kind, unsentInput } = this.#terminal;
+    if (!canBeTypedTo(kind, await this.#terminal.look())) return;
+    await this.#terminal.paste(kind.clear.repeat(lines + 1), { whole: false });
+    unsentInput.forget();
   }
 
   async #until<T>(ms: number, find: (look: PaneView) => T | undefined): Promise<T | undefined> {
     const end = performance.now() + ms;
     for (;;) {
-      const found = find(await this.#at.look());
+      const found = find(await this.#terminal.look());
       if (found !== undefined) return found;
       const left = end - performance.now();
-      if (left <= 0 || !this.#at.isAlive()) return undefined;
-      await this.#at.change(Math.min(left, LOOK_MS));
+      if (left <= 0 || !this.#terminal.isAlive()) return undefined;
+      await this.#terminal.change(Math.min(left, LOOK_MS));
     }
   }
 }
@@ -178,11 +180,11 @@ const HOOK_MS = 1_000;
 const LOOK_MS = 250;
 const STILL_MS = 80;
 const TALKATIVE_MS = 10_000;
-/** So long a person's line may keep us waiting before a person hears of it. */
+/** How long a person's unsent line may keep us waiting before a person is told. */
 const PATIENCE_MS = 5 * 60_000;
 const KEYS_S = 2;
 
-/** TYPIST-3. What a terminal would take for a key is no part of a text. */
+/** TYPIST-3: what a terminal would take for a key is removed. */
 export function plainText(text: string): string {
   return (
     text

@@ -58,7 +58,7 @@ test("TYPIST-2: after some minutes a person is told, once, that a line keeps som
   const stop = new AbortController();
   let minutes = 0;
   const typist = new Typist({
-    ...{ name: "mesh-a", kind: TERMINAL_KINDS.plain, half },
+    ...{ name: "mesh-a", kind: TERMINAL_KINDS.plain, unsentInput: half },
     look: async () => look(20, 11, [">half"]),
     stateOf: () => "idle",
     isAlive: () => true,
@@ -66,7 +66,7 @@ test("TYPIST-2: after some minutes a person is told, once, that a line keeps som
       vi.advanceTimersByTime(60_000);
       if (++minutes === 60) stop.abort(new Error("an hour is over"));
     },
-    kept: (why) => void kept.push(`${minutes} min: ${why}`),
+    blocked: (why) => void kept.push(`${minutes} min: ${why}`),
   } as Partial<TypistPorts> as TypistPorts);
   await expect(typist.say("words", "words", stop.signal)).rejects.toThrow("an hour is over");
   expect(kept).toEqual(["6 min: somebody has begun a line in its terminal and not sent it, for 5 minutes"]);

@@ -1,22 +1,22 @@
 import { cursorOf, type PaneView } from "./pane-view.ts";
 
-/** The line that the cursor is in, also where it goes over several rows. */
+/** The line that the cursor is in, also if it is wrapped over several rows. */
 interface Line {
-  /** Counted from the beginning of all that was ever shown. */
+  /** Counted from the beginning of everything that was ever shown. */
   row: number;
   x: number;
   text: string;
 }
 
 /**
- * Whether a person has begun a line in a terminal and not sent it, for a program whose input cannot be told by its looks.
+ * Whether a person has begun a line in a terminal and not sent it, for programs whose input line we do not know.
  *
  * UNSENT-1. What changes the line of the cursor while keys are pressed is a person's; without keys it is the program's.
  * UNSENT-2. A begun line is over when the cursor comes to another line together with a key (Enter, Ctrl-C), or when the
- *     line is again as it was before. What the program says in between does not end it, nor does whoever goes away.
+ *     line is again as it was before. What the program says in between does not end it, nor does a person who detaches.
  */
 export class UnsentInput {
-  /** As the program left it, and when that was seen: in seconds, by the clock of tmux. */
+  /** The line as the program left it, and when that was seen: in seconds, by the clock of tmux. */
   #prompt: (Line & { at: number }) | undefined;
   #begun: (Line & { at: number }) | undefined;
 

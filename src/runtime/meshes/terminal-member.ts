@@ -22,7 +22,7 @@ export interface TerminalPorts {
   tx: readonly string[];
   now(): number;
   isLeaving(): boolean;
-  /** Resolves when whoever had its session before has let go of it. */
+  /** Resolves when the former member of its session has been closed. */
   before: Promise<void>;
 }
 
@@ -69,7 +69,7 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
     },
     words: (message) => (kind === "plain" ? messageLine : messageText)(layout, place, message),
     record,
-    kept: (why) =>
+    blocked: (why) =>
       order.tellHuman(
         `Something waits for ${place.mesh}/${place.agent}: ${why}. It is told when that is sent or deleted: tx attach ${place.mesh} ${place.agent}`,
       ),
