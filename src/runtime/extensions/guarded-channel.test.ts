@@ -12,14 +12,14 @@ function deliver(channel: Channel["deliver"], signal = new AbortController().sig
   return guardedChannel({ name: "pager", deliver: channel }, scrubber).deliver(said, signal);
 }
 
-test("GUARD-4: a try ends with its signal, although the channel does not heed it", async () => {
+test("ADDED-CHANNEL-1: a try ends with its signal, although the channel does not heed it", async () => {
   const late = new AbortController();
   const trying = deliver(() => new Promise(() => {}), late.signal);
   late.abort();
   expect(await trying).toEqual({ kind: "failed", why: "it did not answer in time" });
 });
 
-test("GUARD-5: what it throws or gives back is a delivery, or a failure without secrets", async () => {
+test("ADDED-CHANNEL-2: what it throws or gives back is a delivery, or a failure without secrets", async () => {
   const given = (value: unknown) => deliver(async () => value as { kind: "delivered" });
   expect(await given({ kind: "delivered", extra: 1 })).toEqual({ kind: "delivered" });
   expect(await given({ kind: "refused", why: `not with ${SECRET}` })).toEqual({

@@ -14,8 +14,8 @@ const deliverySchema = z.discriminatedUnion("kind", [
 /**
  * A channel that somebody else wrote, as the postman needs it.
  *
- * GUARD-4. A try ends with its signal, whether the channel heeds it or not.
- * GUARD-5. Whatever it throws or gives back is a delivery or a failure with a reason, without secrets and of bounded
+ * ADDED-CHANNEL-1. A try ends with its signal, whether the channel heeds it or not.
+ * ADDED-CHANNEL-2. Whatever it throws or gives back is a delivery or a failure with a reason, without secrets and of bounded
  *     length.
  */
 export function guardedChannel(channel: Channel, scrubber: Scrubber): OpenChannel {

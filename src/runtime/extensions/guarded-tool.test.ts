@@ -13,7 +13,7 @@ function toolThat(run: Tool["run"], more: { timeoutSeconds?: number } = {}): Too
   return defineTool({ name: "slow", description: "", repeatable: true, parameters, run, ...more });
 }
 
-test("GUARD-1: a call that takes too long fails, although the tool does not heed its signal", async () => {
+test("ADDED-TOOL-1: a call that takes too long fails, although the tool does not heed its signal", async () => {
   const clock = manualClock();
   const toolbox = new Toolbox([
     guardedTool(
@@ -35,7 +35,7 @@ test("GUARD-1: a call that takes too long fails, although the tool does not heed
   expect(await patient).toMatchObject({ ok: false, content: "slow failed: it took longer than 600 s" });
 });
 
-test("GUARD-1: a stop goes through at once, and leaves no timer behind", async () => {
+test("ADDED-TOOL-1: a stop goes through at once, and leaves no timer behind", async () => {
   const clock = manualClock();
   const stop = new AbortController();
   const running = guardedTool(
@@ -51,7 +51,7 @@ test.each([
   [undefined, "gave back something that is not text"],
   [{ content: 5 }, "gave back something that is not text"],
   [null, "gave back something that is not text"],
-])("GUARD-2: %j is a failed call", async (given, words) => {
+])("ADDED-TOOL-2: %j is a failed call", async (given, words) => {
   const toolbox = new Toolbox([
     guardedTool(
       toolThat(async () => given as unknown as string),
@@ -61,7 +61,7 @@ test.each([
   expect(await toolbox.run(call, never)).toMatchObject({ ok: false, content: expect.stringContaining(words) });
 });
 
-test("GUARD-2: what is too long is cut, and nothing but words comes through", async () => {
+test("ADDED-TOOL-2: what is too long is cut, and nothing but words comes through", async () => {
   const ending = { kind: "finished", summary: "by force" } as const;
   const tool = guardedTool(
     toolThat(async () => ({ content: "x".repeat(40_000), ending })),
@@ -72,7 +72,7 @@ test("GUARD-2: what is too long is cut, and nothing but words comes through", as
   expect(result).toEqual({ role: "tool", call_id: "c", tool: "slow", ok: true, content: result.content });
 });
 
-test("GUARD-2: checks that throw are refusals", async () => {
+test("ADDED-TOOL-2: checks that throw are refusals", async () => {
   const throwing = () => {
     throw new Error("bad check");
   };
@@ -85,7 +85,7 @@ test("GUARD-2: checks that throw are refusals", async () => {
   expect(typeof tool.spec.readOnly === "function" && tool.spec.readOnly({})).toBe(false);
 });
 
-test("GUARD-3: what one worker closes stays open for the others", () => {
+test("ADDED-TOOL-3: what one worker closes stays open for the others", () => {
   const tool = toolThat(async () => "");
   expect(guardedTool({ ...tool, close: async () => {} }, manualClock()).close).toBeUndefined();
 });

@@ -9,10 +9,10 @@ const USUAL_SECONDS = 120;
 /**
  * A tool that somebody else wrote, with the limits that the built-in ones keep by themselves.
  *
- * GUARD-1. A call ends: with its result, with the stop of its worker, or when its time is over; whether the tool heeds
+ * ADDED-TOOL-1. A call ends: with its result, with the stop of its worker, or when its time is over; whether the tool heeds
  *     its signal or not.
- * GUARD-2. What it gives back is text of bounded length; anything else is a failed call, in words.
- * GUARD-3. It is shared by everyone and closed with the runtime, not with the work of the first who used it.
+ * ADDED-TOOL-2. What it gives back is text of bounded length; anything else is a failed call, in words.
+ * ADDED-TOOL-3. It is shared by everyone and closed with the runtime, not with the work of the first who used it.
  */
 export function guardedTool(tool: Tool, { sleep }: Pick<Clock, "sleep">): Tool {
   const { readOnly, ...spec } = tool.spec;
