@@ -1,25 +1,25 @@
+import type { Catalog } from "../models/catalog/catalog.ts";
+import type { Clock } from "../protocol/clock.ts";
 import type { AgentId } from "../protocol/index.ts";
-import type { Workplace } from "../workers/workplace.ts";
+import type { Sandbox } from "../sandbox/index.ts";
+import { promptsOf } from "../workers/prompt.ts";
+import { dayWords } from "../workers/surroundings.ts";
+import { type Settings, zoneOf } from "./config/settings.ts";
 import type { OpenChannel } from "./human/open-channels.ts";
 import type { HostedMeshes } from "./meshes/project.ts";
 import type { MeshRecordPorts } from "./meshes/record.ts";
-import type { MeshTrust } from "./meshes/trust.ts";
-import type { TeamLimits } from "./team/team-limits.ts";
+import { MeshTrust } from "./meshes/trust.ts";
+import { txWords } from "./meshes/tx-command.ts";
+import { limitsFrom } from "./team/team-limits.ts";
+import type { TeamServices } from "./team/team-services.ts";
 import type { Callbacks } from "./time/trigger-actions.ts";
 import type { Look } from "./views/agent-views.ts";
 
-/** What the runtime provides to every agent: models, tools, programs, limits, and how the human is reached. */
-export type AgentServices = Omit<Workplace, "log" | "now" | "pending" | "live" | "purse" | "schedule"> & {
-  maxConcurrent: number;
+/** What the runtime provides to every agent: what its team needs, and how the human, the clock and meshes reach it. */
+export type AgentServices = TeamServices & {
   pid: number;
-  limits: TeamLimits;
   /** Whether a person approves each stage before the next begins. */
   approveStages: boolean;
-  checkModel(id: string): void;
-  /** Throws for a tool that nobody has, and names the nearest. */
-  checkTools(names: readonly string[]): void;
-  /** Rejects, with advice, for a model whose price nobody knows. */
-  checkPrices(...models: (string | undefined)[]): Promise<void>;
   /** For triggers that wait for a change. */
   look: Look;
   /** What triggers may have called, by name. */
@@ -28,11 +28,97 @@ export type AgentServices = Omit<Workplace, "log" | "now" | "pending" | "live" |
   channels: readonly OpenChannel[];
   /** Opens the meshes of the project that this record is for. */
   meshes(record: MeshRecordPorts): Promise<HostedMeshes>;
-  /** Sees that the messages of this project's meshes are moved: by us, or by another process that does so already. */
-  hostMeshes(project: string): Promise<void>;
-  /** Which meshes of which projects the person trusts. */
-  trust: MeshTrust;
   random(): number;
   /** The record of this agent had no room: it is to go on when there is some. */
   hadNoRoom(agent: AgentId): void;
 };
+
+/** What the composition root hands in for agents. */
+export interface ServicePorts
+  extends Pick<
+    AgentServices,
+    "callbacks" | "channels" | "check" | "foreignTools" | "look" | "machine" | "outside" | "pid" | "random" | "tools"
+  > {
+  catalog: Catalog;
+  clock: Clock;
+  sandbox(): Promise<Sandbox>;
+}
+
+/** What the runtime itself does for an agent. */
+type RuntimeServices = Pick<AgentServices, "checkModel" | "checkTools" | "checkPrices" | "hostMeshes" | "hadNoRoom">;
+
+const MAX_CONCURRENT = 4;
+const MAX_TURNS = 200;
+
+export function agentServices(settings: Settings, ports: ServicePorts, runtime: RuntimeServices): AgentServices {
+  const { catalog, clock, random, tools, foreignTools, check, look, machine, outside, pid } = ports;
+  const { home } = settings;
+  const trust = new MeshTrust(home, () => clock.now());
+  return {
+    ...runtime,
+    prompts: promptsOf(home),
+    today: () => dayWords(clock.now(), zoneOf(settings.config)),
+    machine,
+    clock,
+    pid,
+    tools,
+    foreignTools,
+    model: (id) => catalog.model(id),
+    callbacks: ports.callbacks,
+    // What config.json says now, also for an agent that is at work for days.
+    get timeZone() {
+      return zoneOf(settings.config);
+    },
+    get approveStages() {
+      return settings.config.approve_stages ?? false;
+    },
+    get sharedMemory() {
+      return settings.config.memory?.shared ? home : null;
+    },
+    get limits() {
+      return limitsFrom(settings.config);
+    },
+    get maxTurns() {
+      return maxTurnsOf(settings);
+    },
+    get maxConcurrent() {
+      return settings.config.max_concurrent ?? MAX_CONCURRENT;
+    },
+    check,
+    look,
+    outside,
+    channels: ports.channels,
+    meshes: (record) => openMeshes(record, settings, ports, trust),
+    trust,
+    random,
+  };
+}
+
+async function openMeshes(
+  record: MeshRecordPorts,
+  settings: Settings,
+  { catalog, tools, outside, sandbox }: ServicePorts,
+  trust: MeshTrust,
+): Promise<HostedMeshes> {
+  const project = await import("./meshes/project.ts");
+  return project.openMeshes(record, {
+    ...{ home: settings.home, env: settings.env, tools, outside, sandbox, trust },
+    model(id) {
+      const { worker_model, model = id } = settings.config;
+      return catalog.model(id === "" ? (worker_model ?? model) : id);
+    },
+    maxTurns: maxTurnsOf(settings),
+    tx: txWords(),
+    // Looked up each time: config.json may have changed.
+    get config() {
+      return settings.config;
+    },
+    get timeZone() {
+      return zoneOf(settings.config);
+    },
+  });
+}
+
+function maxTurnsOf({ config }: Settings): number {
+  return config.max_turns ?? MAX_TURNS;
+}

@@ -5,10 +5,10 @@ import { DiskFullRecovery, ENOUGH_ROOM } from "./disk-full-recovery.ts";
 const MEGABYTE = 1024 * 1024;
 
 test("agents go on when there is enough room, and not before", async () => {
-  const { story, caretaker, play } = watched([0, MEGABYTE, ENOUGH_ROOM]);
-  caretaker.lookAfter("agent-aaaa");
-  caretaker.lookAfter("agent-bbbb");
-  expect(caretaker.isWaiting).toBe(true);
+  const { story, recovery, play } = watched([0, MEGABYTE, ENOUGH_ROOM]);
+  recovery.waitForRoom("agent-aaaa");
+  recovery.waitForRoom("agent-bbbb");
+  expect(recovery.isWaiting).toBe(true);
   await play();
   expect(story).toEqual([
     "1 s",
@@ -20,23 +20,23 @@ test("agents go on when there is enough room, and not before", async () => {
     "agent-aaaa goes on",
     "agent-bbbb goes on",
   ]);
-  expect(caretaker.isWaiting).toBe(false);
+  expect(recovery.isWaiting).toBe(false);
 });
 
 test("where there seems to be room and is none, they are tried ever more rarely", async () => {
-  const { story, caretaker, play } = watched(Array(9).fill(ENOUGH_ROOM), 8);
-  caretaker.lookAfter("agent-aaaa");
+  const { story, recovery, play } = watched(Array(9).fill(ENOUGH_ROOM), 8);
+  recovery.waitForRoom("agent-aaaa");
   await play();
   expect(story.filter((line) => line.endsWith(" s"))).toEqual(
     [1, 2, 4, 8, 16, 32, 60, 60, 60].map((seconds) => `${seconds} s`),
   );
 });
 
-test("a caretaker that closes looks no more", async () => {
-  const { story, caretaker } = watched([0], 0, () => new Promise(() => {}));
-  caretaker.lookAfter("agent-aaaa");
-  await caretaker.close();
-  caretaker.lookAfter("agent-bbbb");
+test("a recovery that closes looks no more", async () => {
+  const { story, recovery } = watched([0], 0, () => new Promise(() => {}));
+  recovery.waitForRoom("agent-aaaa");
+  await recovery.close();
+  recovery.waitForRoom("agent-bbbb");
   expect(story).toEqual(["1 s"]);
 });
 
@@ -44,7 +44,7 @@ test("a caretaker that closes looks no more", async () => {
 function watched(free: number[], stops = 0, sleeping: () => Promise<void> = async () => {}) {
   const story: string[] = [];
   const isDone = Promise.withResolvers<void>();
-  const caretaker: DiskFullRecovery = new DiskFullRecovery({
+  const recovery: DiskFullRecovery = new DiskFullRecovery({
     room() {
       const bytes = free.shift() ?? 0;
       story.push(`${bytes / MEGABYTE} MB free`);
@@ -59,9 +59,9 @@ function watched(free: number[], stops = 0, sleeping: () => Promise<void> = asyn
     },
     async recover(id: AgentId) {
       story.push(`${id} goes on`);
-      if (stops-- > 0) caretaker.lookAfter(id);
+      if (stops-- > 0) recovery.waitForRoom(id);
       else if (free.length === 0) setImmediate(isDone.resolve);
     },
   });
-  return { story, caretaker, play: () => isDone.promise };
+  return { story, recovery, play: () => isDone.promise };
 }

@@ -37,7 +37,8 @@ export class DiskFullRecovery {
     return this.#waiting.size > 0;
   }
 
-  lookAfter(id: AgentId): void {
+  /** The agent goes on when there is room again. */
+  waitForRoom(id: AgentId): void {
     if (this.#closed.signal.aborted) return;
     this.#waiting.add(id);
     this.#looking ??= this.#look().finally(() => {

@@ -1,27 +1,22 @@
-import { realpath } from "node:fs/promises";
 import type { Server } from "node:net";
-import { basename } from "node:path";
 import type { Catalog } from "../models/catalog/catalog.ts";
 import type { AgentSummaryData, Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { CommandName, CommandOf, CommandResult } from "../protocol/commands.ts";
 import { type Actor, type AgentId, type Fact, type FactOf, NO_USAGE } from "../protocol/index.ts";
-import type { Sandbox } from "../sandbox/index.ts";
 import { isForWantOfRoom } from "../store/disk/disk.ts";
 import { DiskFullError } from "../store/errors.ts";
 import { createAgentFolder, removeAgentFolder } from "../store/run/node-folder.ts";
 import type { AgentLog, Store } from "../store/store.ts";
 import { problemWithTools } from "../tools/tool-names.ts";
 import { CLAUDE_CODE, isOutsideModel } from "../workers/outside/programs.ts";
-import { promptsOf } from "../workers/prompt.ts";
-import { dayWords } from "../workers/surroundings.ts";
 import { currentActor, onItsOwn } from "./acting.ts";
 import { Agent } from "./agent.ts";
 import { nameBeside, nameFrom, newAgentId } from "./agent-names.ts";
 import { type CheckedOrder, checkedOrder, type NewAgent, UnpricedModel } from "./agent-order.ts";
-import type { AgentServices } from "./agent-services.ts";
+import { type AgentServices, agentServices, type ServicePorts } from "./agent-services.ts";
 import { execute } from "./commands.ts";
-import { type Settings, zoneOf } from "./config/settings.ts";
+import type { Settings } from "./config/settings.ts";
 import { DiskFullRecovery, ENOUGH_ROOM } from "./disk-full-recovery.ts";
 import type { ExtensionState } from "./extensions/extension.ts";
 import { type ChannelListeners, openListeners } from "./human/channel-listeners.ts";
@@ -30,50 +25,29 @@ import { controlPath } from "./human/control-path.ts";
 import type { OpenChannel } from "./human/open-channels.ts";
 import type { Door, DoorPorts } from "./human/webhook-door.ts";
 import { webhookMemory } from "./human/webhook-memory.ts";
-import { MeshTrust } from "./meshes/trust.ts";
-import { txWords } from "./meshes/tx-command.ts";
+import { MeshRecords } from "./mesh-records.ts";
 import { OpenAgents } from "./open-agents.ts";
-import { limitsFrom } from "./team/team-limits.ts";
-import type { Callbacks } from "./time/trigger-actions.ts";
 import { changeTriggers } from "./time/trigger-changes.ts";
 import type { CatchUp } from "./views/catch-up.ts";
 import { existingAgent } from "./views/existing-agent.ts";
 
-export interface RuntimePorts {
+export interface RuntimePorts extends ServicePorts {
   store: Store;
-  catalog: Catalog;
-  clock: Clock;
-  random(): number;
-  tools: AgentServices["tools"];
-  foreignTools: AgentServices["foreignTools"];
-  check: AgentServices["check"];
-  look: AgentServices["look"];
-  sandbox(): Promise<Sandbox>;
-  machine: AgentServices["machine"];
-  outside: AgentServices["outside"];
-  channels: readonly OpenChannel[];
   /** The names of the tools that were added. */
   addedTools: readonly string[];
   /** What was found in the home's extensions. */
   extensions: readonly ExtensionState[];
-  pid: number;
-  /** What triggers may have called, by name. */
-  callbacks: Callbacks;
   /** Folds long logs in a thread. Left out where the home is not on the real disk. */
   catchUp?: CatchUp;
 }
-
-const MAX_CONCURRENT = 4;
-const MAX_TURNS = 200;
-/** Of a record that thinks nothing. */
-const NO_MODEL = "none";
 
 /** All agents of one home in this process: the composition root is `openRuntime`, this is what it composes. */
 export class Runtime {
   readonly #ports: RuntimePorts;
   readonly #settings: Settings;
   readonly #agents: OpenAgents;
-  readonly #caretaker: DiskFullRecovery;
+  readonly #diskFullRecovery: DiskFullRecovery;
+  readonly #meshRecords: MeshRecords;
   #control: Server | undefined;
   #isForAll = false;
   /** Of agents that are being made. */
@@ -89,10 +63,16 @@ export class Runtime {
     this.#ports = ports;
     const { store, clock, catchUp } = ports;
     this.#agents = new OpenAgents({ store, now: clock.now, ...(catchUp && { catchUp }) });
-    this.#caretaker = new DiskFullRecovery({
+    this.#diskFullRecovery = new DiskFullRecovery({
       room: () => ports.store.room(),
       sleep: ports.clock.sleep,
       recover: async (id) => (await this.agent(id)).recover(),
+    });
+    this.#meshRecords = new MeshRecords({
+      listed: () => this.listed(),
+      summary: (id) => this.summary(id),
+      agent: (id) => this.agent(id),
+      make: (created) => this.#makeMeshRecord(created),
     });
   }
 
@@ -128,7 +108,7 @@ export class Runtime {
   get trouble(): "disk_full" | "read_only" | undefined {
     const { trouble } = this.#ports.store;
     if (trouble !== undefined && !(trouble instanceof DiskFullError)) return "read_only";
-    const { isWaiting } = this.#caretaker;
+    const { isWaiting } = this.#diskFullRecovery;
     if (trouble === undefined && !isWaiting) return undefined;
     // Where there is room, nobody may have tried since; where somebody did and failed, it only seems to be there.
     const isFull = (trouble !== undefined && isWaiting) || this.#ports.store.room() < ENOUGH_ROOM;
@@ -196,46 +176,11 @@ export class Runtime {
 
   /** The record of a project's meshes; made where there is none. Its meshes are at work once it is started. */
   meshRecord(project: string): Promise<Agent> {
-    const making = this.#meshRecords.get(project) ?? this.#meshRecord(project);
-    this.#meshRecords.set(project, making);
-    return making.finally(() => this.#meshRecords.delete(project));
+    return this.#meshRecords.of(project);
   }
 
-  readonly #meshRecords = new Map<string, Promise<Agent>>();
-
-  /** Has the meshes of a project at work: here, or where they are already. */
-  #hostMeshes(project: string): Promise<void> {
-    const hosting = this.#hosting.get(project) ?? this.#host(project).finally(() => this.#hosting.delete(project));
-    this.#hosting.set(project, hosting);
-    return hosting;
-  }
-
-  readonly #hosting = new Map<string, Promise<void>>();
-
-  async #host(project: string): Promise<void> {
-    const { ProjectLockedError } = await import("../mesh/files/lock.ts");
-    const agent = await this.meshRecord(await realpath(project));
-    if (agent.meshes) return;
-    await agent.start(agent.now.agent.status === "idle" ? "created" : "resumed").catch((error: unknown) => {
-      if (!(error instanceof ProjectLockedError)) throw error;
-    });
-  }
-
-  async #meshRecord(project: string): Promise<Agent> {
-    for (const { id } of (await this.listed()).filter(({ meshes_of }) => meshes_of === project))
-      if (!(await this.summary(id)).archived) return this.agent(id);
+  async #makeMeshRecord(created: FactOf<"agent.created">["data"]): Promise<Agent> {
     const log = await this.#ports.store.create(newAgentId(this.#ports.random));
-    const created: FactOf<"agent.created">["data"] = {
-      name: `mesh: ${basename(project)}`,
-      goal: `Run the meshes of ${project}.`,
-      mode: "infinite",
-      model: NO_MODEL,
-      worker_model: NO_MODEL,
-      budget_usd: null,
-      project,
-      tools: null,
-      meshes: true,
-    };
     return this.#firstFact(log, created, this.#services()).catch(async (error: unknown) => {
       await log.close();
       throw error;
@@ -348,7 +293,7 @@ export class Runtime {
 
   async close(): Promise<void> {
     this.#control?.close();
-    await this.#caretaker.close();
+    await this.#diskFullRecovery.close();
     for (const door of this.doors) door.close();
     await this.#listeners?.close();
     await this.#agents.close();
@@ -402,68 +347,12 @@ export class Runtime {
   }
 
   #services(): AgentServices {
-    const { catalog, clock, random, tools, foreignTools, check, look, machine, outside, pid } = this.#ports;
-    const settings = this.#settings;
-    const { home } = settings;
-    const trust = new MeshTrust(home, () => clock.now());
-    return {
-      prompts: promptsOf(home),
-      today: () => dayWords(clock.now(), zoneOf(settings.config)),
-      machine,
-      clock,
-      pid,
-      tools,
-      foreignTools,
-      model: (id) => catalog.model(id),
-      callbacks: this.#ports.callbacks,
-      get timeZone() {
-        return zoneOf(settings.config);
-      },
-      // What config.json says now: an agent that is at work for days goes by it.
-      get approveStages() {
-        return settings.config.approve_stages ?? false;
-      },
-      get sharedMemory() {
-        return settings.config.memory?.shared ? home : null;
-      },
-      get limits() {
-        return limitsFrom(settings.config);
-      },
-      get maxTurns() {
-        return settings.config.max_turns ?? MAX_TURNS;
-      },
-      get maxConcurrent() {
-        return settings.config.max_concurrent ?? MAX_CONCURRENT;
-      },
+    return agentServices(this.#settings, this.#ports, {
       checkModel: (id) => void this.checkModel(id),
       checkTools: (names) => this.checkTools(names),
       checkPrices: (...models) => this.checkPrices(...models),
-      check,
-      look,
-      outside,
-      channels: this.channels,
-      meshes: async (record) =>
-        (await import("./meshes/project.ts")).openMeshes(record, {
-          ...{ home, env: settings.env, tools, outside: this.#ports.outside, sandbox: this.#ports.sandbox },
-          model(id) {
-            const { worker_model, model = id } = settings.config;
-            return catalog.model(id === "" ? (worker_model ?? model) : id);
-          },
-          maxTurns: settings.config.max_turns ?? MAX_TURNS,
-          tx: txWords(),
-          trust,
-          // Looked up each time: config.json may have changed.
-          get config() {
-            return settings.config;
-          },
-          get timeZone() {
-            return zoneOf(settings.config);
-          },
-        }),
-      trust,
-      hostMeshes: (project) => this.#hostMeshes(project),
-      random,
-      hadNoRoom: (id) => this.#caretaker.lookAfter(id),
-    };
+      hostMeshes: (project) => this.#meshRecords.host(project),
+      hadNoRoom: (id) => this.#diskFullRecovery.waitForRoom(id),
+    });
   }
 }

@@ -1,5 +1,5 @@
 import { isHeldUp, type NodeState, type WorkerState } from "../../projections/index.ts";
-import { COORDINATOR, type NewFact, type NodeId, type WorkerId } from "../../protocol/index.ts";
+import { COORDINATOR, type NewFact, type NodeId, type RunId, type WorkerId } from "../../protocol/index.ts";
 import { refusal, type ToolOutput } from "../../tools/tool.ts";
 import type { NewWork } from "../../tools/work.ts";
 import { copyInputs, findInputs, plainRefs } from "./handed-inputs.ts";
@@ -51,34 +51,44 @@ export async function createNode(by: By, wish: NewWork, creating: CreatingPorts)
   const copies = found.inputs.length > 0 ? await copyInputs(found.inputs, found.scope, at) : undefined;
   const planned = copies ? plan() : first;
   if (!planned.ok) return refused(planned.reason);
-  const { checked, notBy, chosen, stage } = planned;
-  const facts: NewFact[] = [
-    ...stage.facts,
-    ...chosen.facts,
-    {
-      type: "node.created",
-      data: {
-        run_id: run,
-        node_id,
-        stage: stage.number,
-        task: order.task,
-        inference: order.inference,
-        dependencies: checked.dependencies,
-        refs: { ...checked.refs, ...copies?.refs },
-        deliverables: order.deliverables,
-        parent_node_id: by.node_id,
-        created_by: by.worker_id,
-        ...(order.hold && { held: true as const }),
-        ...(order.checks.length > 0 && { checks: order.checks }),
-        ...(order.budget_usd !== undefined && { budget_usd: order.budget_usd }),
-        ...(notBy.length > 0 && { not_by: notBy }),
-        ...(copies && { inputs: copies.handed }),
-      },
-    },
-  ];
+  const { chosen, stage } = planned;
+  const created = createdNode(order, by, { run, node_id, ...planned, copies });
+  const facts: NewFact[] = [...stage.facts, ...chosen.facts, created];
   if (chosen.id) facts.push({ type: "node.reserved", data: { node_id, worker_id: chosen.id } });
   await record(ports, facts);
   return { node_id, ...answer(node_id, order.hold, ports) };
+}
+
+interface Planned {
+  run: RunId;
+  node_id: NodeId;
+  stage: { number: number };
+  checked: { dependencies: NodeId[]; refs: Record<string, string> };
+  notBy: string[];
+  copies: Awaited<ReturnType<typeof copyInputs>> | undefined;
+}
+
+function createdNode(order: NewWork, by: By, { run, node_id, stage, checked, notBy, copies }: Planned): NewFact {
+  return {
+    type: "node.created",
+    data: {
+      run_id: run,
+      node_id,
+      stage: stage.number,
+      task: order.task,
+      inference: order.inference,
+      dependencies: checked.dependencies,
+      refs: { ...checked.refs, ...copies?.refs },
+      deliverables: order.deliverables,
+      parent_node_id: by.node_id,
+      created_by: by.worker_id,
+      ...(order.hold && { held: true as const }),
+      ...(order.checks.length > 0 && { checks: order.checks }),
+      ...(order.budget_usd !== undefined && { budget_usd: order.budget_usd }),
+      ...(notBy.length > 0 && { not_by: notBy }),
+      ...(copies && { inputs: copies.handed }),
+    },
+  };
 }
 
 export interface Created {

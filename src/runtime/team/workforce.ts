@@ -5,7 +5,6 @@ import { Purse } from "../../workers/loop/purse.ts";
 import type { Delta } from "../../workers/loop/recorded-loop.ts";
 import type { Workplace } from "../../workers/workplace.ts";
 import type { AgentFiles } from "../agent-files.ts";
-import type { AgentServices } from "../agent-services.ts";
 import { withMeshes } from "../meshes/hirable-meshes.ts";
 import type { PendingLog } from "../pending-log.ts";
 import { Assigning } from "./assigning.ts";
@@ -14,13 +13,14 @@ import { runNode } from "./node-run.ts";
 import { RunningTasks } from "./running-tasks.ts";
 import { isTaken } from "./taken-node.ts";
 import { Team } from "./team.ts";
+import type { TeamServices } from "./team-services.ts";
 
 interface WorkforcePorts {
   log: PendingLog;
   now(): Situation;
   /** With what is appended and not yet on disk: everything is decided by it. */
   pending(): Situation;
-  services: AgentServices;
+  services: TeamServices;
   files: AgentFiles;
   /** What somebody may have happen later. */
   schedule(who: WorkerId): SchedulePort;
@@ -175,7 +175,7 @@ export class Workforce {
   }
 
   /** Programs, and the meshes of the project that the agent was given. */
-  #outside(): AgentServices["outside"] {
+  #outside(): TeamServices["outside"] {
     const { log, now, services } = this.#ports;
     const { outside, hostMeshes, trust, clock } = services;
     return withMeshes(outside, { agent: log.id, project: now().agent.created.project, hostMeshes, trust, clock });
@@ -184,7 +184,7 @@ export class Workforce {
   #workplace(run: RunId): Workplace {
     const { log, now, pending, services, schedule, live } = this.#ports;
     // Not spread: what config.json says may change while somebody works, and is asked anew.
-    const workplace = Object.defineProperties({}, Object.getOwnPropertyDescriptors(services)) as AgentServices;
+    const workplace = Object.defineProperties({}, Object.getOwnPropertyDescriptors(services)) as TeamServices;
     return Object.assign(workplace, {
       outside: this.#outside(),
       log,
