@@ -22,7 +22,8 @@ import { PROMPT_NAMES } from "../src/workers/prompt.ts";
  * DOCS-2. Every link between our pages leads to a file, and every anchor to a heading.
  * DOCS-3. docs/configuration.md names every field of config.json and every environment variable, and no field that
  *         does not exist.
- * DOCS-4. docs/commands.md names every command, and the pages name every option.
+ * DOCS-4. docs/commands.md names every command, in the groups of the help, and the pages name every option. Every
+ *         example of the help is a call of a command, with options that it has.
  * DOCS-5. Every message in docs/troubleshooting.md is one that the program prints.
  * DOCS-6. Every example of config.json or of a trigger can be used as it is written.
  * DOCS-7. Every word is in the glossary once.
@@ -170,6 +171,46 @@ test.each([
   const options = [program, ...shown].flatMap(longOptions);
   expect(options.filter((option) => !new RegExp(`${option}\\b`).test(all))).toEqual([]);
 });
+
+test("the page of commands has the groups of the help", () => {
+  const titles = [...textOf("docs/commands.md").matchAll(/^## (.+)$/gm)].map(([, title]) => `${title}:`);
+  const groups = createProgram(terminal, () => {}).commands.map((command) => command.helpGroup());
+  expect(titles).toEqual([...new Set(groups)]);
+});
+
+test.each([
+  ["agiraph", createProgram(terminal, () => {})],
+  ["tx", createTx(terminal, () => {})],
+])("every example in the help of %s can be typed", (name, program) => {
+  const shown = program.commands.filter((command) => command.name() !== "names");
+  const wrong = [program, ...shown].flatMap((command) => {
+    const examples = examplesOf(command).filter((line) => line.startsWith(`${name} `));
+    const unusable = examples.filter((line) => !canBeTyped(line, program));
+    return examples.length === 0 ? [`${command.name()} has no example`] : unusable;
+  });
+  expect(wrong).toEqual([]);
+});
+
+function examplesOf(command: Command): string[] {
+  let text = "";
+  command.configureOutput({ writeOut: (more) => (text += more) });
+  command.outputHelp();
+  const [, block = ""] = /\nExamples:\n((?: {2}.*\n)+)/.exec(text) ?? [];
+  return block.split("\n").flatMap((line) => line.trim() || []);
+}
+
+/** Its command is there, with as many arguments as it takes, and its options are the command's own. */
+function canBeTyped(line: string, program: Command): boolean {
+  const words = (line.split(" > ")[0] ?? "").match(/"[^"]*"|'[^']*'|\S+/g)?.slice(1) ?? [];
+  const command = program.commands.find((one) => one.name() === words[0]);
+  if (!command) return false;
+  const { operands, unknown } = command.parseOptions(words.slice(1));
+  const needed = command.registeredArguments.filter((argument) => argument.required).length;
+  const isVariadic = command.registeredArguments.some((argument) => argument.variadic);
+  const isTooMany = !isVariadic && operands.length > command.registeredArguments.length;
+  const isKnown = unknown.every((word) => program.options.some((option) => option.long === word));
+  return isKnown && operands.length >= needed && !isTooMany;
+}
 
 function longOptions(command: Command): string[] {
   return command.options

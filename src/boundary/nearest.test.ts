@@ -9,6 +9,7 @@ test("a slip of the pen finds the name that was meant, and nothing else does", (
     [],
   ]);
   expect(closest("fly", names, 1)).toHaveLength(1);
+  expect([nearest("Zoe", ["Bob", "Eve"]), nearest("Bbo", ["Bob", "Eve"])]).toEqual([[], ["Bob"]]);
 });
 
 test("a longer or shorter form of a name is recognised", () => {

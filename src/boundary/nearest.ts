@@ -1,6 +1,7 @@
 /** The names closest to what was typed, best first; none when nothing comes near. */
 export function nearest(typed: string, names: readonly string[], atMost = 3): string[] {
-  const reach = Math.max(2, Math.floor(typed.length / 4));
+  // With two of three letters changed, any short name would do.
+  const reach = typed.length <= 3 ? 1 : Math.max(2, Math.floor(typed.length / 4));
   return ranked(typed, names)
     .filter(({ far }) => far <= reach)
     .slice(0, atMost)

@@ -36,7 +36,7 @@ test("chat by lines: the conversation so far, what is typed answers and goes on 
   expect({ code: second.code, stdout: second.stdout.split("\n").slice(-4), words: lines(second) }).toEqual({
     code: 0,
     stdout: ["coordinator ? And the door? (question-2)", "you         → red too", "coordinator » All is red.", ""],
-    words: ["✗ There is no /dance. /help shows what there is.", "Answered."],
+    words: ["✗ There is no /dance. /help lists the commands.", "Answered."],
   });
   const all = await agiraph(["chat", "paint", "--all", "--json"], { ...options(), stdin: "" });
   const said = all.stdout

@@ -69,7 +69,7 @@ test("how long it sleeps is said by --every or config.json, and only to an infin
     run("--mode", "infinite", "--every", "0s"),
   ]);
   expect(refused.map(({ code, stderr }) => [code, stderr.split("\n")[0]])).toEqual([
-    [2, "✗ --every says how long an infinite agent sleeps between its cycles: add --mode infinite."],
+    [2, "✗ --every is for infinite agents (how long they sleep between cycles). Add --mode infinite."],
     [2, expect.stringContaining("It must be between a second and a year, e.g. 30s, 10m, 2h or 1d.")],
     [2, expect.stringContaining("It must be between a second and a year")],
   ]);
@@ -106,9 +106,9 @@ test("--watch binds an infinite agent to a change, and only an infinite one", as
     run("--mode", "infinite", "--watch", "http://"),
   ]);
   expect(refused.map(({ code, stderr }) => [code, stderr.split("\n")[0]])).toEqual([
-    [2, "✗ --watch says what wakes an infinite agent when it changes: add --mode infinite."],
+    [2, "✗ --watch is for infinite agents (what wakes them when it changes). Add --mode infinite."],
     [2, expect.stringMatching(/--watch: \.\.\/elsewhere\.txt is outside of .*, the folder that the team may read\./)],
-    [2, expect.stringContaining('is not an address, a path or "cmd: a command"')],
+    [2, expect.stringContaining('is not a URL, a path or "cmd: a command"')],
   ]);
   const born = JSON.parse((await run("--mode", "infinite", "--detach", "--json", "--watch", "a.txt")).stdout);
   await call("stop", born.id);

@@ -17,7 +17,7 @@ test("open prints where the result is; what has none yet is refused with what to
   const early = await call("open", "paint");
   expect([early.code, early.stdout]).toEqual([1, ""]);
   expect(early.stderr).toMatch(
-    /^✗ paint-house has no result yet: it is waiting for human\. Look: agiraph show agent-\w+/,
+    /^✗ paint-house has no result yet: it is waiting for human\. See: agiraph show agent-\w+/,
   );
 
   const ended = await call("answer", "paint", "blue");

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import { dirname, join } from "node:path";
 import { Command } from "commander";
+import { seeHelp } from "./command-line/command-spec.ts";
 import { programWords } from "./invocation.ts";
 import type { Terminal } from "./live/terminal.ts";
 
@@ -11,8 +12,8 @@ export const packageRoot = dirname(findPackageJSON(import.meta.url) ?? import.me
 export function baseProgram(terminal: Terminal, name: string): Command {
   return new Command(name)
     .version(versionOf(packageRoot), "-v, --version", "print the version")
-    .option("--home <dir>", "where agents live (AGIRAPH_HOME, default ~/.agiraph)")
-    .option("--json", "for programs: JSON lines on stdout, people's words on stderr")
+    .option("--home <dir>", "the folder that holds the agents (AGIRAPH_HOME, default ~/.agiraph)")
+    .option("--json", "for scripts: JSON lines on stdout, text for people on stderr")
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => void terminal.stdout.write(text),
@@ -23,7 +24,7 @@ export function baseProgram(terminal: Terminal, name: string): Command {
       getErrHasColors: () => terminal.errPaint.isColorSupported,
       outputError: (text, write) => write(`${terminal.errPaint.red("✗")} ${text.replace(/^error: /, "")}`),
     })
-    .showHelpAfterError(`\`${name === "agiraph" ? programWords(terminal.env) : name} --help\` shows how it is meant.`)
+    .showHelpAfterError(seeHelp(name === "agiraph" ? programWords(terminal.env) : name))
     .helpCommand(false)
     .exitOverride();
 }

@@ -234,7 +234,7 @@ test("a completed agent is not resumed, and stopping it again changes nothing", 
   const resumed = await call(["resume", id]);
   expect({ code: resumed.code, stderr: resumed.stderr }).toEqual({
     code: 1,
-    stderr: `✗ chip-faster-measure-both (${id}) is completed; there is nothing to go on with. Its result: agiraph show ${id}\n`,
+    stderr: `✗ chip-faster-measure-both (${id}) is completed; there is nothing to continue. Its result: agiraph show ${id}\n`,
   });
   const before = await stat(join(folder.path, "home/agents", id, "events.jsonl"));
   expect(await call(["stop", id])).toEqual({
@@ -282,7 +282,7 @@ test("--project gives the team another folder than the one you stand in, and one
   const refused = await agiraph(["run", "Survey", "--project", "nowhere"], options);
   expect([refused.code, refused.stderr]).toEqual([
     2,
-    expect.stringContaining(`--project: there is no folder ${join(folder.path, "nowhere")}.`),
+    expect.stringContaining(`--project: ${join(folder.path, "nowhere")} is not a folder.`),
   ]);
 });
 
@@ -290,7 +290,7 @@ test("--tools names the only tools of the team, also of one in the background, a
   const [none, unknown] = await Promise.all(
     [",", "read_file,web_fech"].map((names) => call(["run", GOAL, "--model", "ollama/test", "--tools", names])),
   );
-  expect([none?.code, none?.stderr]).toEqual([2, expect.stringContaining("--tools names no tool.")]);
+  expect([none?.code, none?.stderr]).toEqual([2, expect.stringContaining("--tools is empty.")]);
   expect([unknown?.code, unknown?.stderr]).toEqual([
     2,
     expect.stringContaining('--tools: There is no tool "web_fech". Did you mean "web_fetch"?'),

@@ -91,7 +91,7 @@ test("who looks on at a server that is killed is told so, and how to go on", asy
   const { code, stderr } = await looking.ended;
   expect({ code, last: stderr.trimEnd().split("\n").at(-1) }).toEqual({
     code: 1,
-    last: expect.stringMatching(/^✗ The server at \S+ has gone\. .* or with `agiraph resume agent-\w+`\.$/),
+    last: expect.stringMatching(/^✗ The server at \S+ has ended\. .* or with `agiraph resume agent-\w+`\.$/),
   });
 });
 
@@ -117,7 +117,7 @@ test("the token is made at the first start, for its owner's eyes; a link made wi
   expect((await call("token")).stdout.trim()).toBe(token);
   expect(await call("token", "--link")).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("No server runs on"),
+    stderr: expect.stringContaining("No server is running for"),
   });
   const renewed = (await call("token", "--new")).stdout.trim();
   expect([renewed === token, renewed.length, (await stat(file)).mode & 0o777]).toEqual([false, 43, 0o600]);
@@ -198,7 +198,7 @@ test("what cannot be served is refused in words", async () => {
   const port = new URL(server.url).port;
   const second = { folder, env: { ...env, AGIRAPH_HOME: join(folder, "other") } };
   expect(lines(await agiraph(["serve", "--port", port], second))).toEqual([
-    `✗ Port ${port} on 127.0.0.1 is taken. Stop whoever holds it, or pass --port.`,
+    `✗ Port ${port} on 127.0.0.1 is taken. Stop the program that holds it, or pass --port.`,
   ]);
   expect(await call("serve", "--port", "0")).toMatchObject({
     code: 1,

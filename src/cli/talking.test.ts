@@ -91,8 +91,8 @@ test("what cannot be answered or sent is refused in words, and nothing changes",
   const [several, unknown, empty, nobody, long] = refused.map(({ stderr }) => stderr);
   expect(several).toContain("paint-house has 2 open questions; say which:\n");
   expect(several).toMatch(/question-[12] \(alice\): Which colour for the (door|roof)\?\n/);
-  expect(unknown).toBe('✗ There is no question "question-9".\n');
-  expect(empty).toContain("the text is empty");
+  expect(unknown).toBe('✗ There is no question "question-9". Open: question-1, question-2.\n');
+  expect(empty).toContain("The message is empty.");
   expect(nobody).toContain('There is no agent "nobody"');
   expect(long).toContain("at most 32000");
   const stranger = await call("send", "paint", "hello", "--to", "Zoe", "--json");

@@ -86,9 +86,9 @@ test("what cannot be changed is refused in words, and nothing changes", async ()
     [1, "✗ trigger-1 is active, not paused."],
     [2, "✗ One change at a time: --add, --cancel, --pause or --resume."],
     [2, expect.stringMatching(/^✗ --add takes JSON, such as \{"type":"scheduled"/)],
-    [2, "✗ This is no trigger:"],
+    [2, "✗ This is not a valid trigger:"],
     [1, expect.stringMatching(/^✗ Not scheduled: /)],
-    [2, "✗ This is no trigger:"],
+    [2, "✗ This is not a valid trigger:"],
   ]);
   expect(refused.at(-1)?.stderr).toContain('there is no field "mised". Did you mean "missed"?');
   expect((await call("logs", "paint")).stdout).toBe(before);
@@ -150,7 +150,7 @@ test("resume of an agent that is done keeps time for its triggers, wakes it, and
   const nothing = await call("resume", "paint");
   expect([nothing.code, lines(nothing)[0]]).toEqual([
     1,
-    "✗ paint-house (ID) is completed; there is nothing to go on with. Its result: agiraph show ID",
+    "✗ paint-house (ID) is completed; there is nothing to continue. Its result: agiraph show ID",
   ]);
 });
 

@@ -19,45 +19,26 @@ test("alone it prints help, and every command that help names has its own", asyn
   expect({ code: help.code, stderr: help.stderr }).toEqual({ code: 0, stderr: "" });
   const names = [...help.stdout.matchAll(/^ {2}([a-z]+) [^\n]*? {2,}\S/gm)].map((match) => match[1]);
   expect(names).toEqual([
-    "run",
-    "serve",
-    "status",
-    "version",
-    "token",
-    "ls",
-    "rm",
-    "inbox",
-    "show",
-    "board",
-    "workers",
-    "stop",
-    "pause",
-    "resume",
-    "send",
-    "answer",
-    "nudge",
-    "permissions",
-    "assign",
-    "cancel",
-    "publish",
-    "chat",
-    "logs",
-    "open",
-    "files",
-    "memory",
-    "triggers",
+    ...["run", "resume", "stop", "pause", "rm"],
+    ...["inbox", "chat", "send", "answer", "nudge", "permissions"],
+    ...["assign", "publish", "cancel"],
+    ...["ls", "status", "show", "board", "workers", "open", "files", "logs", "memory", "triggers"],
+    ...["serve", "token", "doctor", "models", "version", "completion"],
     "tx",
-    "doctor",
-    "models",
-    "completion",
+  ]);
+  expect([...help.stdout.matchAll(/^([A-Z][^\n]*):$/gm)].map((match) => match[1])).toEqual([
+    "Options",
+    ...["Run and steer", "Talk", "Change the work", "Look", "Server and installation", "Meshes"],
+    ...["Examples", "Exit codes", "Environment variables, also read from a .env file"],
   ]);
   const helps = await Promise.all(names.map((name) => call(name ?? "", "--help")));
   for (const { code, stdout } of helps)
-    expect({ code, home: stdout.includes("--home <dir>"), json: stdout.includes("--json") }).toEqual({
-      code: 0,
-      home: true,
-      json: true,
-    });
+    expect({
+      code,
+      home: stdout.includes("--home <dir>"),
+      json: stdout.includes("--json"),
+      examples: /^Examples:\n {2}(agiraph|tx) \S/m.test(stdout),
+    }).toEqual({ code: 0, home: true, json: true, examples: true });
   expect(helps[0]?.stdout).toContain("ANTHROPIC_BASE_URL, OPENAI_BASE_URL");
 });
 
@@ -72,7 +53,9 @@ test("help is also a word, as in many programs", async () => {
 });
 
 test("the version is the package's", async () => {
-  expect(await call("--version")).toEqual({ code: 0, stdout: "0.1.0\n", stderr: "" });
+  const [long, ...others] = await Promise.all([call("--version"), call("-v"), call("version")]);
+  expect(long).toEqual({ code: 0, stdout: "0.1.0\n", stderr: "" });
+  expect(others).toEqual([long, long]);
 });
 
 test("wrong usage ends with 2 and says what was meant", async () => {
@@ -80,11 +63,19 @@ test("wrong usage ends with 2 and says what was meant", async () => {
   expect({ stdout, ...rest }).toEqual({
     code: 2,
     stdout: "",
-    stderr: "✗ unknown command 'shwo'\n(Did you mean show?)\n`agiraph --help` shows how it is meant.\n",
+    stderr: "✗ unknown command 'shwo'\n(Did you mean show?)\nSee: agiraph --help\n",
   });
-  expect((await call("run")).stderr).toBe(
-    "✗ missing required argument 'goal'\n`agiraph run --help` shows how it is meant.\n",
-  );
+  expect((await call("run")).stderr).toBe("✗ missing required argument 'goal'\nSee: agiraph run --help\n");
+  const near = await Promise.all([
+    call("run", "goal", "--mode", "infinit"),
+    call("run", "goal", "--projct", "."),
+    call("completion", "bsh"),
+  ]);
+  expect(near.map(({ stderr }) => /Did you mean "?([\w-]+)/.exec(stderr)?.[1])).toEqual([
+    "infinite",
+    "--project",
+    "bash",
+  ]);
   const wrong = [
     ["run"],
     ["run", "goal", "--mode", "sometimes"],
@@ -93,6 +84,7 @@ test("wrong usage ends with 2 and says what was meant", async () => {
     ["logs", "x", "--after", "-1"],
     ["ls", "--wat"],
     ["completion", "tcsh"],
+    ["--json", "tx", "status"],
   ];
   const ended = await Promise.all(wrong.map((words) => call(...words)));
   expect(ended.map(({ code }) => code)).toEqual(wrong.map(() => 2));

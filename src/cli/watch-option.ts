@@ -15,5 +15,5 @@ export function watchOption(text: string, project: string, cwd: string): Watched
 function checked(watched: Watched, text: string): Watched {
   const parsed = watchedSchema.safeParse(watched);
   if (parsed.success) return parsed.data;
-  throw new UsageError(`--watch: "${text}" is not an address, a path or "cmd: a command".`);
+  throw new UsageError(`--watch: "${text}" is not a URL, a path or "cmd: a command".`);
 }

@@ -156,7 +156,7 @@ test("what needs no server: prompt, send, next, done and ask by files, and what 
   expect(wrong.map(({ stderr }) => stderr.split("\n")[0])).toEqual([
     '✗ There is no mesh "relai". Did you mean relay? There are: relay.',
     '✗ There is no agent of relay "frist". Did you mean first? There are: first, second.',
-    "✗ This is said by an agent in its session. Elsewhere say who speaks: --as mesh/agent",
+    "✗ Only an agent in its session can do this. Outside of one, say which agent: --as mesh/agent",
     expect.stringContaining("There are no meshes here"),
     "✗ missing required argument 'text'",
     "✗ There are no meshes in /nowhere: it has no meshes/mesh-configs/.",

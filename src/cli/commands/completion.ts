@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { didYouMean } from "../../boundary/nearest.ts";
 import { own } from "../../protocol/dict.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
@@ -9,7 +10,9 @@ export async function completion({ terminal }: Invocation, shell: string, progra
   const asks = program.commands.some((command) => command.name() === NAMES);
   const write = own(SHELLS, shell);
   if (!write)
-    throw new UsageError(`There is no completion for "${shell}". There is: ${Object.keys(SHELLS).join(", ")}.`);
+    throw new UsageError(
+      `There is no completion for "${shell}".${didYouMean(shell, SHELL_NAMES)} Choose from: ${SHELL_NAMES.join(", ")}.`,
+    );
   await terminal.print(write(program.name(), wordsOf(program), asks));
   return EXIT.done;
 }
@@ -78,3 +81,5 @@ ${commands
   .join("\n")}
 ${asks ? `complete -c ${program} -n 'not __fish_use_subcommand' -a '(${program} ${NAMES} -- (commandline -opc)[2..-1] 2>/dev/null)'\n` : ""}`,
 };
+
+const SHELL_NAMES = Object.keys(SHELLS);

@@ -74,7 +74,7 @@ async function markRead(call: Invocation, settings: Settings | undefined, items:
 async function markElsewhere({ home }: Settings, agent: AgentId): Promise<boolean> {
   const answer = await askControl(controlPath(home), { do: "seen", agent });
   if (answer?.code === "elsewhere")
-    throw new Refusal(`Another agent is at work in ${home}, and one process works there at a time. Try again later.`);
+    throw new Refusal(`Another process works in ${home}, and only one can at a time. Try again later.`);
   if (answer && !answer.ok) throw new Refusal(answer.message);
   return answer !== undefined;
 }

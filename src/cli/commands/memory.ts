@@ -36,10 +36,10 @@ export async function memory(
 ): Promise<ExitCode> {
   const query = (person && word !== undefined ? [word, ...words] : words).join(" ");
   if ([path, history, undo, query === "" ? undefined : query].filter((each) => each !== undefined).length > 1)
-    throw new UsageError("Give one of these: words to look for, --path, --history or --undo with a file.");
+    throw new UsageError("Give only one of these: words to search for, --path, --history or --undo.");
   const limit = wanted === undefined ? undefined : limitSchema.safeParse(wanted).data;
   if (wanted !== undefined && (limit === undefined || query === ""))
-    throw new UsageError("--limit takes a number from 1 to 100, and goes with words to look for.");
+    throw new UsageError("--limit takes a number from 1 to 100, together with words to search for.");
   const kept = person ? await personMemory(call) : await agentMemory(call, word);
   if (path !== undefined) await showFile(call, kept.memory, path);
   else if (history !== undefined) await showHistory(call, kept.memory, history);

@@ -14,7 +14,7 @@ export async function open(call: Invocation, word: string): Promise<ExitCode> {
   const { id, created, status } = now.agent;
   if (results.length === 0) {
     const look = commandLine(call, "show", id);
-    throw new Refusal(`${created.name} has no result yet: it is ${status.replaceAll("_", " ")}. Look: ${look}`);
+    throw new Refusal(`${created.name} has no result yet: it is ${status.replaceAll("_", " ")}. See: ${look}`);
   }
   const first = results.find(({ changed, path }) => !changed && isDocument(path));
   const opener = terminal.stdout.isTTY && first ? await openerIn(terminal.env, process.platform) : undefined;

@@ -16,7 +16,7 @@ export async function purge(call: Invocation, word: string, isSure: boolean): Pr
   const name = `${created.name} (${id})`;
   if (holder)
     throw new Refusal(
-      `${name} was not erased: pid ${holder.pid}${holder.command ? ` (${holder.command})` : ""} works in the home ${settings.home}. Stop that first (Ctrl-C in its terminal, or kill ${holder.pid}), then try again.`,
+      `${name} was not erased: pid ${holder.pid}${holder.command ? ` (${holder.command})` : ""} works in the home ${settings.home}. Stop it first (Ctrl-C in its terminal, or kill ${holder.pid}), then try again.`,
     );
   if (!isSure) await askWhether(call, id, created.name, settings.home);
   const erased = await eraseAgent(settings.home, id, { now: Date.now });
@@ -29,7 +29,7 @@ async function askWhether(call: Invocation, id: AgentId, name: string, home: str
   const { terminal } = call;
   if (!isAttended(call))
     throw new UsageError(
-      `Nothing was erased: nobody is here to confirm it. Say --yes: ${commandLine(call, "rm", id, "--purge", "--yes")}`,
+      `Nothing was erased: nobody is at the terminal to confirm it. Add --yes: ${commandLine(call, "rm", id, "--purge", "--yes")}`,
     );
   const there = await sizeOf(agentDir(home, id));
   terminal.say(
@@ -37,5 +37,5 @@ async function askWhether(call: Invocation, id: AgentId, name: string, home: str
   );
   const line = createInterface({ input: terminal.stdin, output: process.stderr });
   const typed = await line.question(`Type its name to go on (${name}): `).finally(() => line.close());
-  if (typed.trim() !== name) throw new Refusal("Nothing was erased: that is not its name.");
+  if (typed.trim() !== name) throw new Refusal("Nothing was erased: the name does not match.");
 }

@@ -51,11 +51,11 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
     const { id, status, created } = found.agent;
     if (created.meshes)
       throw new Refusal(
-        `${created.name} (${id}) is the record of meshes, and these run in a server. Start them: tx start --project ${created.project}`,
+        `${created.name} (${id}) is the record of meshes, which run in a server. Start them: tx start --project ${created.project}`,
       );
     if (status === "completed" && !waitsForTriggers(found)) {
       throw new Refusal(
-        `${created.name} (${id}) is completed; there is nothing to go on with. Its result: ${commandLine(call, "show", id)}`,
+        `${created.name} (${id}) is completed; there is nothing to continue. Its result: ${commandLine(call, "show", id)}`,
       );
     }
     const agent = await runtime.agent(id);
@@ -66,7 +66,7 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
     if (status === "completed") {
       if (options.budget ?? options.budgetTokens)
         throw new Refusal(
-          `${created.name} (${id}) is completed: it waits for its triggers, and there is nothing to pay.`,
+          `${created.name} (${id}) is completed: it waits for its triggers, so a budget changes nothing.`,
         );
       agent.keepTime();
       if (isDetached(terminal.env)) tellParent({ id, name: created.name });

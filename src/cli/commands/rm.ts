@@ -16,8 +16,10 @@ export interface RemoveOptions {
  */
 export async function rm(call: Invocation, word: string, options: RemoveOptions): Promise<ExitCode> {
   const { undo = false } = options;
-  if (options.purge && undo) throw new UsageError("--purge erases for good, --undo brings back. Give one of them.");
-  if (options.yes && !options.purge) throw new UsageError("--yes is for --purge: without it nothing is erased.");
+  if (options.purge && undo)
+    throw new UsageError("Give either --purge (erases for good) or --undo (brings back), not both.");
+  if (options.yes && !options.purge)
+    throw new UsageError("--yes only goes with --purge: without it nothing is erased.");
   if (options.purge) return (await import("./purge.ts")).purge(call, word, options.yes === true);
   const { settings, now } = await lookAtAgent(call, word);
   const { id, created } = now.agent;

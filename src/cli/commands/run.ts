@@ -36,13 +36,13 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   const { terminal } = call;
   // Stdin is read only when asked for: one that stays open would hang every script.
   const goal = (word === "-" ? await text(terminal.stdin) : word).trim();
-  if (goal === "") throw new UsageError('The goal is empty. Say what is to be achieved: agiraph run "your goal"');
+  if (goal === "") throw new UsageError('The goal is empty. Say what to achieve: agiraph run "your goal"');
   if (options.every !== undefined && options.mode !== "infinite")
-    throw new UsageError("--every says how long an infinite agent sleeps between its cycles: add --mode infinite.");
+    throw new UsageError("--every is for infinite agents (how long they sleep between cycles). Add --mode infinite.");
   if (options.watch !== undefined && options.mode !== "infinite")
-    throw new UsageError("--watch says what wakes an infinite agent when it changes: add --mode infinite.");
+    throw new UsageError("--watch is for infinite agents (what wakes them when it changes). Add --mode infinite.");
   if (options.tools?.length === 0)
-    throw new UsageError("--tools names no tool. Name some, as in read_file,web_fetch; left out, it is all of them.");
+    throw new UsageError("--tools is empty. Name some, for example read_file,web_fetch, or leave it out to allow all.");
   const project = projectOf(terminal, options);
   const watch = options.watch === undefined ? undefined : watchOption(options.watch, project, terminal.cwd);
   if (options.detach && !isDetached(terminal.env)) {
@@ -116,7 +116,7 @@ function orderOf(goal: string, options: RunOptions, project: string): CreateAgen
 function projectOf({ cwd }: Terminal, { project }: RunOptions): string {
   const folder = resolve(cwd, project ?? ".");
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
-    throw new UsageError(`--project: there is no folder ${folder}.`);
+    throw new UsageError(`--project: ${folder} is not a folder.`);
   return folder;
 }
 

@@ -77,7 +77,7 @@ async function listening(
     await app.close();
     if (!(error instanceof Error) || !("code" in error)) throw error;
     const why = error.code === "EADDRINUSE" ? "is taken" : `cannot be used (${String(error.code)})`;
-    throw new Refusal(`Port ${where.port} on ${where.host} ${why}. Stop whoever holds it, or pass --port.`);
+    throw new Refusal(`Port ${where.port} on ${where.host} ${why}. Stop the program that holds it, or pass --port.`);
   }
   return app;
 }

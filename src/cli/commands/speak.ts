@@ -102,10 +102,10 @@ async function speakHere(
 
 async function wordsOf({ terminal }: Invocation, word: string): Promise<string> {
   const text = (word === "-" ? await allOf(terminal.stdin) : word).trim();
-  if (text === "") throw new UsageError("There is nothing to say: the text is empty.");
+  if (text === "") throw new UsageError("The message is empty.");
   if (text.length > LONGEST_WORDS) {
     throw new UsageError(
-      `The text has ${text.length} characters; at most ${LONGEST_WORDS} can be said at once. Put it into a file of the project and name that.`,
+      `The text has ${text.length} characters; at most ${LONGEST_WORDS} can be sent at once. Put it into a file of the project and name the file.`,
     );
   }
   return text;

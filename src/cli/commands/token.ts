@@ -18,11 +18,11 @@ export async function token(call: Invocation, options: TokenOptions): Promise<Ex
   const { home } = settings;
   requireHome(nodeDisk, home);
   if (options.new) {
-    if (link) throw new UsageError("A link is made with the token that is there. Give --new or --link.");
+    if (link) throw new UsageError("Give either --new or --link: a link is made with the current token.");
     const holder = liveHolder(home);
     if (holder?.url !== undefined)
       throw new Refusal(
-        `The server at ${holder.url} (pid ${holder.pid}) goes by the token that is there. Stop it first, then start it with the new one.`,
+        `The server at ${holder.url} (pid ${holder.pid}) uses the current token. Stop it first, then start it again with the new one.`,
       );
     renewToken(home);
   }
@@ -32,7 +32,7 @@ export async function token(call: Invocation, options: TokenOptions): Promise<Ex
     return EXIT.done;
   }
   const client = await runningServer(settings);
-  if (!client) throw new Refusal(`No server runs on ${home}. Start it: ${commandLine(call, "serve")}`);
+  if (!client) throw new Refusal(`No server is running for ${home}. Start it: ${commandLine(call, "serve")}`);
   const { url, expires_at } = await client.loginLink();
   await (json ? terminal.printJson({ url, expires_at }) : terminal.printLines([url]));
   return EXIT.done;

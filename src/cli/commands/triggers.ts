@@ -92,7 +92,9 @@ function orderIn(text: string) {
   }
   const order = triggerOrderSchema.safeParse(value);
   if (order.success) return order.data;
-  throw new UsageError(`This is no trigger:\n${problemsIn(order.error, triggerOrderSchema)}\nIt looks like ${EXAMPLE}`);
+  throw new UsageError(
+    `This is not a valid trigger:\n${problemsIn(order.error, triggerOrderSchema)}\nAn example: ${EXAMPLE}`,
+  );
 }
 
 /** By whoever works on the agent; when nobody does, it is recorded here. */
@@ -124,6 +126,6 @@ async function changeHere({ settings, now }: Changed, change: TriggerChange): Pr
 function messageIn({ ok, message, code }: ControlAnswer, home: string): string {
   if (ok) return message;
   if (code === "elsewhere")
-    throw new Refusal(`Another agent is at work in ${home}, and one process works there at a time. Try again later.`);
+    throw new Refusal(`Another process works in ${home}, and only one can at a time. Try again later.`);
   throw code ? new HumanRefusal(code, message) : new Refusal(message);
 }

@@ -123,7 +123,7 @@ export class ServedAgent implements Watched {
       const { id, created } = this.now.agent;
       this.#gone.reject(
         new Refusal(
-          `The server at ${this.#server.url} has gone. What was done is kept: ${created.name} (${id}) goes on when the server is started again, or with \`agiraph resume ${id}\`.`,
+          `The server at ${this.#server.url} has ended. What was done is kept: ${created.name} (${id}) continues when the server is started again, or with \`agiraph resume ${id}\`.`,
         ),
       );
     }, LOOK_MS);
@@ -131,7 +131,7 @@ export class ServedAgent implements Watched {
 
   async #say(saying: Parameters<typeof sayElsewhere>[2]): Promise<string> {
     const heard = await sayElsewhere(this.#home, this.now.agent.id, saying);
-    if (heard === undefined) throw new Error("The server has gone.");
+    if (heard === undefined) throw new Error("The server has ended.");
     return heard;
   }
 

@@ -59,7 +59,7 @@ export async function sayElsewhere(home: string, agent: string, saying: Saying |
   const answer = await askControl(controlPath(home), requestOf(agent, saying));
   if (answer === undefined || answer.ok) return answer?.message;
   if (answer.code === "elsewhere") {
-    throw new Refusal(`Another agent is at work in ${home}, and one process works there at a time. ${TRY_LATER}`);
+    throw new Refusal(`Another process works in ${home}, and only one can at a time. ${TRY_LATER}`);
   }
   throw answer.code ? new HumanRefusal(answer.code, answer.message) : new Refusal(answer.message);
 }

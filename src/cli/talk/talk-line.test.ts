@@ -192,7 +192,7 @@ test("help and refusals break at words too", () => {
   ]);
   notes.length = 0;
   talk.line("/nobodyevercalledacommandthis");
-  expect(notes).toEqual(["✗ There is no", "  /nobodyevercalledacommandthis. /help", "  shows what there is."]);
+  expect(notes).toEqual(["✗ There is no", "  /nobodyevercalledacommandthis. /help", "  lists the commands."]);
 });
 
 test("what a program wants to do is shown as it wrote it, however narrow the screen", () => {

@@ -40,7 +40,7 @@ test.each([
   ["/to Bob", { kind: "wrong", why: "Say to whom and what: /to NAME text" }],
   ["/answer", { kind: "wrong", why: "Say to which question and what: /answer ID text" }],
   ["/nudge", { kind: "wrong", why: "Say what: /nudge text" }],
-  ["/dance", { kind: "wrong", why: "There is no /dance. /help shows what there is." }],
+  ["/dance", { kind: "wrong", why: "There is no /dance. /help lists the commands." }],
   ["/etc/hosts is wrong", { kind: "say", saying: { do: "send", text: "/etc/hosts is wrong" } }],
   ["//stop", { kind: "say", saying: { do: "send", text: "/stop" } }],
 ])("%s", (line, typed) => {

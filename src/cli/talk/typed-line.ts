@@ -1,3 +1,4 @@
+import { nearest } from "../../boundary/nearest.ts";
 import type { Question, Situation } from "../../projections/index.ts";
 import { own } from "../../protocol/dict.ts";
 import { LONGEST_WORDS } from "../../runtime/human/human-refusal.ts";
@@ -16,9 +17,9 @@ export type Typed =
 export function meaningOf(line: string, question: Question | undefined): Typed {
   const text = line.trim();
   if (text.length > LONGEST_WORDS) return wrong(`At most ${LONGEST_WORDS} characters can be said at once.`);
-  // A path is no command: /etc/hosts.
+  // A path is not a command: /etc/hosts.
   const [, command, rest = ""] = /^\/([a-z]+)(?:\s+([\s\S]*))?$/u.exec(text) ?? [];
-  if (command !== undefined) return own(COMMANDS, command)?.(rest) ?? wrong(`There is no /${command}. ${HELP_HINT}`);
+  if (command !== undefined) return own(COMMANDS, command)?.(rest) ?? wrong(unknownCommand(command));
   const words = text.startsWith("//") ? text.slice(1) : text;
   if (!question) return words === "" ? { kind: "nothing" } : { kind: "say", saying: { do: "send", text: words } };
   const answer = words === "" ? question.default : words;
@@ -29,17 +30,20 @@ export function meaningOf(line: string, question: Question | undefined): Typed {
 export const HELP = [
   "Type to talk to the coordinator. While the line says `answer NAME`, what you type answers that question.",
   "  /say text         a message to the coordinator; it answers no question",
-  "  /to NAME text     to one of the team; * is everyone",
-  "  /answer ID text   to a question, where several are open",
+  "  /to NAME text     a message to a member of the team; * is everyone",
+  "  /answer ID text   answer one of several open questions",
   "  /nudge text       a hint that need not be answered",
-  "  /model P/M        go on with another model, e.g. /model openai/gpt-5",
+  "  /model P/M        continue with another model, e.g. /model openai/gpt-5",
   "  /board            the work, node by node",
   "  /stop             stop the agent; everything is kept",
   "  /quit             leave",
-  "A line that begins with / is said with //. Tab completes names.",
+  "To send a line that begins with /, type //. Tab completes names.",
 ];
 
-const HELP_HINT = "/help shows what there is.";
+function unknownCommand(name: string): string {
+  const [near] = nearest(name, Object.keys(COMMANDS), 1);
+  return `There is no /${name}.${near ? ` Did you mean /${near}?` : ""} /help lists the commands.`;
+}
 
 const COMMANDS: Readonly<Record<string, (rest: string) => Typed>> = {
   say: (rest) => (rest === "" ? wrong("Say what: /say text") : { kind: "say", saying: { do: "send", text: rest } }),

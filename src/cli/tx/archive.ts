@@ -3,7 +3,7 @@ import { count } from "../wording/format.ts";
 import { layoutOf, startedMeshes, type TxCall, unknown } from "./project.ts";
 
 /** Through the server: it knows its own moves from those of a hand, which would be taken for a word. */
-export async function archive(call: TxCall, mesh: string, { days }: { days: string }): Promise<ExitCode> {
+export async function archive(call: TxCall, mesh: string, { days = "7" }: { days?: string }): Promise<ExitCode> {
   const daysOld = Number(days);
   if (!(daysOld >= 0)) throw new UsageError(`--days "${days}": expected a number of days, such as 7.`);
   const { client, view } = await startedMeshes(call, layoutOf(call));

@@ -37,7 +37,7 @@ function refuseIfOver(layout: Layout, speaker: { mesh: string; agent: string }, 
   const queue = queueOf(layout, speaker, told);
   if (queue === "active" || queue === "next" || queue === "inbox") return;
   throw new Refusal(
-    `${told}, the task that this session was told last, is over already, so this has ended nothing. The next one comes by itself; tx next shows the one that is yours now.`,
+    `${told}, the last task this session was given, has already ended, so nothing was changed. The next task arrives by itself; tx next shows your current one.`,
   );
 }
 
@@ -114,7 +114,7 @@ const WORDS: Readonly<Record<MessageHeader["type"], string>> = {
 /** Straight to the inbox of whoever is meant: `mesh`, or `mesh/agent`. */
 async function speakAsPerson(call: TxCall, layout: Layout, message: Speech): Promise<ExitCode> {
   const { terminal, json } = call;
-  if (message.to === "human") throw new UsageError("Who asks? It is an agent who asks the human: --as mesh/agent");
+  if (message.to === "human") throw new UsageError("Only an agent can ask the human. Say which one: --as mesh/agent");
   const [name = "", agent, ...more] = message.to.split("/");
   if (more.length > 0) throw new UsageError(`"${message.to}": expected mesh or mesh/agent.`);
   const declared = await declaredMesh(layout, name);
@@ -135,12 +135,12 @@ function notesIn({ speaker, terminal: { env } }: TxCall): SessionNotes | undefin
 
 function speakerIn({ speaker }: TxCall): { mesh: string; agent: string } {
   if (speaker) return speaker;
-  throw new UsageError("This is said by an agent in its session. Elsewhere say who speaks: --as mesh/agent");
+  throw new UsageError("Only an agent in its session can do this. Outside of one, say which agent: --as mesh/agent");
 }
 
 async function wordsFrom({ terminal }: TxCall, words: readonly string[]): Promise<string> {
   const text = words.length === 1 && words[0] === "-" ? await textOf(terminal.stdin) : words.join(" ");
-  if (text.trim() === "") throw new UsageError("There are no words.");
+  if (text.trim() === "") throw new UsageError("The message is empty.");
   return text;
 }
 

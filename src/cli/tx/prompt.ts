@@ -9,7 +9,7 @@ export async function prompt(call: TxCall, mesh: string, agent: string | undefin
   const declared = await declaredMesh(layout, mesh);
   const name = agentIn(declared, agent);
   const who = declared.agents.get(name);
-  if (!who) throw new Error(`${name} is declared.`);
+  if (!who) throw new Error(`${name} is not declared in its mesh`);
   const sections = buildPrompt(declared, who);
   if (json) {
     await terminal.printJson({ mesh, agent: name, sections, prompt: promptText(sections) });

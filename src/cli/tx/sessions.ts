@@ -69,10 +69,9 @@ export async function attach(call: TxCall, mesh: string | undefined, agent: stri
   const running = await startedMeshes(call, layoutOf(call));
   const { mesh: where, agent: who } = chosen(running, mesh, agent);
   const words = who.attach;
-  if (words === null)
-    throw new Refusal(`${where}/${who.name} runs ${who.runs}: it has no terminal to sit down before.`);
+  if (words === null) throw new Refusal(`${where}/${who.name} runs ${who.runs}: it has no terminal to attach to.`);
   if (!isOpen(who))
-    throw new Refusal(`${where}/${who.name} has no session now. Begin one: tx spawn ${where} ${who.name}`);
+    throw new Refusal(`${where}/${who.name} has no session now. Start one: tx spawn ${where} ${who.name}`);
   if (call.json) {
     await call.terminal.printJson({ mesh: where, agent: who.name, command: words });
     return EXIT.done;
@@ -117,9 +116,9 @@ function chosen({ view }: Running, mesh: string | undefined, agent: string | und
   const open = inMesh.filter((one) => isOpen(one.agent));
   const [only] = open;
   if (only && open.length === 1) return only;
-  if (!only) throw new Refusal("No session is open. Begin one: tx spawn MESH AGENT");
+  if (!only) throw new Refusal("No session is open. Start one: tx spawn MESH AGENT");
   const list = open.map((one) => `tx attach ${one.mesh} ${one.agent.name}`).join("\n");
-  throw new UsageError(`Several sessions are open; say which:\n${list}`);
+  throw new UsageError(`Several sessions are open. Name one:\n${list}`);
 }
 
 function isOpen({ runs, state }: AgentView): boolean {

@@ -85,9 +85,10 @@ async function startServer(call: TxCall, settings: Settings): Promise<ApiClient>
     stdio: ["ignore", "pipe", log],
   });
   const { stdout } = child;
-  if (!stdout) throw new Error("Its output is a pipe.");
+  if (!stdout) throw new Error("the server was started without a pipe for its output");
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const failed = () => reject(new Refusal(`The server could not be started. Why is in ${join(home, "serve.log")}`));
+  const failed = () =>
+    reject(new Refusal(`The server could not be started. The reason is in ${join(home, "serve.log")}`));
   child.once("error", failed);
   child.once("exit", failed);
   const lines = createInterface({ input: stdout });
@@ -102,7 +103,7 @@ async function startServer(call: TxCall, settings: Settings): Promise<ApiClient>
   stdout.destroy();
   child.unref();
   const client = await runningServer(settings);
-  if (!client) throw new Refusal(`The server was started and is gone again. Why is in ${join(home, "serve.log")}`);
+  if (!client) throw new Refusal(`The server started and ended again. The reason is in ${join(home, "serve.log")}`);
   call.terminal.say(`Started the server of ${home} (pid ${child.pid}): ${client.url}`);
   return client;
 }

@@ -22,7 +22,7 @@ export function factFilter({ worker, node, type, since }: FactChoice, { roster, 
     throw new UsageError(unknown("node", node, Object.keys(board.nodes)));
   for (const kind of type ?? [])
     if (!factTypes.some((known) => isOfKind(known, kind)))
-      throw new UsageError(unknown("kind of fact", kind, [...new Set(factTypes.map((known) => groupOf(known)))]));
+      throw new UsageError(unknown("kind of fact", kind, KINDS, factTypes));
   return (fact: Fact): boolean =>
     (since === undefined || fact.ts >= since) &&
     (type === undefined || type.some((kind) => isOfKind(fact.type, kind))) &&
@@ -42,12 +42,12 @@ function isOfKind(type: string, kind: string): boolean {
   return type === kind || type.startsWith(`${kind}.`);
 }
 
-function groupOf(type: string): string {
-  return type.split(".", 1)[0] ?? type;
-}
+/** The groups that facts come in: `node`, `tool`. */
+const KINDS = [...new Set(factTypes.map((type) => type.split(".", 1)[0] ?? type))];
 
-function unknown(what: string, name: string, names: readonly string[]): string {
-  const [near] = nearest(name, names, 1);
+/** `more` are names that are not listed, but may have been meant. */
+function unknown(what: string, name: string, names: readonly string[], more: readonly string[] = []): string {
+  const [near] = nearest(name, [...names, ...more], 1);
   const there = names.length > 0 ? ` There are: ${names.join(", ")}.` : " There is none yet.";
   return `There is no ${what} "${name}".${near ? ` Did you mean ${near}?` : ""}${there}`;
 }

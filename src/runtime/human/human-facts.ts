@@ -92,7 +92,10 @@ function namedQuestion({ questions }: Situation, id: string): Question {
   const open = questions.open[id];
   if (open) return open;
   const over = questions.answered[id] ?? questions.settled.find((each) => each.id === id);
-  if (!over) throw new HumanRefusal("not_found", `There is no question "${id}".`);
+  if (!over) {
+    const there = Object.keys(questions.open).join(", ");
+    throw new HumanRefusal("not_found", `There is no question "${id}".${there === "" ? "" : ` Open: ${there}.`}`);
+  }
   const how = over.answer ? `was answered already: ${firstLine(over.answer.text)}` : "is no longer waited for";
   throw new HumanRefusal("conflict", `${id} ${how}`);
 }

@@ -1,5 +1,6 @@
 import { mkdirSync, realpathSync } from "node:fs";
 import { join, relative } from "node:path";
+import { didYouMean } from "../../boundary/nearest.ts";
 import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import { Meshes } from "../../mesh/engine/meshes.ts";
 import { Layout, nameOf } from "../../mesh/files/layout.ts";
@@ -245,7 +246,7 @@ class MeshProject implements HostedMeshes {
     if (declared) return declared;
     const names = [...all.keys()];
     const list = names.length > 0 ? `There are: ${names.join(", ")}.` : "None is declared in meshes/mesh-configs/.";
-    throw new HumanRefusal("not_found", `There is no mesh "${mesh}". ${list}`);
+    throw new HumanRefusal("not_found", `There is no mesh "${mesh}".${didYouMean(mesh, names)} ${list}`);
   }
 
   #declared(mesh: string, agent: string): [DeclaredMesh, DeclaredAgent] {
@@ -257,8 +258,10 @@ class MeshProject implements HostedMeshes {
 }
 
 function noAgent({ config, agents }: DeclaredMesh, agent: string): HumanRefusal {
+  const names = [...agents.keys()];
+  const near = didYouMean(agent, names);
   return new HumanRefusal(
     "not_found",
-    `There is no agent "${agent}" in ${config.mesh}. There are: ${[...agents.keys()].join(", ")}.`,
+    `There is no agent "${agent}" in ${config.mesh}.${near} There are: ${names.join(", ")}.`,
   );
 }

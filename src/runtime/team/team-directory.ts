@@ -1,3 +1,4 @@
+import { didYouMean } from "../../boundary/nearest.ts";
 import { ancestorsOf, type NodeState, type WorkerState } from "../../projections/index.ts";
 import { COORDINATOR, HUMAN } from "../../protocol/index.ts";
 import type { TeamPorts } from "./team-ports.ts";
@@ -39,7 +40,8 @@ export class TeamDirectory {
 
   nobody(word: string): string {
     const names = this.all().map((worker) => worker.spawned.name);
-    return `There is nobody named "${word}". There are: ${[...names, "coordinator"].join(", ")}.`;
+    const known = [...names, "coordinator"];
+    return `There is nobody named "${word}".${didYouMean(word, known)} There are: ${known.join(", ")}.`;
   }
 
   /** Why somebody cannot be let go yet: what waits for them would wait for ever. */

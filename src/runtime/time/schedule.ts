@@ -1,3 +1,4 @@
+import { didYouMean } from "../../boundary/nearest.ts";
 import { type OpenTrigger, type Situation, type TriggerState, triggerNamed } from "../../projections/index.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import { COORDINATOR, HUMAN, type NewFact, type Watched } from "../../protocol/index.ts";
@@ -173,7 +174,8 @@ export class Schedule {
     const id = workerIdOf(name);
     if (name === "*" || id === HUMAN || id === COORDINATOR || Object.hasOwn(roster, id)) return undefined;
     const names = Object.values(roster).map((worker) => worker.spawned.name);
-    return `There is nobody named "${name}". There are: ${[...names, HUMAN].join(", ")}.`;
+    const known = [...names, HUMAN];
+    return `There is nobody named "${name}".${didYouMean(name, known)} There are: ${known.join(", ")}.`;
   }
 
   #at(): number {

@@ -1,0 +1,93 @@
+import { type Command, Option } from "commander";
+import type { ExitCode } from "../exit-code.ts";
+import type { Invocation } from "../invocation.ts";
+import { oneOf } from "./option-values.ts";
+
+/**
+ * A command as data: what it is called, what it takes, what it does.
+ *
+ * COMMAND-LINE-1. Every command is in a group of the help, and every command that is shown has an example.
+ * COMMAND-LINE-2. What a command does is loaded only when it is called: starting is quick.
+ */
+export interface CommandSpec<Call = Invocation> {
+  name: string;
+  description: string;
+  /** Its arguments, as commander writes them: `<agent>`, `[reason]`, `[words...]`; and what they are. */
+  args?: readonly (readonly [name: string, description?: string])[];
+  options?: readonly OptionSpec[];
+  /** What to type after the name of the program. */
+  examples?: readonly string[];
+  /** More text below its help. */
+  notes?: string;
+  isHidden?: true;
+  run: (call: Call, ...given: never[]) => Promise<ExitCode>;
+}
+
+/** The last is how its value is read: a function, or the words there are to choose from. */
+export type OptionSpec = readonly [
+  flags: string,
+  description: string,
+  value?: ((text: string) => unknown) | readonly string[],
+];
+
+export interface CommandGroup<Call = Invocation> {
+  title: string;
+  commands: readonly CommandSpec<Call>[];
+}
+
+interface Setting<Call> {
+  /** How people call this program: `agiraph`, or `npm start --`. */
+  calledAs: string;
+  /** Carries a command out, given what commander has read. */
+  perform: (run: CommandSpec<Call>["run"], command: Command, given: unknown[]) => Promise<void>;
+}
+
+/** Gives a program its commands, group by group. */
+export function addCommands<Call>(
+  program: Command,
+  groups: readonly CommandGroup<Call>[],
+  setting: Setting<Call>,
+): void {
+  for (const { title, commands } of groups) {
+    program.commandsGroup(`${title}:`);
+    for (const spec of commands) addCommand(program, spec, setting);
+  }
+}
+
+function addCommand<Call>(program: Command, spec: CommandSpec<Call>, { calledAs, perform }: Setting<Call>): void {
+  const command = program.command(spec.name, { hidden: spec.isHidden === true }).description(spec.description);
+  for (const [name, description] of spec.args ?? []) command.argument(name, description);
+  for (const option of spec.options ?? []) command.addOption(optionOf(option));
+  command.showHelpAfterError(seeHelp(`${calledAs} ${spec.name}`));
+  if (spec.examples) command.addHelpText("after", examplesText(calledAs, spec.examples));
+  if (spec.notes) command.addHelpText("after", spec.notes);
+  command.action(async (...given: unknown[]) => {
+    given.pop();
+    await perform(spec.run, command, given);
+  });
+}
+
+function optionOf([flags, description, value]: OptionSpec): Option {
+  const option = new Option(flags, description);
+  if (typeof value === "function") return option.argParser(value);
+  // The choices are shown in the help; the parser comes after them, to name the nearest.
+  return value === undefined ? option : option.choices([...value]).argParser(oneOf(value));
+}
+
+export function seeHelp(program: string): string {
+  return `See: ${program} --help`;
+}
+
+export function examplesText(calledAs: string, examples: readonly string[]): string {
+  return `\nExamples:\n${examples.map((words) => `  ${calledAs} ${words}\n`).join("")}`;
+}
+
+/** What scripts can rely on. */
+export const EXIT_CODES = `
+Exit codes:
+  0    done
+  1    failed
+  2    wrong usage
+  3    waiting for you, and nobody is at the terminal to answer
+  130  interrupted (Ctrl-C)
+`;

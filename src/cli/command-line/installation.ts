@@ -1,0 +1,84 @@
+import type { Command } from "commander";
+import { EXIT, UsageError } from "../exit-code.ts";
+import { commandLine, type Invocation } from "../invocation.ts";
+import { versionOf } from "../program-base.ts";
+import type { CommandGroup, CommandSpec } from "./command-spec.ts";
+import { UNSAFE } from "./common-help.ts";
+import { port } from "./option-values.ts";
+
+export const installation = (program: Command): CommandGroup => ({
+  title: "Server and installation",
+  commands: [
+    {
+      name: "serve",
+      description: "serve the API and the web page for all agents of this home",
+      options: [
+        ["--port <number>", "the port to listen on (AGIRAPH_PORT, default 4747); 0 is any free port", port],
+        ["--host <address>", "the address to listen on, if not this machine only; needs TLS or a proxy in config.json"],
+        UNSAFE,
+      ],
+      examples: ["serve", "serve --port 8080"],
+      run: async (call, options: object) => (await import("../commands/serve.ts")).serve(call, options),
+    },
+    {
+      name: "token",
+      description: "print the API token",
+      options: [
+        ["--link", "print a link that logs a browser in, once; the server must be running"],
+        ["--new", "make a new token; the old one and all logins end. The server must not be running"],
+      ],
+      examples: ["token --link"],
+      run: async (call, options: object) => (await import("../commands/token.ts")).token(call, options),
+    },
+    {
+      name: "doctor",
+      description: "check what is installed and reachable here, and what each missing thing costs you",
+      examples: ["doctor"],
+      run: async (call) => (await import("../commands/doctor.ts")).doctor(call),
+    },
+    {
+      name: "models",
+      description: "known models with context window and price, and which of them have a key",
+      examples: ["models"],
+      run: async (call) => (await import("../commands/models.ts")).models(call),
+    },
+    {
+      name: "version",
+      description: "print the version",
+      examples: ["version --json"],
+      run: async ({ json, packageRoot, terminal }) => {
+        const version = versionOf(packageRoot);
+        await (json ? terminal.printJson({ version, node: process.versions.node }) : terminal.printLines([version]));
+        return EXIT.done;
+      },
+    },
+    completionOf(program, "print a completion script for a shell"),
+  ],
+});
+
+/** It is made from the commands there are, so it must know the program. */
+export function completionOf(program: Command, description: string): CommandSpec {
+  return {
+    name: "completion",
+    description,
+    args: [["<shell>", "bash, zsh or fish"]],
+    examples: [`completion bash > ~/.local/share/bash-completion/completions/${program.name()}`],
+    run: async (call, shell: string) => (await import("../commands/completion.ts")).completion(call, shell, program),
+  };
+}
+
+/** `agiraph tx …` is handed to the other program before the command line is read, so this only describes it. */
+export const MESHES: CommandGroup = {
+  title: "Meshes",
+  commands: [
+    {
+      name: "tx",
+      description: "declared teams of a project whose messages are files; `tx --help` lists its commands",
+      args: [["[words...]", "a command of tx, with its arguments"]],
+      examples: ["tx status"],
+      run: async (call: Invocation) => {
+        throw new UsageError(`Options come after the command of tx: ${commandLine(call, "tx", "status")}`);
+      },
+    },
+  ],
+};
