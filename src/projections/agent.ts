@@ -78,13 +78,10 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
   agent.updated_ts = fact.ts;
   switch (fact.type) {
     case "agent.started":
+      return begin(agent);
     case "agent.resumed":
-      if (fact.type === "agent.resumed") agent.coordinator_decides = fact.data.coordinator_decides ?? false;
-      agent.status = "working";
-      agent.error = null;
-      agent.outcome = null;
-      agent.halted = null;
-      return;
+      agent.coordinator_decides = fact.data.coordinator_decides ?? false;
+      return begin(agent);
     case "agent.paused":
       agent.status = "paused";
       agent.halted = { why: fact.data.why ?? HUMAN, ts: fact.ts };
@@ -93,59 +90,29 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       agent.status = "stopped";
       return;
     case "agent.completed":
-      agent.status = "completed";
-      agent.summary = fact.data.summary;
-      agent.outcome = { kind: "finished", summary: fact.data.summary };
-      return;
+      return complete(agent, fact);
     case "agent.failed":
-      agent.status = "failed";
-      agent.error = fact.data.error;
-      agent.outcome = fact.data.outcome ?? { kind: "failed", error: fact.data.error };
-      agent.halted = { why: fact.data.error, ts: fact.ts };
-      return;
+      return fail(agent, fact);
     case "agent.archived":
       agent.archived_ts = fact.ts;
       return;
     case "agent.restored":
       agent.archived_ts = null;
       return;
-    case "model.set": {
-      const { model, worker_model } = fact.data;
-      agent.created = { ...agent.created, model, worker_model };
+    case "model.set":
+      agent.created = { ...agent.created, model: fact.data.model, worker_model: fact.data.worker_model };
       return;
-    }
     case "budget.set":
-      if (fact.data.budget_usd !== undefined) agent.created = { ...agent.created, budget_usd: fact.data.budget_usd };
-      if (fact.data.budget_tokens) agent.created = { ...agent.created, budget_tokens: fact.data.budget_tokens };
-      return;
+      return setBudget(agent, fact);
     case "run.started":
-      agent.runs += 1;
-      if (!fact.data.trigger) agent.goal = fact.data.goal;
-      agent.goals[fact.data.run_id] = fact.data.goal.slice(0, FIRST_WORDS);
-      agent.run = {
-        id: fact.data.run_id,
-        goal: fact.data.goal,
-        started_ts: fact.ts,
-        started_seq: fact.seq,
-        finished: null,
-        trigger: fact.data.trigger ?? null,
-      };
-      return;
+      return beginRun(agent, fact);
     case "goal.set":
-      agent.goal = fact.data.goal;
-      if (agent.run && agent.run.id === fact.data.run_id) {
-        agent.run.goal = fact.data.goal;
-        agent.goals[agent.run.id] = fact.data.goal.slice(0, FIRST_WORDS);
-      }
-      return;
+      return setGoal(agent, fact);
     case "worker.waiting":
       if (fact.data.worker_id === COORDINATOR && fact.data.for === "news") agent.coordinator_decides = false;
       return;
     case "worker.checkpointed":
-      if (fact.data.worker_id !== COORDINATOR) return;
-      agent.checkpoint = fact.data.call_id ?? null;
-      agent.last_checkpoint = { summary: fact.data.summary.slice(0, FIRST_WORDS), ts: fact.ts };
-      beginCycle(agent, fact);
+      if (fact.data.worker_id === COORDINATOR) keepCheckpoint(agent, fact);
       return;
     case "trigger.fired":
       if (fact.data.action === "wake_agent") beginCycle(agent, fact);
@@ -158,6 +125,53 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       if (agent.run?.id === fact.data.run_id) agent.run.finished = fact.data.outcome;
       return;
   }
+}
+
+function begin(agent: AgentState): void {
+  agent.status = "working";
+  agent.error = null;
+  agent.outcome = null;
+  agent.halted = null;
+}
+
+function complete(agent: AgentState, { data: { summary } }: FactOf<"agent.completed">): void {
+  agent.status = "completed";
+  agent.summary = summary;
+  agent.outcome = { kind: "finished", summary };
+}
+
+function fail(agent: AgentState, { data: { error, outcome }, ts }: FactOf<"agent.failed">): void {
+  agent.status = "failed";
+  agent.error = error;
+  agent.outcome = outcome ?? { kind: "failed", error };
+  agent.halted = { why: error, ts };
+}
+
+function setBudget(agent: AgentState, { data: { budget_usd, budget_tokens } }: FactOf<"budget.set">): void {
+  if (budget_usd !== undefined) agent.created = { ...agent.created, budget_usd };
+  if (budget_tokens) agent.created = { ...agent.created, budget_tokens };
+}
+
+function beginRun(agent: AgentState, { data, seq, ts }: FactOf<"run.started">): void {
+  const { run_id, goal, trigger } = data;
+  agent.runs += 1;
+  if (!trigger) agent.goal = goal;
+  agent.goals[run_id] = goal.slice(0, FIRST_WORDS);
+  agent.run = { id: run_id, goal, started_ts: ts, started_seq: seq, finished: null, trigger: trigger ?? null };
+}
+
+function setGoal(agent: AgentState, { data: { run_id, goal } }: FactOf<"goal.set">): void {
+  agent.goal = goal;
+  if (agent.run && agent.run.id === run_id) {
+    agent.run.goal = goal;
+    agent.goals[agent.run.id] = goal.slice(0, FIRST_WORDS);
+  }
+}
+
+function keepCheckpoint(agent: AgentState, fact: FactOf<"worker.checkpointed">): void {
+  agent.checkpoint = fact.data.call_id ?? null;
+  agent.last_checkpoint = { summary: fact.data.summary.slice(0, FIRST_WORDS), ts: fact.ts };
+  beginCycle(agent, fact);
 }
 
 /** A cycle has no fact of its own: it ends with a checkpoint or in silence, and begins with a waking. */

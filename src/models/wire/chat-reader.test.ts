@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createChatReader } from "./chat-reader.ts";
+import { ChatReader } from "./chat-reader.ts";
 
 test("a stream of chunks is words as they come, then the calls in the model's order, then why it stopped and what it took", () => {
   const parts = read(
@@ -112,7 +112,7 @@ test("a reply that was cut off makes no calls, whole as they may look", () => {
 });
 
 test("an error in the stream is one, and so is what is not JSON; usage in another shape is left out", () => {
-  const reader = createChatReader("local");
+  const reader = new ChatReader("local");
   const [error] = reader.event('{"error":{"message":"overloaded"}}');
   const [garbled] = reader.event("<html>");
   expect([error, reader.event("[DONE]")]).toEqual([{ type: "error", error: { message: "overloaded" } }, []]);
@@ -131,7 +131,7 @@ function delta(said: object): object {
 }
 
 function read(...chunks: object[]) {
-  const reader = createChatReader("local");
+  const reader = new ChatReader("local");
   return [...chunks.flatMap((chunk) => reader.event(JSON.stringify(chunk))), ...reader.end()];
 }
 

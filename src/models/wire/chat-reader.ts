@@ -15,42 +15,63 @@ interface OpenCall {
  * Chunks of a chat completion in, stream parts out. Calls come out at the end, in the model's order, and only when the
  * server has said why it stopped.
  */
-export interface ChatReader {
-  event(data: string): StreamPart[];
-  whole(body: unknown): StreamPart[];
-  end(): StreamPart[];
-}
-
-export function createChatReader(key: string): ChatReader {
+export class ChatReader {
+  /** Under this name a provider finds what it wants back. */
+  readonly #key: string;
   /** By the index that the server gives them, or by the next free one. A map: an index may be any number. */
-  const calls = new Map<number, OpenCall>();
-  const ids = new Set<string>();
-  let last = -1;
-  let usage: Json | undefined;
-  let raw: string | undefined;
+  readonly #calls = new Map<number, OpenCall>();
+  readonly #ids = new Set<string>();
+  #last = -1;
+  #usage: Json | undefined;
+  #raw: string | undefined;
 
-  function chunk(value: unknown): StreamPart[] {
-    const body = record(value);
-    if (body.error !== undefined && body.error !== null) return [{ type: "error", error: body.error }];
-    if (body.usage !== undefined && body.usage !== null) usage = record(body.usage);
-    const choice = record(Array.isArray(body.choices) ? body.choices[0] : undefined);
-    if (typeof choice.finish_reason === "string") raw = choice.finish_reason;
-    return delta(record(choice.delta ?? choice.message));
+  constructor(key: string) {
+    this.#key = key;
   }
 
-  function delta(said: Json): StreamPart[] {
+  event(data: string): StreamPart[] {
+    if (data === "[DONE]") return [];
+    try {
+      return this.#chunk(JSON.parse(data));
+    } catch {
+      const garbled = new Error(`a line of the stream is not JSON: ${data.slice(0, 100)}`);
+      return [{ type: "error", error: Object.assign(garbled, { name: "AI_JSONParseError" }) }];
+    }
+  }
+
+  whole(body: unknown): StreamPart[] {
+    return [...this.#chunk(body), ...this.end()];
+  }
+
+  end(): StreamPart[] {
+    const finish: StreamPart = { type: "finish", finishReason: finishOf(this.#raw), usage: usageOf(this.#usage) };
+    if (this.#raw === undefined) return [finish];
+    const inOrder = [...this.#calls].sort(([a], [b]) => a - b);
+    return [...inOrder.map(([, call], at) => callPart(call, at, this.#key)), finish];
+  }
+
+  #chunk(value: unknown): StreamPart[] {
+    const body = record(value);
+    if (body.error !== undefined && body.error !== null) return [{ type: "error", error: body.error }];
+    if (body.usage !== undefined && body.usage !== null) this.#usage = record(body.usage);
+    const choice = record(Array.isArray(body.choices) ? body.choices[0] : undefined);
+    if (typeof choice.finish_reason === "string") this.#raw = choice.finish_reason;
+    return this.#delta(record(choice.delta ?? choice.message));
+  }
+
+  #delta(said: Json): StreamPart[] {
     const parts: StreamPart[] = [];
     const thought = said.reasoning_content ?? said.reasoning;
     if (typeof thought === "string" && thought !== "") parts.push({ type: "reasoning-delta", id: "0", delta: thought });
     addWords(textOf(said.content), parts);
     addWords(textOf(said.refusal), parts);
-    if (Array.isArray(said.tool_calls)) for (const call of said.tool_calls) addCall(record(call), parts);
+    if (Array.isArray(said.tool_calls)) for (const call of said.tool_calls) this.#addCall(record(call), parts);
     return parts;
   }
 
-  function addCall(said: Json, parts: StreamPart[]): void {
+  #addCall(said: Json, parts: StreamPart[]): void {
     const fn = record(said.function);
-    const call = openCall(said, typeof fn.name === "string" ? fn.name : "");
+    const call = this.#openCall(said, typeof fn.name === "string" ? fn.name : "");
     const text = typeof fn.arguments === "string" ? fn.arguments : objectText(fn.arguments);
     call.text += text;
     call.extra ??= said.extra_content;
@@ -58,39 +79,19 @@ export function createChatReader(key: string): ChatReader {
   }
 
   /** Some servers leave out the index, some the id, some send the name late: a new id or name without index is a new call. */
-  function openCall(said: Json, name: string): OpenCall {
+  #openCall(said: Json, name: string): OpenCall {
     const id = typeof said.id === "string" ? said.id : "";
-    const isNew = () => (id === "" ? name !== "" && calls.get(last)?.name !== "" : !ids.has(id));
+    const last = this.#last;
+    const isNew = () => (id === "" ? name !== "" && this.#calls.get(last)?.name !== "" : !this.#ids.has(id));
     const index = typeof said.index === "number" ? said.index : last < 0 || isNew() ? last + 1 : last;
-    const call = calls.get(index) ?? { id, name: "", text: "", extra: undefined };
-    calls.set(index, call);
-    last = index;
+    const call = this.#calls.get(index) ?? { id, name: "", text: "", extra: undefined };
+    this.#calls.set(index, call);
+    this.#last = index;
     if (call.id === "") call.id = id;
     if (call.name === "") call.name = name;
-    ids.add(call.id);
+    this.#ids.add(call.id);
     return call;
   }
-
-  function end(): StreamPart[] {
-    const finish: StreamPart = { type: "finish", finishReason: finishOf(raw), usage: usageOf(usage) };
-    if (raw === undefined) return [finish];
-    const inOrder = [...calls].sort(([a], [b]) => a - b);
-    return [...inOrder.map(([, call], at) => callPart(call, at, key)), finish];
-  }
-
-  return {
-    event(data) {
-      if (data === "[DONE]") return [];
-      try {
-        return chunk(JSON.parse(data));
-      } catch {
-        const garbled = new Error(`a line of the stream is not JSON: ${data.slice(0, 100)}`);
-        return [{ type: "error", error: Object.assign(garbled, { name: "AI_JSONParseError" }) }];
-      }
-    },
-    whole: (body) => [...chunk(body), ...end()],
-    end,
-  };
 }
 
 function callPart({ id, name, text, extra }: OpenCall, at: number, key: string): StreamPart {

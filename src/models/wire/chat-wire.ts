@@ -3,10 +3,10 @@ import type { ModelSettings } from "../../protocol/config.ts";
 import { isWebPage, WebPageAnswer } from "../failure.ts";
 import type { ModelRequest, ToolSpec } from "../model.ts";
 import { type Attempt, MOST_OF_AN_ERROR, orAbort } from "./attempt.ts";
-import { createChatReader } from "./chat-reader.ts";
+import { ChatReader } from "./chat-reader.ts";
 import { GrowingBody } from "./growing-body.ts";
 import type { Answer, Post } from "./post.ts";
-import { createPromptWriter } from "./prompt-writer.ts";
+import { PromptWriter } from "./prompt-writer.ts";
 import type { Quirks } from "./provider-quirks.ts";
 import { createEventReader } from "./sse.ts";
 import type { Take, Wire } from "./wire.ts";
@@ -32,7 +32,7 @@ export function createChatWire(
   server: ChatServer,
   settings: ModelSettings = {},
 ): Wire {
-  const writer = createPromptWriter(provider, quirks);
+  const writer = new PromptWriter(provider, quirks);
   const said = new GrowingBody(`{"model":${JSON.stringify(model)},"messages":[`, messageText);
   const tails = new WeakMap<readonly ToolSpec[], Uint8Array>();
   const set = settingsText(settings);
@@ -78,7 +78,7 @@ function settingsText({ temperature, max_output_tokens: max_tokens, reasoning_ef
 }
 
 async function readReply(answer: Answer, key: string, attempt: Attempt, take: Take): Promise<void> {
-  const reader = createChatReader(key);
+  const reader = new ChatReader(key);
   if (answer.headers["content-type"]?.includes("application/json")) {
     // A server that cannot stream sends the whole reply at once.
     for (const part of reader.whole(JSON.parse(await textOf(answer, attempt)))) take(part);

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { CallPart, Entry, ReplyEntry } from "../../protocol/index.ts";
-import { createPromptWriter, HistoryBug } from "./prompt-writer.ts";
+import { HistoryBug, PromptWriter } from "./prompt-writer.ts";
 import { anthropicQuirks, compatibleQuirks, googleQuirks } from "./provider-quirks.ts";
 
-const writer = createPromptWriter("local", compatibleQuirks("local"));
+const writer = new PromptWriter("local", compatibleQuirks("local"));
 
 test("words in a row become one message, and so do the results of one reply", () => {
   const history = [
@@ -75,11 +75,11 @@ test("whatever is added to a history or taken from it, it is written as by one w
   const turn = fc.tuple(fc.nat(8), fc.array(step, { maxLength: 4 }));
   fc.assert(
     fc.property(fc.array(turn, { maxLength: 8 }), (turns) => {
-      const lasting = createPromptWriter("local", compatibleQuirks("local"));
+      const lasting = new PromptWriter("local", compatibleQuirks("local"));
       let steps: Entry[][] = [];
       for (const [kept, more] of turns) {
         steps = [...steps.slice(0, kept), ...more.map((each) => structuredClone(each))];
-        const fresh = createPromptWriter("local", compatibleQuirks("local"));
+        const fresh = new PromptWriter("local", compatibleQuirks("local"));
         expect(lasting.write("s", steps.flat())).toEqual(fresh.write("s", steps.flat()));
       }
     }),
@@ -109,7 +109,7 @@ test("another provider gets the words and the calls, and nothing that only their
     { type: "text", text: "I look", meta: { anthropic: { citations: [] } } },
     { ...call("functions.look:0"), meta: { anthropic: { caller: {} } } },
   ]);
-  const gemini = createPromptWriter("google", googleQuirks);
+  const gemini = new PromptWriter("google", googleQuirks);
 
   expect(gemini.write("", [foreign, result("functions.look:0", "A")])).toEqual([
     {
@@ -142,7 +142,7 @@ test("what would make a request unsendable for ever is made sendable", () => {
     reply("anthropic/m", []),
   ];
 
-  expect(createPromptWriter("anthropic", { ...anthropicQuirks, cacheMark: null }).write("", history)).toEqual([
+  expect(new PromptWriter("anthropic", { ...anthropicQuirks, cacheMark: null }).write("", history)).toEqual([
     { role: "user", content: [{ type: "text", text: "(empty)" }] },
     {
       role: "assistant",
@@ -174,7 +174,7 @@ test("the cache is marked after the system prompt, where the last request ended,
   ];
   const mark = { anthropic: { cacheControl: { type: "ephemeral" } } };
 
-  const prompt = createPromptWriter("anthropic", anthropicQuirks).write("s", history);
+  const prompt = new PromptWriter("anthropic", anthropicQuirks).write("s", history);
 
   const marks = prompt.map((message) => [
     message.providerOptions,

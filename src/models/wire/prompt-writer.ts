@@ -35,78 +35,42 @@ type AssistantPart = AssistantMessage["content"][number];
  * PROMPT-4. What a provider gave us to hand back (signatures, encrypted results) goes back whole to that provider, and
  *     to no other: another provider gets the words and the calls.
  */
-export interface PromptWriter {
-  write(system: string, history: readonly Entry[]): LanguageModelV4Prompt;
-  /** What a reply looks like when it is sent back: how a paused turn goes on. */
-  assistant(content: readonly Part[]): AssistantMessage;
-}
-
-/** Our own mistake, to be seen and not to be tried again. */
-export class HistoryBug extends Error {
-  override readonly name = "HistoryBug";
-}
-
-export function createPromptWriter(provider: string, quirks: Quirks): PromptWriter {
-  const users = new WeakMap<Entry, { first: Entry; message: UserMessage }>();
-  const replies = new WeakMap<Entry, { message: AssistantMessage; calls: readonly CallPart[]; foreign: boolean }>();
-  const results = new WeakMap<Entry, { reply: Entry; message: ToolMessage }>();
-
+export class PromptWriter {
+  readonly #provider: string;
+  readonly #quirks: Quirks;
+  readonly #users = new WeakMap<Entry, { first: Entry; message: UserMessage }>();
+  readonly #replies = new WeakMap<Entry, WrittenReply>();
+  readonly #results = new WeakMap<Entry, { reply: Entry; message: ToolMessage }>();
   /** What was written last, and the messages it gave; each with the place in the history where it ends. */
-  const written: Entry[] = [];
-  const said: { message: LanguageModelV4Message; end: number }[] = [];
-  let lastSystem: { system: string; message: SystemMessage } | undefined;
+  readonly #written: Entry[] = [];
+  readonly #said: { message: LanguageModelV4Message; end: number }[] = [];
+  #lastSystem: { system: string; message: SystemMessage } | undefined;
 
-  function assistant(content: readonly Part[], foreign = false): AssistantMessage {
-    const parts = content.map((part) => assistantPart(part, foreign, quirks)).filter((part) => part !== null);
-    return { role: "assistant", content: parts.length > 0 ? parts : [{ type: "text", text: "(no words)" }] };
+  constructor(provider: string, quirks: Quirks) {
+    this.#provider = provider;
+    this.#quirks = quirks;
   }
 
-  function replyMessage(entry: ReplyEntry) {
-    let known = replies.get(entry);
-    if (known === undefined) {
-      const foreign = entry.model.slice(0, entry.model.indexOf("/")) !== provider;
-      known = { message: assistant(entry.content, foreign), calls: callsOf(entry), foreign };
-      replies.set(entry, known);
-    }
-    return known;
-  }
-
-  function systemMessage(system: string): SystemMessage {
-    if (lastSystem?.system !== system)
-      lastSystem = { system, message: { role: "system", content: wellFormed(system) } };
-    return lastSystem.message;
-  }
-
-  function write(system: string, history: readonly Entry[]): LanguageModelV4Prompt {
-    let at = keepSame(history);
-    while (at < history.length) {
-      const entry = history[at];
-      if (entry === undefined || entry.role === "system") {
-        at++;
-      } else if (entry.role === "assistant") {
-        const { message, calls, foreign } = replyMessage(entry);
-        const end = at + 1 + calls.length;
-        said.push({ message, end });
-        if (calls.length > 0)
-          said.push({ message: resultMessage(entry, calls, history.slice(at + 1, end), foreign), end });
-        at = end;
-      } else if (entry.role === "tool") {
-        throw orphan(entry, at);
-      } else {
-        const end = endOfWords(history, at);
-        said.push({ message: userMessage(history, at, end), end });
-        at = end;
-      }
-    }
-    for (let next = written.length; next < history.length; next++) written.push(history[next] as Entry);
-    const prompt: LanguageModelV4Prompt = said.map(({ message }) => message);
-    if (system !== "") prompt.unshift(systemMessage(system));
-    if (quirks.cacheMark !== null) markPrefixes(prompt, { [quirks.key]: quirks.cacheMark });
+  write(system: string, history: readonly Entry[]): LanguageModelV4Prompt {
+    let at = this.#keepSame(history);
+    while (at < history.length) at = this.#writeNext(history, at);
+    for (let next = this.#written.length; next < history.length; next++) this.#written.push(history[next] as Entry);
+    const prompt: LanguageModelV4Prompt = this.#said.map(({ message }) => message);
+    if (system !== "") prompt.unshift(this.#systemMessage(system));
+    const { cacheMark, key } = this.#quirks;
+    if (cacheMark !== null) markPrefixes(prompt, { [key]: cacheMark });
     return prompt;
   }
 
+  /** What a reply looks like when it is sent back: how a paused turn goes on. */
+  assistant(content: readonly Part[], foreign = false): AssistantMessage {
+    const parts = content.map((part) => assistantPart(part, foreign, this.#quirks)).filter((part) => part !== null);
+    return { role: "assistant", content: parts.length > 0 ? parts : [{ type: "text", text: "(no words)" }] };
+  }
+
   /** Forgets what is no longer so; returns from where on the history is to be written. */
-  function keepSame(history: readonly Entry[]): number {
+  #keepSame(history: readonly Entry[]): number {
+    const [written, said] = [this.#written, this.#said];
     let same = 0;
     while (same < written.length && written[same] === history[same]) same++;
     written.length = same;
@@ -116,31 +80,76 @@ export function createPromptWriter(provider: string, quirks: Quirks): PromptWrit
     return said.at(-1)?.end ?? 0;
   }
 
-  function userMessage(history: readonly Entry[], start: number, end: number): UserMessage {
+  /** Writes the message that begins here; returns where the next one does. */
+  #writeNext(history: readonly Entry[], at: number): number {
+    const entry = history[at];
+    if (entry === undefined || entry.role === "system") return at + 1;
+    if (entry.role === "tool") throw orphan(entry, at);
+    if (entry.role === "assistant") {
+      const { message, calls, foreign } = this.#replyMessage(entry);
+      const end = at + 1 + calls.length;
+      this.#said.push({ message, end });
+      if (calls.length > 0)
+        this.#said.push({ message: this.#resultMessage(entry, calls, history.slice(at + 1, end), foreign), end });
+      return end;
+    }
+    const end = endOfWords(history, at);
+    this.#said.push({ message: this.#userMessage(history, at, end), end });
+    return end;
+  }
+
+  #systemMessage(system: string): SystemMessage {
+    if (this.#lastSystem?.system !== system)
+      this.#lastSystem = { system, message: { role: "system", content: wellFormed(system) } };
+    return this.#lastSystem.message;
+  }
+
+  #replyMessage(entry: ReplyEntry): WrittenReply {
+    let known = this.#replies.get(entry);
+    if (known === undefined) {
+      const foreign = entry.model.slice(0, entry.model.indexOf("/")) !== this.#provider;
+      known = { message: this.assistant(entry.content, foreign), calls: callsOf(entry), foreign };
+      this.#replies.set(entry, known);
+    }
+    return known;
+  }
+
+  #userMessage(history: readonly Entry[], start: number, end: number): UserMessage {
     const first = history[start] as Entry;
     const last = history[end - 1] as Entry;
-    const known = users.get(last);
+    const known = this.#users.get(last);
     if (known?.first === first) return known.message;
     const text = history.slice(start, end).map(wordsOf).join("\n\n");
     const message: UserMessage = { role: "user", content: [{ type: "text", text: text === "" ? "(empty)" : text }] };
-    users.set(last, { first, message });
+    this.#users.set(last, { first, message });
     return message;
   }
 
-  function resultMessage(reply: ReplyEntry, calls: readonly CallPart[], after: Entry[], foreign: boolean): ToolMessage {
+  #resultMessage(reply: ReplyEntry, calls: readonly CallPart[], after: Entry[], foreign: boolean): ToolMessage {
     const last = after.at(-1);
-    const known = last && results.get(last);
+    const known = last && this.#results.get(last);
     if (known?.reply === reply) return known.message;
     const answers = after.filter((entry) => entry.role === "tool");
     for (const call of calls) {
       if (answers.filter((entry) => entry.call_id === call.id).length !== 1) throw unanswered(call, reply);
     }
-    const message: ToolMessage = { role: "tool", content: answers.map((entry) => resultPart(entry, foreign, quirks)) };
-    if (last) results.set(last, { reply, message });
+    const content = answers.map((entry) => resultPart(entry, foreign, this.#quirks));
+    const message: ToolMessage = { role: "tool", content };
+    if (last) this.#results.set(last, { reply, message });
     return message;
   }
+}
 
-  return { write, assistant };
+interface WrittenReply {
+  message: AssistantMessage;
+  calls: readonly CallPart[];
+  /** Of another provider. */
+  foreign: boolean;
+}
+
+/** Our own mistake, to be seen and not to be tried again. */
+export class HistoryBug extends Error {
+  override readonly name = "HistoryBug";
 }
 
 /** The same for every request of a conversation until it is compacted, so that they land on the same cache. */

@@ -2,10 +2,10 @@ import type { JSONObject } from "@ai-sdk/provider";
 import { NO_USAGE, type Part, type ReplyEntry, type Usage } from "../../protocol/index.ts";
 import { failureOf, truncated } from "../failure.ts";
 import { type FailureReason, type Model, ModelFailure, type ModelRequest } from "../model.ts";
-import { type Attempt, type Broken, beginAttempt, type StartTimer } from "./attempt.ts";
+import { type Attempt, type AttemptLimits, type Broken, beginAttempt, type StartTimer } from "./attempt.ts";
 import { HistoryBug } from "./prompt-writer.ts";
 import type { Quirks } from "./provider-quirks.ts";
-import { createReplyReader, type ReplyReader, usageOf } from "./reply-reader.ts";
+import { ReplyReader, usageOf } from "./reply-reader.ts";
 import type { Wire } from "./wire.ts";
 
 /**
@@ -54,26 +54,70 @@ const QUIET_MS = 30 * 60_000;
 const LONGEST_MS = 6 * 60 * 60_000;
 
 export function createProviderModel(settings: ProviderModelSettings, ports: ProviderModelPorts): Model {
-  const { id, wire, quirks, contextWindow, searchesWeb, seesPictures = false } = settings;
-  const failed = (error: unknown) =>
-    withAdvice(failureOf(error, id, ports.now(), settings.keyVariable), ports.adviceOn);
-  const maxChars = settings.maxReplyChars ?? MAX_REPLY_CHARS;
-  const limits = {
-    stallMs: settings.stallMs ?? quirks.stallMs,
-    maxBytes: maxChars * WRAPPING,
-    maxEventBytes: maxChars * EVENT_WRAPPING,
-    quietMs: QUIET_MS,
-    longestMs: LONGEST_MS,
-    startTimer: ports.startTimer,
-    now: ports.now,
+  const { id, contextWindow, searchesWeb, seesPictures = false } = settings;
+  const provider = new ProviderModel(settings, ports);
+  return {
+    id,
+    contextWindow,
+    searchesWeb,
+    seesPictures,
+    reply: (request, signal) => provider.reply(request, signal),
   };
+}
+
+class ProviderModel {
+  readonly #id: string;
+  readonly #wire: Wire;
+  readonly #quirks: Quirks;
+  readonly #keyVariable: string | null | undefined;
+  readonly #ports: ProviderModelPorts;
+  readonly #maxChars: number;
+  readonly #limits: Required<AttemptLimits>;
+
+  constructor(settings: ProviderModelSettings, ports: ProviderModelPorts) {
+    this.#id = settings.id;
+    this.#wire = settings.wire;
+    this.#quirks = settings.quirks;
+    this.#keyVariable = settings.keyVariable;
+    this.#ports = ports;
+    this.#maxChars = settings.maxReplyChars ?? MAX_REPLY_CHARS;
+    this.#limits = {
+      stallMs: settings.stallMs ?? settings.quirks.stallMs,
+      maxBytes: this.#maxChars * WRAPPING,
+      maxEventBytes: this.#maxChars * EVENT_WRAPPING,
+      quietMs: QUIET_MS,
+      longestMs: LONGEST_MS,
+      startTimer: ports.startTimer,
+      now: ports.now,
+    };
+  }
+
+  async reply(request: ModelRequest, signal: AbortSignal): Promise<ReplyEntry> {
+    signal.throwIfAborted();
+    const content: Part[] = [];
+    let usage = NO_USAGE;
+    let reported: number | undefined;
+    for (let pauses = 0; ; pauses++) {
+      const { reader, finish } = await this.#stream(request, content, signal);
+      content.push(...reader.content);
+      usage = sum(usage, usageOf(finish.usage));
+      reported = costIn(finish.providerMetadata, this.#quirks.costAt, reported);
+      const pausedHere = this.#quirks.pause !== null && finish.finishReason.raw === this.#quirks.pause;
+      if (pausedHere && pauses < MAX_PAUSES) continue;
+      const { unified } = finish.finishReason;
+      const said = this.#saidIn(content, unified);
+      const cost_usd = await this.#ports.costOf(usage, reported);
+      return { role: "assistant", content: said, model: this.#id, usage, cost_usd, finish: unified };
+    }
+  }
 
   /** One streamed answer, whole. */
-  async function stream(request: ModelRequest, said: readonly Part[], outer: AbortSignal): Promise<ReplyReader> {
-    const attempt = beginAttempt(outer, limits);
-    const reader = createReplyReader(quirks, request);
+  async #stream(request: ModelRequest, said: readonly Part[], outer: AbortSignal): Promise<WholeReply> {
+    const attempt = beginAttempt(outer, this.#limits);
+    const reader = new ReplyReader(this.#quirks, request);
+    const maxChars = this.#maxChars;
     try {
-      await wire.ask(request, said, attempt, (part) => {
+      await this.#wire.ask(request, said, attempt, (part) => {
         const before = reader.size;
         reader.take(part);
         if (reader.size > before) attempt.said();
@@ -81,66 +125,54 @@ export function createProviderModel(settings: ProviderModelSettings, ports: Prov
         return reader.error === undefined && attempt.broken === null;
       });
     } catch (error) {
-      throw brokenOff(attempt, outer) ?? (error instanceof HistoryBug ? error : failed(error));
+      throw this.#brokenOff(attempt, outer) ?? (error instanceof HistoryBug ? error : this.#failed(error));
     } finally {
       attempt.close();
     }
-    throwIfBroken(reader, attempt, outer);
-    return reader;
+    const broken = this.#brokenOff(attempt, outer);
+    if (broken !== undefined) throw broken;
+    return this.#whole(reader);
   }
 
-  function throwIfBroken(reader: ReplyReader, attempt: Attempt, outer: AbortSignal): void {
-    const broken = brokenOff(attempt, outer);
-    if (broken !== undefined) throw broken;
+  #brokenOff({ broken }: Attempt, outer: AbortSignal): unknown {
+    if (outer.aborted) return outer.reason;
+    if (broken === null || broken === "stopped") return undefined;
+    const [reason, retryable, what] = BREAKS[broken](this.#limits);
+    return new ModelFailure(reason, `${this.#id} ${what}; the request was dropped.`, { retryable });
+  }
+
+  #whole(reader: ReplyReader): WholeReply {
     const { error, finish } = reader;
-    if (error !== undefined) throw error.cut ? truncated(id) : failed(error.cause);
-    if (finish === undefined) throw truncated(id);
+    if (error !== undefined) throw error.cut ? truncated(this.#id) : this.#failed(error.cause);
+    if (finish === undefined) throw truncated(this.#id);
     const { unified, raw } = finish.finishReason;
-    if (unified === "interrupted" || (quirks.namesFinish && raw === undefined)) throw truncated(id);
+    if (unified === "interrupted" || (this.#quirks.namesFinish && raw === undefined)) throw truncated(this.#id);
     // An undocumented chunk makes one SDK call the whole reply an error, although it came to its end with its usage.
     const cameToItsEnd = raw === undefined && reader.skipped > 0 && finish.usage.inputTokens.total !== undefined;
     if (unified === "error" && !cameToItsEnd) {
-      throw new ModelFailure("unreadable", `${id} ended its reply with an error (${raw ?? "unnamed"}).`, {
+      throw new ModelFailure("unreadable", `${this.#id} ended its reply with an error (${raw ?? "unnamed"}).`, {
         retryable: true,
       });
     }
+    return { reader, finish };
   }
 
-  function brokenOff({ broken }: Attempt, outer: AbortSignal): unknown {
-    if (outer.aborted) return outer.reason;
-    if (broken === null || broken === "stopped") return undefined;
-    const [reason, retryable, what] = BREAKS[broken](limits);
-    return new ModelFailure(reason, `${id} ${what}; the request was dropped.`, { retryable });
+  #saidIn(content: readonly Part[], finish: ReplyEntry["finish"]): Part[] {
+    const kept = content.filter(isWorthKeeping);
+    if (kept.some(says)) return kept;
+    if (finish === "length") return [NOTHING_BEFORE_THE_CUT];
+    throw empty(this.#id, finish);
   }
 
-  return {
-    id,
-    contextWindow,
-    searchesWeb,
-    seesPictures,
-    async reply(request, signal) {
-      signal.throwIfAborted();
-      const content: Part[] = [];
-      let usage = NO_USAGE;
-      let reported: number | undefined;
-      for (let pauses = 0; ; pauses++) {
-        const reader = await stream(request, content, signal);
-        const finish = reader.finish as NonNullable<ReplyReader["finish"]>;
-        content.push(...reader.content);
-        usage = sum(usage, usageOf(finish.usage));
-        reported = costIn(finish.providerMetadata, quirks.costAt, reported);
-        const pausedHere = quirks.pause !== null && finish.finishReason.raw === quirks.pause;
-        if (pausedHere && pauses < MAX_PAUSES) continue;
-        const { unified } = finish.finishReason;
-        const kept = content.filter(isWorthKeeping);
-        const isCut = unified === "length" && !kept.some(says);
-        if (!isCut && !kept.some(says)) throw empty(id, unified);
-        const cost_usd = await ports.costOf(usage, reported);
-        const said = isCut ? [NOTHING_BEFORE_THE_CUT] : kept;
-        return { role: "assistant", content: said, model: id, usage, cost_usd, finish: unified } satisfies ReplyEntry;
-      }
-    },
-  };
+  #failed(error: unknown): ModelFailure {
+    const failure = failureOf(error, this.#id, this.#ports.now(), this.#keyVariable);
+    return withAdvice(failure, this.#ports.adviceOn);
+  }
+}
+
+interface WholeReply {
+  reader: ReplyReader;
+  finish: NonNullable<ReplyReader["finish"]>;
 }
 
 type Break = [reason: FailureReason, retryable: boolean, what: string];

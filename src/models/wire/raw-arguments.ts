@@ -1,5 +1,7 @@
 import type { Part } from "../../protocol/index.ts";
 
+export type RawArguments = ReturnType<typeof createRawArguments>;
+
 /** The arguments of each call as they came over the wire in the chat-completions format, by call id. */
 export function createRawArguments() {
   /** Any index may come, so this is no list. */

@@ -1,7 +1,7 @@
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { expect, test } from "vitest";
 import { anthropicQuirks, openrouterQuirks } from "./provider-quirks.ts";
-import { createReplyReader, parseArguments } from "./reply-reader.ts";
+import { parseArguments, ReplyReader } from "./reply-reader.ts";
 
 test("a part carries all the metadata that came with its start, its deltas and its end", () => {
   const { content } = read([
@@ -94,7 +94,7 @@ test("arguments that an SDK hides are read from the wire, and calls stand in the
     type: "raw",
     rawValue: { choices: [{ delta: { tool_calls } }] },
   });
-  const reader = createReplyReader(openrouterQuirks, {});
+  const reader = new ReplyReader(openrouterQuirks, {});
   for (const part of [
     raw([{ index: 0, id: "a", function: { name: "one", arguments: "oo" } }]),
     raw([{ index: 0, function: { arguments: "ps" } }]),
@@ -122,7 +122,7 @@ const finish: LanguageModelV4StreamPart = {
 };
 
 function read(parts: LanguageModelV4StreamPart[], onWarning?: (warning: string) => void) {
-  const reader = createReplyReader(anthropicQuirks, onWarning ? { onWarning } : {});
+  const reader = new ReplyReader(anthropicQuirks, onWarning ? { onWarning } : {});
   for (const part of parts) reader.take(part);
   return reader;
 }

@@ -3,7 +3,7 @@ import type { Part, Usage } from "../../protocol/index.ts";
 import { isCut, isHarmless } from "../failure.ts";
 import type { ModelRequest } from "../model.ts";
 import type { Quirks } from "./provider-quirks.ts";
-import { createRawArguments } from "./raw-arguments.ts";
+import { createRawArguments, type RawArguments } from "./raw-arguments.ts";
 
 type StreamPart = LanguageModelV4StreamPart;
 type Words = Extract<Part, { type: "text" | "reasoning" }>;
@@ -19,128 +19,146 @@ type Metadata = { [provider: string]: unknown };
  * REPLY-4. An error the provider streamed ends the reply. Only what is merely undocumented is passed over, with a
  *     warning.
  */
-export interface ReplyReader {
-  readonly content: Part[];
-  readonly finish: Finish | undefined;
+export class ReplyReader {
+  readonly content: Part[] = [];
+  finish: Finish | undefined;
   /** What the provider streamed as an error. `cut` when the stream just ended. */
-  readonly error: { cause: unknown; cut: boolean } | undefined;
+  error: { cause: unknown; cut: boolean } | undefined;
   /** Undocumented things passed over. */
-  readonly skipped: number;
+  skipped = 0;
   /** Characters so far. */
-  readonly size: number;
-  take(part: StreamPart): void;
-}
+  size = 0;
+  readonly #quirks: Quirks;
+  readonly #onDelta: Listeners["onDelta"];
+  readonly #onWarning: Listeners["onWarning"];
+  readonly #rawArguments: RawArguments | undefined;
+  /** Parts whose end has not come yet. */
+  readonly #open = new Map<string, Words>();
+  /** Ids of calls. */
+  readonly #taken = new Set<string>();
+  #calls = 0;
 
-export function createReplyReader(quirks: Quirks, { onDelta, onWarning }: Listeners): ReplyReader {
-  const content: Part[] = [];
-  const open = new Map<string, Words>();
-  const taken = new Set<string>();
-  let calls = 0;
-  const rawArguments = quirks.hidesBadArguments ? createRawArguments() : undefined;
-  const reader = { content, finish: undefined, error: undefined, skipped: 0, size: 0, take } as Mutable<ReplyReader>;
-
-  function start(kind: Words["type"], id: string): Words {
-    const part: Words = { type: kind, text: "" };
-    content.push(part);
-    open.set(kind + id, part);
-    return part;
+  constructor(quirks: Quirks, { onDelta, onWarning }: Listeners) {
+    this.#quirks = quirks;
+    this.#onDelta = onDelta;
+    this.#onWarning = onWarning;
+    this.#rawArguments = quirks.hidesBadArguments ? createRawArguments() : undefined;
   }
 
-  function words(kind: Words["type"], id: string, delta: string, metadata: Metadata | undefined): void {
-    const part = open.get(kind + id) ?? start(kind, id);
-    part.text += delta;
-    reader.size += delta.length;
-    if (metadata !== undefined) addMeta(part, metadata);
-    if (onDelta !== undefined && delta !== "") onDelta({ kind, text: delta });
-  }
-
-  function end(kind: Words["type"], id: string, metadata: Metadata | undefined): void {
-    const part = open.get(kind + id);
-    if (part !== undefined) addMeta(part, metadata);
-    open.delete(kind + id);
-  }
-
-  function fail(error: unknown): void {
-    if (!isHarmless(error)) {
-      reader.error ??= { cause: error, cut: isCut(error) };
-      return;
+  take(part: StreamPart): void {
+    if (this.#takeWords(part) || this.#takeContent(part)) return;
+    switch (part.type) {
+      case "tool-input-delta":
+        this.size += part.delta.length;
+        break;
+      case "raw":
+        this.#rawArguments?.take(part.rawValue);
+        break;
+      case "error":
+        this.#fail(part.error);
+        break;
+      case "finish":
+        this.finish = part;
+        this.#rawArguments?.putInOrder(this.content);
+        break;
+      case "stream-start":
+        for (const warning of part.warnings) this.#onWarning?.(warningText(warning));
+        break;
+      case "tool-approval-request":
+        this.#onWarning?.("The provider asked for an approval that nobody can give here; it was passed over.");
+        break;
     }
-    reader.skipped++;
-    if (reader.skipped > MOST_WARNINGS) return;
-    onWarning?.(`Something undocumented in the reply was passed over: ${firstLine(error)}`);
   }
 
-  function takeWords(part: StreamPart): boolean {
+  #takeWords(part: StreamPart): boolean {
     switch (part.type) {
       case "text-delta":
-        words("text", part.id, part.delta, part.providerMetadata);
+        this.#words("text", part.id, part.delta, part.providerMetadata);
         return true;
       case "reasoning-delta":
-        words("reasoning", part.id, part.delta, part.providerMetadata);
+        this.#words("reasoning", part.id, part.delta, part.providerMetadata);
         return true;
       case "text-start":
-        addMeta(start("text", part.id), part.providerMetadata);
+        addMeta(this.#start("text", part.id), part.providerMetadata);
         return true;
       case "reasoning-start":
-        addMeta(start("reasoning", part.id), part.providerMetadata);
+        addMeta(this.#start("reasoning", part.id), part.providerMetadata);
         return true;
       case "text-end":
-        end("text", part.id, part.providerMetadata);
+        this.#end("text", part.id, part.providerMetadata);
         return true;
       case "reasoning-end":
-        end("reasoning", part.id, part.providerMetadata);
+        this.#end("reasoning", part.id, part.providerMetadata);
         return true;
       default:
         return false;
     }
   }
 
-  function takeCall(part: Extract<StreamPart, { type: "tool-call" }>): void {
-    if (++calls > MOST_CALLS) reader.error ??= { cause: tooManyCalls(), cut: false };
-    else if (part.providerExecuted) content.push(nativeCall(part));
-    else content.push(call(part, rawArguments?.of(part.toolCallId) ?? part.input, taken));
-  }
-
-  function take(part: StreamPart): void {
-    if (takeWords(part)) return;
+  /** What comes whole. */
+  #takeContent(part: StreamPart): boolean {
     switch (part.type) {
-      case "tool-input-delta":
-        reader.size += part.delta.length;
-        break;
       case "tool-call":
-        takeCall(part);
-        break;
+        this.#takeCall(part);
+        return true;
       case "tool-result":
-        if (part.preliminary !== true) content.push(native(nativeResult(part), reader));
-        break;
+        if (part.preliminary !== true) this.#takeNative(nativeResult(part));
+        return true;
       case "source":
       case "file":
       case "reasoning-file":
-        content.push(native(part, reader));
-        break;
+        this.#takeNative(part);
+        return true;
       case "custom":
-        if (!quirks.noise.includes(part.kind)) content.push(native(part, reader));
-        break;
-      case "raw":
-        rawArguments?.take(part.rawValue);
-        break;
-      case "error":
-        fail(part.error);
-        break;
-      case "finish":
-        reader.finish = part;
-        rawArguments?.putInOrder(content);
-        break;
-      case "stream-start":
-        for (const warning of part.warnings) onWarning?.(warningText(warning));
-        break;
-      case "tool-approval-request":
-        onWarning?.("The provider asked for an approval that nobody can give here; it was passed over.");
-        break;
+        if (!this.#quirks.noise.includes(part.kind)) this.#takeNative(part);
+        return true;
+      default:
+        return false;
     }
   }
 
-  return reader;
+  #start(kind: Words["type"], id: string): Words {
+    const part: Words = { type: kind, text: "" };
+    this.content.push(part);
+    this.#open.set(kind + id, part);
+    return part;
+  }
+
+  #words(kind: Words["type"], id: string, delta: string, metadata: Metadata | undefined): void {
+    const part = this.#open.get(kind + id) ?? this.#start(kind, id);
+    part.text += delta;
+    this.size += delta.length;
+    if (metadata !== undefined) addMeta(part, metadata);
+    if (delta !== "") this.#onDelta?.({ kind, text: delta });
+  }
+
+  #end(kind: Words["type"], id: string, metadata: Metadata | undefined): void {
+    const part = this.#open.get(kind + id);
+    if (part !== undefined) addMeta(part, metadata);
+    this.#open.delete(kind + id);
+  }
+
+  #takeCall(part: Extract<StreamPart, { type: "tool-call" }>): void {
+    if (++this.#calls > MOST_CALLS) this.error ??= { cause: tooManyCalls(), cut: false };
+    else if (part.providerExecuted) this.content.push(nativeCall(part));
+    else this.content.push(call(part, this.#rawArguments?.of(part.toolCallId) ?? part.input, this.#taken));
+  }
+
+  #takeNative(part: { type: string } & Record<string, unknown>): void {
+    const kept = keptNative(part);
+    this.size += JSON.stringify(kept).length;
+    this.content.push({ type: "native", part: kept });
+  }
+
+  #fail(error: unknown): void {
+    if (!isHarmless(error)) {
+      this.error ??= { cause: error, cut: isCut(error) };
+      return;
+    }
+    this.skipped++;
+    if (this.skipped > MOST_WARNINGS) return;
+    this.#onWarning?.(`Something undocumented in the reply was passed over: ${firstLine(error)}`);
+  }
 }
 
 /** Each is a fact; a provider with a new kind of event sends it by the thousand. */
@@ -237,16 +255,16 @@ function withTitles(result: JSONValue): JSONValue {
   );
 }
 
-function native(part: { type: string } & Record<string, unknown>, reader: { size: number }): Part {
+/** What the provider did by itself, in the form in which it is handed back. */
+function keptNative(part: { type: string } & Record<string, unknown>): { type: string } & Record<string, unknown> {
   const { providerMetadata, ...rest } = part;
-  const kept: Record<string, unknown> =
+  const kept: { type: string } & Record<string, unknown> =
     providerMetadata === undefined ? rest : { ...rest, providerOptions: providerMetadata };
   const file = kept.data;
   if (file instanceof Object && "data" in file && file.data instanceof Uint8Array) {
     kept.data = { ...file, data: Buffer.from(file.data).toString("base64") };
   }
-  reader.size += JSON.stringify(kept).length;
-  return { type: "native", part: kept };
+  return kept;
 }
 
 function addMeta(part: Words, metadata: Metadata | undefined): void {
@@ -283,5 +301,3 @@ function count(tokens: number | undefined): number {
   const isCount = typeof tokens === "number" && tokens > 0 && tokens <= MOST_TOKENS;
   return isCount ? Math.round(tokens) : 0;
 }
-
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };

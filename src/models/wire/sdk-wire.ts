@@ -2,7 +2,7 @@ import type { JSONObject, LanguageModelV4, LanguageModelV4CallOptions } from "@a
 import type { ModelSettings } from "../../protocol/config.ts";
 import type { ModelRequest, ToolSpec } from "../model.ts";
 import { type Attempt, orAbort } from "./attempt.ts";
-import { cacheKeyOf, createPromptWriter } from "./prompt-writer.ts";
+import { cacheKeyOf, PromptWriter } from "./prompt-writer.ts";
 import type { Quirks } from "./provider-quirks.ts";
 import type { Take, Wire } from "./wire.ts";
 
@@ -16,7 +16,7 @@ export function createSdkWire(
   maxSearches: number | null,
   settings: ModelSettings = {},
 ): Wire {
-  const writer = createPromptWriter(provider, quirks);
+  const writer = new PromptWriter(provider, quirks);
   const toolsOf = createToolWriter(quirks, maxSearches);
 
   const { temperature, max_output_tokens = quirks.maxOutputTokens ?? undefined, reasoning_effort: effort } = settings;

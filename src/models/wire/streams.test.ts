@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createChatReader } from "./chat-reader.ts";
+import { ChatReader } from "./chat-reader.ts";
 import { createEventReader } from "./sse.ts";
 import { createTagReader, type TagPiece } from "./tag-reader.ts";
 
@@ -60,7 +60,7 @@ test.each([
   ],
   ["arguments as an object", [{ index: 0, id: "a", function: { name: "look", arguments: { at: 1 } } }]],
 ])("a call is read from %s", (_, deltas) => {
-  const reader = createChatReader("local");
+  const reader = new ChatReader("local");
   for (const delta of deltas) reader.event(JSON.stringify({ choices: [{ delta: { tool_calls: [delta] } }] }));
   reader.event(JSON.stringify({ choices: [{ delta: {}, finish_reason: "tool_calls" }] }));
 
@@ -68,7 +68,7 @@ test.each([
 });
 
 test("calls without index are told apart by their ids, or by their names", () => {
-  const reader = createChatReader("local");
+  const reader = new ChatReader("local");
   const call = (id: string | undefined, name: string) => ({ ...(id && { id }), function: { name, arguments: "{}" } });
   reader.event(JSON.stringify({ choices: [{ delta: { tool_calls: [call("a", "one"), call("b", "two")] } }] }));
   reader.event(
@@ -81,7 +81,7 @@ test("calls without index are told apart by their ids, or by their names", () =>
 });
 
 test("without a finish reason no call comes out", () => {
-  const reader = createChatReader("local");
+  const reader = new ChatReader("local");
   reader.event(
     JSON.stringify({
       choices: [{ delta: { tool_calls: [{ index: 0, id: "a", function: { name: "rm", arguments: "{}" } }] } }],

@@ -24,48 +24,35 @@ import { createTagReader, type TagPiece } from "./tag-reader.ts";
  *     call in another form cannot know what was wrong with it.
  */
 export function withTextTools(model: Model, nonce: string): Model {
-  const tag = `tool_call-${nonce}`;
-  const resultTag = `tool_result-${nonce}`;
-  const asText = new WeakMap<Entry, Entry>();
-  const prompts = new WeakMap<readonly ToolSpec[], string>();
-  let calls = 0;
+  const { id, contextWindow, searchesWeb } = model;
+  const text = new TextTools(model, nonce);
+  return { id, contextWindow, searchesWeb, reply: (request, signal) => text.reply(request, signal) };
+}
 
-  function textEntry(entry: Entry, at: number, history: readonly Entry[]): Entry {
-    if (entry.role === "summary" || entry.role === "system") return entry;
-    let known = asText.get(entry);
-    if (known === undefined) {
-      if (entry.role === "tool") known = resultAsText(entry, resultTag);
-      else if (entry.role === "assistant") known = callsAsText(entry, tag);
-      else known = isReminder(entry, history[at - 1]) ? { ...entry, content: withForm(entry.content, tag) } : entry;
-      asText.set(entry, known);
-    }
-    return known;
+class TextTools {
+  readonly #model: Model;
+  readonly #nonce: string;
+  readonly #tag: string;
+  readonly #resultTag: string;
+  readonly #asText = new WeakMap<Entry, Entry>();
+  readonly #prompts = new WeakMap<readonly ToolSpec[], string>();
+  #calls = 0;
+
+  constructor(model: Model, nonce: string) {
+    this.#model = model;
+    this.#nonce = nonce;
+    this.#tag = `tool_call-${nonce}`;
+    this.#resultTag = `tool_result-${nonce}`;
   }
 
-  /** Said with every request, not kept in the record: whoever takes the conversation up has another nonce. */
-  function promptOf(tools: readonly ToolSpec[]): string {
-    let text = prompts.get(tools);
-    if (text === undefined) {
-      text = promptFor(tools, tag, resultTag);
-      prompts.set(tools, text);
-    }
-    return text;
-  }
-
-  function partOf(piece: TagPiece): Part {
-    if (piece.type === "text") return { type: "text", text: piece.text };
-    calls++;
-    return { type: "call", id: `call_${nonce}_${calls}`, ...readCall(piece.text) };
-  }
-
-  async function reply(request: ModelRequest, signal: AbortSignal): Promise<ReplyEntry> {
-    const { onDelta } = request;
-    const live = onDelta && createTagReader(tag);
-    const inner = await model.reply(
+  async reply(request: ModelRequest, signal: AbortSignal): Promise<ReplyEntry> {
+    const { onDelta, system, tools } = request;
+    const live = onDelta && createTagReader(this.#tag);
+    const inner = await this.#model.reply(
       {
         ...request,
-        system: request.tools.length === 0 ? request.system : `${request.system}\n\n${promptOf(request.tools)}`,
-        history: request.history.map(textEntry),
+        system: tools.length === 0 ? system : `${system}\n\n${this.#promptOf(tools)}`,
+        history: request.history.map((entry, at, history) => this.#textEntry(entry, history[at - 1])),
         tools: [],
         ...(live && {
           onDelta(delta) {
@@ -77,21 +64,45 @@ export function withTextTools(model: Model, nonce: string): Model {
       signal,
     );
     if (live) for (const piece of live.end()) tellWords(piece, onDelta);
-    return { ...inner, content: inner.content.flatMap((part) => (part.type === "text" ? split(part.text) : [part])) };
+    const content = inner.content.flatMap((part) => (part.type === "text" ? this.#split(part.text) : [part]));
+    return { ...inner, content };
   }
 
-  function split(text: string): Part[] {
-    const reader = createTagReader(tag);
+  /** Said with every request, not kept in the record: a conversation that is resumed has another nonce. */
+  #promptOf(tools: readonly ToolSpec[]): string {
+    let text = this.#prompts.get(tools);
+    if (text === undefined) {
+      text = promptFor(tools, this.#tag, this.#resultTag);
+      this.#prompts.set(tools, text);
+    }
+    return text;
+  }
+
+  #textEntry(entry: Entry, before: Entry | undefined): Entry {
+    if (entry.role === "summary" || entry.role === "system") return entry;
+    let known = this.#asText.get(entry);
+    if (known === undefined) {
+      if (entry.role === "tool") known = resultAsText(entry, this.#resultTag);
+      else if (entry.role === "assistant") known = callsAsText(entry, this.#tag);
+      else known = isReminder(entry, before) ? { ...entry, content: withForm(entry.content, this.#tag) } : entry;
+      this.#asText.set(entry, known);
+    }
+    return known;
+  }
+
+  #split(text: string): Part[] {
+    const reader = createTagReader(this.#tag);
     const pieces = [...reader.push(text), ...reader.end()];
-    return pieces.filter((piece) => piece.type === "call" || piece.text.trim() !== "").map(partOf);
+    return pieces
+      .filter((piece) => piece.type === "call" || piece.text.trim() !== "")
+      .map((piece) => this.#partOf(piece));
   }
 
-  return {
-    id: model.id,
-    contextWindow: model.contextWindow,
-    searchesWeb: model.searchesWeb,
-    reply,
-  };
+  #partOf(piece: TagPiece): Part {
+    if (piece.type === "text") return { type: "text", text: piece.text };
+    this.#calls++;
+    return { type: "call", id: `call_${this.#nonce}_${this.#calls}`, ...readCall(piece.text) };
+  }
 }
 
 function promptFor(tools: readonly ToolSpec[], tag: string, resultTag: string): string {
