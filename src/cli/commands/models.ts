@@ -1,4 +1,5 @@
-import { createCatalog, type ListedModel } from "../../models/catalog/catalog.ts";
+import { createCatalog } from "../../models/catalog/catalog.ts";
+import type { ListedModel } from "../../models/catalog/listed-models.ts";
 import { programsForCatalog } from "../../runtime/programs/program-launch.ts";
 import { secureRandom } from "../../runtime/randomness.ts";
 import { systemClock } from "../../runtime/time/clock.ts";

@@ -1,28 +1,23 @@
 import { createScrubber, type Scrubber } from "../../boundary/scrubber.ts";
 import { secretsIn } from "../../boundary/secrets.ts";
-import { withoutRedirects } from "../../boundary/without-redirects.ts";
 import type { Usage } from "../../protocol/index.ts";
 import type { Model } from "../model.ts";
 import { withoutSecrets } from "../scrubbed-model.ts";
 import { listening, nodeTimer, type StartTimer } from "../wire/attempt.ts";
-import { httpPost, type Post, postWithoutRedirects } from "../wire/post.ts";
+import { httpPost, type Post } from "../wire/post.ts";
 import { createProviderModel } from "../wire/provider-model.ts";
 import { compatibleQuirks } from "../wire/provider-quirks.ts";
 import { type RetryLimits, type RetryPorts, withRetry } from "../wire/retry.ts";
 import { withToolsAsText } from "../wire/text-fallback.ts";
-import { baseUrl } from "./base-url.ts";
-import { declaredModels, ollamaModels } from "./declared-models.ts";
-import { type ChosenModel, chooseDefaultModel, DEMO_MODEL } from "./default-model.ts";
-import { keyState } from "./key.ts";
-import { KNOWN_MODELS, UNKNOWN_WINDOW } from "./known-models.ts";
-import type { ModelConfig, Price } from "./model-config.ts";
+import { Connections, keyIn, type ProviderPlace, type ServerPlace } from "./connections.ts";
+import { ollamaModels } from "./declared-models.ts";
+import { type ChosenModel, chooseDefaultModel } from "./default-model.ts";
+import { type ListedModel, listModels } from "./listed-models.ts";
+import type { ModelConfig } from "./model-config.ts";
 import {
   keyVariableOf,
-  malformedKey,
   missingFor,
-  missingKey,
   noteOn,
-  OUTSIDE,
   outsideOnly,
   type Place,
   placeOf,
@@ -31,14 +26,10 @@ import {
   windowOf,
 } from "./model-name.ts";
 import { createProvidedModel, type ModelProvider, offeredModel } from "./model-provider.ts";
-import { createPrices } from "./prices.ts";
-import { type Connection, connectCompatible, type Provider, type Speaker } from "./providers.ts";
+import { createPrices, type Prices } from "./prices.ts";
 import { refusedSetting, settingsOf } from "./sampling.ts";
 
-type ProviderPlace = Extract<Place, { kind: "provider" }>;
 type AddedPlace = Extract<Place, { kind: "added" }>;
-type ServerPlace = Extract<Place, { kind: "server" }>;
-type Connected = Promise<Speaker>;
 
 /** `provider/model` → Model. */
 export interface Catalog {
@@ -58,17 +49,6 @@ export interface ResolvedModel {
   searchesWeb: boolean;
   /** Something people should know about this choice. */
   note: string | null;
-}
-
-export interface ListedModel {
-  id: string;
-  contextWindow: number;
-  searchesWeb: boolean;
-  price: Price | null;
-  /** Null if it can be used as things are; else what is missing: a variable, a program, or in words what is wrong. */
-  missing: string | null;
-  /** The variable whose key could not be sent as it is. */
-  malformed: string | null;
 }
 
 export interface CatalogOptions extends RetryPorts {
@@ -92,117 +72,34 @@ export interface CatalogOptions extends RetryPorts {
 }
 
 export function createCatalog(options: CatalogOptions): Catalog {
-  const { env, config, sleep, random, providers: added = [] } = options;
-  const now = options.now ?? Date.now;
-  const fetch = listening(options.fetch ?? globalThis.fetch);
-  const post = options.post ?? httpPost;
+  const { env, config, providers: added = [] } = options;
+  const fetch = options.fetch ?? globalThis.fetch;
+  const hasCommand = options.hasCommand ?? (async () => false);
+  const outsideAgents = options.outsideAgents ?? false;
   const scrubber = options.scrubber ?? createScrubber(secretsIn({ env, config }));
-  const prices = createPrices(config, now, (id) => offeredAt(id, added)?.prices);
-  const connections = new Map<string, Connected>();
-  const searches = maxSearches(env.AGIRAPH_SEARCH_MAX_USES);
-
-  function connect(at: ProviderPlace | ServerPlace): Connected {
-    const key = at.kind === "server" ? `server/${at.server}` : at.provider.name;
-    let connection = connections.get(key);
-    if (connection === undefined) {
-      connection = at.kind === "server" ? connectServer(at) : connectProvider(at.provider);
-      connections.set(key, connection);
-    }
-    return connection;
-  }
-
-  function connectProvider(provider: Provider): Connected {
-    const apiKey = keyIn(env, provider.keyVariable ?? undefined);
-    const written = env[provider.urlVariable];
-    const baseURL = written ? baseUrl(written, provider.version, provider.urlVariable) : provider.url;
-    return provider.connect({ baseURL, apiKey, ...outOf(provider.urlVariable) });
-  }
-
-  async function connectServer({ server, settings }: ServerPlace): Connected {
-    const setting = `providers.${server}.base_url in config.json`;
-    const baseURL = baseUrl(settings.base_url, "v1", setting);
-    const apiKey = keyIn(env, settings.api_key_env);
-    return connectCompatible("openai-compatible", { baseURL, apiKey, ...outOf(setting) });
-  }
-
-  /** The two ways to a provider; neither follows it elsewhere. `setting` is what holds its address. */
-  function outOf(setting: string): Pick<Connection, "fetch" | "post"> {
-    return { fetch: withoutRedirects(fetch, setting), post: postWithoutRedirects(post, setting) };
-  }
-
-  async function model(id: string): Promise<Model> {
-    const at = placeOf(id, config, added);
-    const problem = missingFor(at, env);
-    if (problem !== null) throw new Error(problem);
-    if (at.kind === "demo")
-      return options.demo?.() ?? Promise.reject(new Error("This program comes without the demo."));
-    if (at.kind === "outside") throw new Error(outsideOnly(at.id));
-    const made = at.kind === "added" ? await addedModel(at) : await ownModel(at);
-    const able = withToolsAsText(made, () => nonce(random), settingsOf(at, config).native_tools);
-    return withoutSecrets(withRetry(able, { sleep, random, ...options.retry }), scrubber);
-  }
-
-  function addedModel(at: AddedPlace): Promise<Model> {
-    const { id, provider, model: name } = at;
-    const context = { apiKey: keyIn(env, provider.keyVariable), settings: settingsOf(at, config) };
-    const costOf = (usage: Usage) => prices.costOf(id, usage);
-    return createProvidedModel({ id, contextWindow: windowOf(at, config), provider, name, context }, { costOf, now });
-  }
-
-  async function ownModel(at: ProviderPlace | ServerPlace): Promise<Model> {
-    const quirks = at.kind === "server" ? compatibleQuirks(at.server) : at.provider.quirks(at.model);
-    const settings = settingsOf(at, config);
-    const maxSearches = searchesAt(at) ? searches : null;
-    return createProviderModel(
-      {
-        id: at.id,
-        wire: (await connect(at))(at.model, quirks, maxSearches, settings),
-        quirks,
-        contextWindow: windowOf(at, config),
-        searchesWeb: maxSearches !== null,
-        seesPictures: seesAt(at),
-        keyVariable: keyVariableOf(at),
-        ...(options.stallMs !== undefined && { stallMs: options.stallMs }),
-      },
-      {
-        costOf: async (usage, reported) => reported ?? (await prices.costOf(at.id, usage)),
-        startTimer: options.startTimer ?? nodeTimer,
-        now,
-        adviceOn: (said) => refusedSetting(said, at, config),
-      },
-    );
-  }
-
-  async function list(): Promise<ListedModel[]> {
-    const programs = options.outsideAgents ? OUTSIDE : [];
-    const isInstalled = programs.length > 0 && ((await options.hasCommand?.(CLAUDE)) ?? false);
-    const declared = await declaredModels({ env, config, fetch: options.fetch ?? globalThis.fetch });
-    const known = KNOWN_MODELS.map(({ id }) => id);
-    const offered = added.flatMap(({ name, models = [] }) => models.map((each) => `${name}/${each.name}`));
-    const found = [...scrubber.value(declared), ...offered, ...known, ...programs, DEMO_MODEL].map((written) =>
-      sought(written, config, added),
-    );
-    const ids = new Map(found.map((each) => [each.id, each]));
-    return Promise.all(
-      [...ids.values()].map(async ({ id, at, problem }) => ({
-        id,
-        contextWindow: at === null ? UNKNOWN_WINDOW : windowOf(at, config),
-        searchesWeb: at !== null && searchesAt(at),
-        price: await prices.priceOf(id),
-        missing: at === null ? problem : at.kind === "outside" && !isInstalled ? CLAUDE : missingKey(at, env),
-        malformed: at === null ? null : malformedKey(at, env),
-      })),
-    );
-  }
-
+  const prices = createPrices(config, options.now ?? Date.now, (id) => offeredAt(id, added)?.prices);
+  const maker = new ModelMaker(options, prices);
   return {
-    model,
-    list,
+    async model(id) {
+      const at = placeOf(id, config, added);
+      const problem = missingFor(at, env);
+      if (problem !== null) throw new Error(problem);
+      if (at.kind === "demo") {
+        if (!options.demo) throw new Error("This program comes without the demo.");
+        return options.demo();
+      }
+      if (at.kind === "outside") throw new Error(outsideOnly(at.id));
+      return withoutSecrets(await maker.model(at), scrubber);
+    },
+    list: () => {
+      const { priceOf } = prices;
+      return listModels({ env, config, fetch, added, scrubber, priceOf, outsideAgents, hasCommand });
+    },
     resolve(id) {
       const at = placeOf(id, config, added);
       const problem = missingFor(at, env);
       if (problem !== null) throw new Error(problem);
-      if (at.kind === "outside" && !options.outsideAgents) throw new Error(outsideOnly(at.id));
+      if (at.kind === "outside" && !outsideAgents) throw new Error(outsideOnly(at.id));
       if (at.kind === "provider" || at.kind === "added") keyIn(env, at.provider.keyVariable ?? undefined);
       if (at.kind === "server") keyIn(env, at.settings.api_key_env);
       return { id: at.id, contextWindow: windowOf(at, config), searchesWeb: searchesAt(at), note: noteOn(at, config) };
@@ -211,21 +108,69 @@ export function createCatalog(options: CatalogOptions): Catalog {
       chooseDefaultModel({
         env,
         config,
-        hasCommand: options.hasCommand ?? (async () => false),
-        ollamaModels: () => ollamaModels({ env, fetch: options.fetch ?? globalThis.fetch }),
-        outsideAgents: options.outsideAgents ?? false,
+        hasCommand,
+        ollamaModels: () => ollamaModels({ env, fetch }),
+        outsideAgents,
       }),
     cost: prices.costOf,
   };
 }
 
-/** Where a name leads, or why nowhere: somebody may have written anything into config.json. */
-function sought(written: string, config: ModelConfig, added: readonly ModelProvider[]) {
-  try {
-    const at = placeOf(written, config, added);
-    return { id: at.id, at, problem: null };
-  } catch (error) {
-    return { id: written, at: null, problem: error instanceof Error ? error.message : String(error) };
+/** Makes models that can be used: with their retries, and with tools as text where they have none of their own. */
+class ModelMaker {
+  readonly #options: CatalogOptions;
+  readonly #prices: Prices;
+  readonly #connections: Connections;
+  readonly #searches: number | null;
+  readonly #now: () => number;
+
+  constructor(options: CatalogOptions, prices: Prices) {
+    this.#options = options;
+    this.#prices = prices;
+    this.#now = options.now ?? Date.now;
+    this.#searches = maxSearches(options.env.AGIRAPH_SEARCH_MAX_USES);
+    const fetch = listening(options.fetch ?? globalThis.fetch);
+    this.#connections = new Connections(options.env, fetch, options.post ?? httpPost);
+  }
+
+  async model(at: ProviderPlace | ServerPlace | AddedPlace): Promise<Model> {
+    const { config, sleep, random, retry } = this.#options;
+    const made = at.kind === "added" ? await this.#added(at) : await this.#own(at);
+    const able = withToolsAsText(made, () => nonce(random), settingsOf(at, config).native_tools);
+    return withRetry(able, { sleep, random, ...retry });
+  }
+
+  #added(at: AddedPlace): Promise<Model> {
+    const { env, config } = this.#options;
+    const { id, provider, model: name } = at;
+    const context = { apiKey: keyIn(env, provider.keyVariable), settings: settingsOf(at, config) };
+    const ports = { costOf: (usage: Usage) => this.#prices.costOf(id, usage), now: this.#now };
+    return createProvidedModel({ id, contextWindow: windowOf(at, config), provider, name, context }, ports);
+  }
+
+  async #own(at: ProviderPlace | ServerPlace): Promise<Model> {
+    const { config, stallMs, startTimer = nodeTimer } = this.#options;
+    const quirks = at.kind === "server" ? compatibleQuirks(at.server) : at.provider.quirks(at.model);
+    const settings = settingsOf(at, config);
+    const maxSearches = searchesAt(at) ? this.#searches : null;
+    return createProviderModel(
+      {
+        id: at.id,
+        wire: (await this.#connections.to(at))(at.model, quirks, maxSearches, settings),
+        quirks,
+        contextWindow: windowOf(at, config),
+        searchesWeb: maxSearches !== null,
+        seesPictures: seesAt(at),
+        keyVariable: keyVariableOf(at),
+        ...(stallMs !== undefined && { stallMs }),
+      },
+      {
+        costOf: async (usage, reported) => reported ?? (await this.#prices.costOf(at.id, usage)),
+        startTimer,
+        now: this.#now,
+        adviceOn: (said) => refusedSetting(said, at, config),
+      },
+    );
   }
 }
 
@@ -235,16 +180,6 @@ function offeredAt(id: string, added: readonly ModelProvider[]) {
   return provider && offeredModel(provider, id.slice(slash + 1));
 }
 
-/** A key that could not be sent is said to be wrong here, without showing it: further down it would end up in a message. */
-function keyIn(env: CatalogOptions["env"], variable: string | undefined): string {
-  const written = variable === undefined ? undefined : env[variable];
-  if (keyState(written) !== "malformed") return written?.trim() ?? "";
-  throw new Error(
-    `${variable} is malformed: it is blank, or holds characters that no key has (a line break, a blank, a letter beyond ASCII). Set it again.`,
-  );
-}
-
-const CLAUDE = "claude";
 const DEFAULT_SEARCHES = 5;
 
 /** Null is none at all. */

@@ -1,0 +1,63 @@
+import { withoutRedirects } from "../../boundary/without-redirects.ts";
+import { type Post, postWithoutRedirects } from "../wire/post.ts";
+import { baseUrl } from "./base-url.ts";
+import { keyState } from "./key.ts";
+import type { Place } from "./model-name.ts";
+import { type Connection, connectCompatible, type Provider, type Speaker } from "./providers.ts";
+
+export type ProviderPlace = Extract<Place, { kind: "provider" }>;
+export type ServerPlace = Extract<Place, { kind: "server" }>;
+
+/** The ways to providers and servers, one for each, made when the first model of it is asked for. */
+export class Connections {
+  readonly #env: Environment;
+  readonly #fetch: typeof globalThis.fetch;
+  readonly #post: Post;
+  readonly #known = new Map<string, Promise<Speaker>>();
+
+  constructor(env: Environment, fetch: typeof globalThis.fetch, post: Post) {
+    this.#env = env;
+    this.#fetch = fetch;
+    this.#post = post;
+  }
+
+  to(at: ProviderPlace | ServerPlace): Promise<Speaker> {
+    const key = at.kind === "server" ? `server/${at.server}` : at.provider.name;
+    let connection = this.#known.get(key);
+    if (connection === undefined) {
+      connection = at.kind === "server" ? this.#toServer(at) : this.#toProvider(at.provider);
+      this.#known.set(key, connection);
+    }
+    return connection;
+  }
+
+  #toProvider(provider: Provider): Promise<Speaker> {
+    const apiKey = keyIn(this.#env, provider.keyVariable ?? undefined);
+    const written = this.#env[provider.urlVariable];
+    const baseURL = written ? baseUrl(written, provider.version, provider.urlVariable) : provider.url;
+    return provider.connect({ baseURL, apiKey, ...this.#outOf(provider.urlVariable) });
+  }
+
+  async #toServer({ server, settings }: ServerPlace): Promise<Speaker> {
+    const setting = `providers.${server}.base_url in config.json`;
+    const baseURL = baseUrl(settings.base_url, "v1", setting);
+    const apiKey = keyIn(this.#env, settings.api_key_env);
+    return connectCompatible("openai-compatible", { baseURL, apiKey, ...this.#outOf(setting) });
+  }
+
+  /** The two ways to a provider; neither follows a redirect. `setting` is what holds its address. */
+  #outOf(setting: string): Pick<Connection, "fetch" | "post"> {
+    return { fetch: withoutRedirects(this.#fetch, setting), post: postWithoutRedirects(this.#post, setting) };
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A malformed key is refused here, without showing it: further down it would end up in a message. */
+export function keyIn(env: Environment, variable: string | undefined): string {
+  const written = variable === undefined ? undefined : env[variable];
+  if (keyState(written) !== "malformed") return written?.trim() ?? "";
+  throw new Error(
+    `${variable} is malformed: it is blank, or holds characters that no key has (a line break, a blank, a letter beyond ASCII). Set it again.`,
+  );
+}
