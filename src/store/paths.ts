@@ -19,7 +19,7 @@ export const programHome = (agentFolder: string, run: RunId, worker: WorkerId): 
   join(programsDir(agentFolder), run, worker);
 
 /** Where a program that leads works: the same in every run. */
-export const leadDesk = (agentFolder: string): string => join(agentFolder, "scratch");
+export const leadFolder = (agentFolder: string): string => join(agentFolder, "scratch");
 
 /** Made from the memory's files, and made again when it is not there. */
 export const agentMemoryIndex = (agentFolder: string): string => join(agentFolder, ".index", "memory.sqlite");

@@ -13,7 +13,7 @@ export const GIVE_BACK = "give it back";
 const CHOICES = [DONE, GIVE_BACK];
 
 /** The call id under which a node is put before the human: after a crash it leads to the question that was asked. */
-export function yoursId(node_id: string): string {
+export function nodeQuestionId(node_id: string): string {
   return `yours-${node_id}`;
 }
 
@@ -38,14 +38,22 @@ export async function workByHuman(
   let question = wordsFor(node, place);
   try {
     for (;;) {
-      const id = await questions.put({ question, choices: CHOICES }, { id: yoursId(node.id) }, [waitingOn(node)]);
+      const id = await questions.put({ question, choices: CHOICES }, { id: nodeQuestionId(node.id) }, [
+        waitingOn(node),
+      ]);
       const answer = (await questions.answerTo(id, signal))?.answer?.text.trim() ?? GIVE_BACK;
       if (answer === GIVE_BACK) return { kind: "abandoned", error: "Your human gave it back." };
       const summary = answer.toLowerCase() === DONE ? "Done by your human." : answer;
       const published = await port.publish(summary, "", "must have ended");
       if (published.ok) return { kind: "published", summary };
       // The answer is settled: what is put next is another question.
-      const settled = { call_id: yoursId(node.id), tool: "publish", ok: false, ms: 0, gist: gist(published.reason) };
+      const settled = {
+        call_id: nodeQuestionId(node.id),
+        tool: "publish",
+        ok: false,
+        ms: 0,
+        gist: gist(published.reason),
+      };
       await log.append({ facts: [{ type: "tool.result", data: { worker_id: HUMAN, node_id: node.id, ...settled } }] })
         .durable;
       question = `${node.id} is not published: ${published.reason}\n\n${wordsFor(node, place)}`;
@@ -56,10 +64,10 @@ export async function workByHuman(
 }
 
 /** Puts a node before the human while the agent rests: the next start finds the question, and its answer. */
-export async function putBeforeHuman(node: NodeState, place: QuestionPorts): Promise<void> {
+export async function askHumanToWork(node: NodeState, place: QuestionPorts): Promise<void> {
   const actor = { worker_id: HUMAN, node_id: node.id, conversation: conversationFile(node.spec.run_id, HUMAN) };
   const order = { question: wordsFor(node, place), choices: CHOICES };
-  await new Questions(actor, place).put(order, { id: yoursId(node.id) }, [waitingOn(node)]);
+  await new Questions(actor, place).put(order, { id: nodeQuestionId(node.id) }, [waitingOn(node)]);
 }
 
 function waitingOn({ id }: NodeState): NewFact {

@@ -14,7 +14,7 @@ import { reopenPublish } from "../../store/run/node-folder.ts";
 import type { AgentLog } from "../../store/store.ts";
 import type { NodeChange } from "../../tools/coordination.ts";
 import type { ToolOutput } from "../../tools/tool.ts";
-import { DONE, putBeforeHuman, yoursId } from "../../workers/human-worker.ts";
+import { DONE, askHumanToWork, nodeQuestionId } from "../../workers/human-worker.ts";
 import { isTaken } from "../team/taken-node.ts";
 import type { Team } from "../team/team.ts";
 import { type Channel, checkNotArchived, HumanRefusal } from "./human-facts.ts";
@@ -107,7 +107,7 @@ export class HumanWork {
         ],
       }).durable;
     const node = pending().board.nodes[id];
-    if (node && isTaken(node)) await putBeforeHuman(node, this.#ports);
+    if (node && isTaken(node)) await askHumanToWork(node, this.#ports);
     return true;
   }
 
@@ -138,7 +138,7 @@ export class HumanWork {
 
   #questionOn(node: NodeState, { questions }: Situation): Question | undefined {
     return Object.values(questions.open).find(
-      ({ worker_id, call_id }) => worker_id === HUMAN && call_id === yoursId(node.id),
+      ({ worker_id, call_id }) => worker_id === HUMAN && call_id === nodeQuestionId(node.id),
     );
   }
 

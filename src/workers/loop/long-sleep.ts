@@ -1,6 +1,6 @@
 import { callsOf, type Entry } from "../../protocol/index.ts";
-import type { Workplace } from "../workplace.ts";
 import { isLongToWakeTo } from "./compaction.ts";
+import type { Recorder } from "./recorded-loop.ts";
 
 /** As long as providers keep what they were shown. */
 const KEPT_BY_PROVIDERS_MS = 300_000;
@@ -11,7 +11,7 @@ export class LongSleep {
   readonly #sleep: (signal: AbortSignal) => Promise<string>;
   #isLate = false;
 
-  constructor({ clock }: Pick<Workplace, "clock">, sleep: (signal: AbortSignal) => Promise<string>) {
+  constructor({ clock }: Pick<Recorder, "clock">, sleep: (signal: AbortSignal) => Promise<string>) {
     this.#now = () => clock.now();
     this.#sleep = sleep;
   }

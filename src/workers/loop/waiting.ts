@@ -1,7 +1,6 @@
 import type { Mailbox } from "../../mail/mailbox.ts";
 import { deferredBy, hasEnded, type NodeState, openBelow } from "../../projections/index.ts";
 import type { Outcome, UserEntry } from "../../protocol/index.ts";
-import type { Workplace } from "../workplace.ts";
 import type { Actor, Recorder } from "./recorded-loop.ts";
 import type { Silence } from "./work-loop.ts";
 
@@ -29,7 +28,7 @@ export async function waitForMail(
 /** Who reads the mail on a node. */
 export interface NodeReader extends MailReader {
   node: NodeState;
-  place: Workplace;
+  place: Pick<Recorder, "log" | "pending">;
 }
 
 /** What can come for a worker who does nothing: the end of a sub-node, an answer, or just any message. */

@@ -2,7 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Mailbox } from "../../mail/mailbox.ts";
 import { COORDINATOR, NO_USAGE, type Outcome, type RunId } from "../../protocol/index.ts";
-import { leadDesk, runDir } from "../../store/paths.ts";
+import { leadFolder, runDir } from "../../store/paths.ts";
 import { manifestsOf } from "../../store/run/manifests.ts";
 import type { Scope } from "../../store/scope/scope.ts";
 import { coordinatorScope } from "../../store/scope/team-scopes.ts";
@@ -81,7 +81,7 @@ async function leadAssignment(lead: Lead): Promise<ProgramAssignment> {
   const { run, spawned, begun, mailbox, team, place, scope } = lead;
   const { log, now } = place;
   // The same in every run: programs know their sessions by the folder they work in.
-  const folder = leadDesk(log.dir);
+  const folder = leadFolder(log.dir);
   mailbox.aside = () => team.begun(COORDINATOR);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const session = now().outside.sessions[sessionKey(LEAD)];
@@ -189,7 +189,7 @@ function isMemory({ spec }: Tool): boolean {
 /** Where things are, by their full paths: a program does not know the short names of a scope. */
 function leadFiles(run: RunId, dir: string, inProject: string | null): string {
   const lines = [
-    `- Your current folder, ${leadDesk(dir)}: yours to write, for drafts and tries; it stays from run to run, and nobody else looks there.`,
+    `- Your current folder, ${leadFolder(dir)}: yours to write, for drafts and tries; it stays from run to run, and nobody else looks there.`,
     `- ${runDir(dir, run)}: this run, yours to write too: what your human or your team is to find, e.g. notes/findings.md; results go to output/.`,
     `- ${dir} holds everything of this agent; you may read it. Its memory you write with memory_write.`,
     `- ${join(runDir(dir, run), "nodes", "NODE", "published")}: what a node has made.`,

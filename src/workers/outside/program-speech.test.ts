@@ -7,26 +7,26 @@ const signal = new AbortController().signal;
 const mail: UserEntry = { role: "user", from: "human", content: "Hurry." };
 
 test("mail for somebody who is gone stays where it is, and nobody looks for it without end", async () => {
-  const { voice, watchdog, heard, looks } = speaking();
+  const { speech, watchdog, heard, looks } = speaking();
   watchdog.state = "gone";
-  await voice.listen();
+  await speech.listen();
   expect([looks.count, heard]).toEqual([1, []]);
 });
 
 test("who is let go while there is no money to speak to it is told nothing, and the money is free again", async () => {
-  const { voice, watchdog, heard, asked, money } = speaking();
-  const listening = voice.listen();
+  const { speech, watchdog, heard, asked, money } = speaking();
+  const listening = speech.listen();
   await asked.promise;
   watchdog.state = "gone";
   money.resolve();
   await listening;
-  expect([heard, watchdog.state, await voice.say([mail], [])]).toEqual([["rests"], "gone", undefined]);
+  expect([heard, watchdog.state, await speech.say([mail], [])]).toEqual([["rests"], "gone", undefined]);
 });
 
 test("mail is on disk, then said", async () => {
-  const { voice, watchdog, heard, money } = speaking();
+  const { speech, watchdog, heard, money } = speaking();
   money.resolve();
-  await expect(voice.listen()).rejects.toThrow("no more mail");
+  await expect(speech.listen()).rejects.toThrow("no more mail");
   expect([heard, watchdog.state]).toEqual([["on disk", "Hurry."], "busy"]);
 });
 
@@ -62,9 +62,9 @@ function speaking() {
     },
     speak: async (words: string) => void heard.push(words),
   };
-  const voice = new ProgramSpeech(
+  const speech = new ProgramSpeech(
     assignment as unknown as ConstructorParameters<typeof ProgramSpeech>[0],
     ports as unknown as SpeechPorts,
   );
-  return { voice, watchdog, heard, looks, asked, money };
+  return { speech, watchdog, heard, looks, asked, money };
 }

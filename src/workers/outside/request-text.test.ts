@@ -139,7 +139,9 @@ function acp(toolCall: object, before?: object): ToolRequest {
   const call = { toolCallId: "c-1", status: "pending", ...toolCall };
   if (before) translation.update({ ...call, ...before, sessionUpdate: "tool_call" });
   const options = [{ optionId: "x", kind: "allow_once" }];
-  return wanted(translation.wanted("permission-1", permissionSchema.parse({ toolCall: call, options })).events);
+  return wanted(
+    translation.askedPermission("permission-1", permissionSchema.parse({ toolCall: call, options })).events,
+  );
 }
 
 function bash(input: object): ToolRequest {

@@ -88,6 +88,9 @@ export interface OutsideJob {
   start(launch: (server: ToolServer) => Launched): Promise<Running>;
 }
 
+/** How our MCP server is called towards programs. */
+export const OUR_SERVER = "agiraph";
+
 /** The MCP server at which one program, and no other, finds our tools. */
 export interface ToolServer {
   url: string;

@@ -3,8 +3,8 @@ import { fileURLToPath } from "node:url";
 import type { McpServer } from "@agentclientprotocol/sdk";
 import type { Clock } from "../../../protocol/clock.ts";
 import { putFile } from "../../../store/disk/foreign-folder.ts";
-import type { OutsideJob, ToolServer } from "../session.ts";
-import { type AcpQuirks, OUR_SERVER } from "./acp-quirks.ts";
+import { OUR_SERVER, type OutsideJob, type ToolServer } from "../session.ts";
+import type { AcpQuirks } from "./acp-quirks.ts";
 import { type Initialized, initializedSchema, sessionSchema, type WireSession } from "./acp-wire.ts";
 
 /**

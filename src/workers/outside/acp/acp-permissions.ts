@@ -16,7 +16,7 @@ import { permissionSchema, type WirePermission } from "./acp-wire.ts";
  */
 export class AcpPermissions {
   readonly #translation: AcpTranslation;
-  readonly #wants = new Map<string, Asked>();
+  readonly #open = new Map<string, OpenRequest>();
   #asked = 0;
 
   constructor(translation: AcpTranslation) {
@@ -29,27 +29,27 @@ export class AcpPermissions {
     if (!asked.success)
       throw new Error("The permission request cannot be understood: it needs a toolCall and options.");
     const id = `permission-${++this.#asked}`;
-    const { ours, events } = this.#translation.wanted(id, asked.data);
+    const { ours, events } = this.#translation.askedPermission(id, asked.data);
     if (ours) return { events, answer: Promise.resolve({ outcome: outcomeOf(asked.data, { allow: true }) }) };
     const { promise, resolve } = Promise.withResolvers<Answer>();
     const request = events.findLast((event) => event.kind === "asked_permission");
     if (!request) throw new Error("no question for a permission request");
-    this.#wants.set(id, { asked: asked.data, request, answer: resolve });
+    this.#open.set(id, { asked: asked.data, request, answer: resolve });
     return { events, answer: promise };
   }
 
   /** Returns what is to be said to it, since the protocol has no room for a reason, or what is asked anew (ACP-PERMISSION-3). */
   decide(id: string, decision: Decision): { why?: string; again?: PermissionRequest } {
-    const wanted = this.#wants.get(id);
+    const wanted = this.#open.get(id);
     if (!wanted) return {};
-    this.#wants.delete(id);
+    this.#open.delete(id);
     const { asked, request, answer } = wanted;
     const changed = decision.allow
       ? this.#translation.changedSince(request, `permission-${this.#asked + 1}`)
       : undefined;
     if (changed) {
       this.#asked += 1;
-      this.#wants.set(changed.id, { asked, request: changed, answer });
+      this.#open.set(changed.id, { asked, request: changed, answer });
       return { again: changed };
     }
     if (decision.allow) this.#translation.allowed(request);
@@ -62,14 +62,14 @@ export class AcpPermissions {
 
   /** Nobody will decide any more what it asked for. */
   withdraw(): void {
-    for (const { answer } of this.#wants.values()) answer(CANCELLED);
-    this.#wants.clear();
+    for (const { answer } of this.#open.values()) answer(CANCELLED);
+    this.#open.clear();
   }
 }
 
 const NOT_ONCE = "It was allowed once, and you offered no option of the kind allow_once.";
 
-interface Asked {
+interface OpenRequest {
   asked: WirePermission;
   request: PermissionRequest;
   answer(answer: Answer): void;

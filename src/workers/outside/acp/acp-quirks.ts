@@ -1,8 +1,6 @@
 import type { ProgramProfile } from "../../../protocol/index.ts";
+import { OUR_SERVER } from "../session.ts";
 import type { WireCall } from "./acp-wire.ts";
-
-/** How our MCP server is called towards programs. */
-export const OUR_SERVER = "agiraph";
 
 /** Where an ACP agent departs from the protocol, or goes beyond it. Tried with the versions in `docs/decisions/acp.md`. */
 export interface AcpQuirks {

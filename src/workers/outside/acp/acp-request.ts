@@ -3,7 +3,7 @@ import type { FileChange } from "../tool-request.ts";
 import type { WireCall } from "./acp-wire.ts";
 
 /** A call that permission is asked for. */
-export interface Asked {
+export interface AskedCall {
   wire: WireCall;
   tool: string;
   /** What the request for permission said of it. */
@@ -13,7 +13,7 @@ export interface Asked {
 export type PermissionRequest = Extract<OutsideEvent, { kind: "asked_permission" }>;
 
 /** Everything the program has said of a call, and its words about it apart. */
-export function permissionRequest(id: string, { wire, tool, asked }: Asked): PermissionRequest {
+export function permissionRequest(id: string, { wire, tool, asked }: AskedCall): PermissionRequest {
   const { toolCallId, kind, rawInput, locations, content } = wire;
   const args = isEmpty(asked?.rawInput) ? rawInput : asked?.rawInput;
   const isOther = !isEmpty(rawInput) && JSON.stringify(args) !== JSON.stringify(rawInput);

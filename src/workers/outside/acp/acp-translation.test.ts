@@ -157,7 +157,7 @@ test("calls of our own tools give no events, and need nobody's leave", () => {
   };
   expect([
     translation.update({ sessionUpdate: "tool_call", ...call }),
-    translation.wanted("permission-1", asking(call)),
+    translation.askedPermission("permission-1", asking(call)),
     translation.update({ sessionUpdate: "tool_call_update", toolCallId: "call-1", status: "completed" }),
   ]).toEqual([[], { ours: true, events: [] }, []]);
 });
@@ -165,7 +165,10 @@ test("calls of our own tools give no events, and need nobody's leave", () => {
 test("a model that gives its own command our tool's name needs leave like anybody", () => {
   const title = "agiraph_publish";
   for (const agent of ["claude", "codex", "gemini", "opencode", undefined] as const) {
-    const { ours } = begun(agent).wanted("permission-1", asking({ toolCallId: "call-1", title, kind: "execute" }));
+    const { ours } = begun(agent).askedPermission(
+      "permission-1",
+      asking({ toolCallId: "call-1", title, kind: "execute" }),
+    );
     expect([agent, ours]).toEqual([agent, false]);
   }
 });
@@ -233,7 +236,7 @@ function translated(agent: AcpAgent): string[] {
     if (request_permission) {
       const permission = permissionSchema.parse(request_permission);
       asked = permission.toolCall.toolCallId;
-      events.push(...translation.wanted("permission", permission).events);
+      events.push(...translation.askedPermission("permission", permission).events);
     }
     if (/cancel|reject/.test(decided)) translation.denied(asked);
     if (cancel) isCancelled = true;

@@ -3,7 +3,7 @@ import type { OutsideEvent } from "../session.ts";
 import { requestKey } from "../tool-request.ts";
 import { argsOf, clipped, MAX_CHARS, merged, planText, resultOf, textOf } from "./acp-content.ts";
 import type { AcpQuirks } from "./acp-quirks.ts";
-import { type Asked, isEmpty, type PermissionRequest, permissionRequest } from "./acp-request.ts";
+import { type AskedCall, isEmpty, type PermissionRequest, permissionRequest } from "./acp-request.ts";
 import { turnUsage } from "./acp-usage.ts";
 import { QUIET_UPDATES, updateSchema, type WireCall, type WirePermission, type WireTurn } from "./acp-wire.ts";
 
@@ -75,7 +75,7 @@ export class AcpTranslation {
   }
 
   /** Asked for permission. `ours` needs none. */
-  wanted(id: string, { toolCall }: WirePermission): { ours: boolean; events: OutsideEvent[] } {
+  askedPermission(id: string, { toolCall }: WirePermission): { ours: boolean; events: OutsideEvent[] } {
     const isAnnounced = this.#calls.has(toolCall.toolCallId);
     const call = this.#call(toolCall);
     const announced = isAnnounced ? call.wire.rawInput : undefined;
@@ -225,7 +225,7 @@ export class AcpTranslation {
   }
 }
 
-interface Call extends Asked {
+interface Call extends AskedCall {
   ours: boolean;
   /** Held until its arguments are known. */
   state: "held" | "called" | "answered";

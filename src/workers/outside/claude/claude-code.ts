@@ -3,11 +3,17 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { Launched, Running } from "../../../sandbox/program.ts";
 import { putFile } from "../../../store/disk/foreign-folder.ts";
-import { OUR_SERVER } from "../acp/acp-quirks.ts";
 import { EventQueue } from "../event-queue.ts";
 import { linesOf } from "../output-lines.ts";
 import { ProgramRecord } from "../program-record.ts";
-import type { Adapter, Decision, OutsideJob, OutsideSession, ToolServer } from "../session.ts";
+import {
+  type Adapter,
+  type Decision,
+  OUR_SERVER,
+  type OutsideJob,
+  type OutsideSession,
+  type ToolServer,
+} from "../session.ts";
 import { ClaudeTranslation } from "./claude-translation.ts";
 import { claudeLine } from "./claude-wire.ts";
 
@@ -93,7 +99,7 @@ class ClaudeSession implements OutsideSession {
   readonly #running: Running;
   readonly #record: ProgramRecord<Kept>;
   readonly #translation: ClaudeTranslation;
-  readonly #wants = new Map<string, unknown>();
+  readonly #requests = new Map<string, unknown>();
   #closing: Promise<void> | undefined;
 
   constructor(
@@ -121,9 +127,9 @@ class ClaudeSession implements OutsideSession {
   }
 
   async decide(id: string, { allow, why }: Decision): Promise<void> {
-    if (!this.#wants.has(id)) return;
-    const updatedInput = this.#wants.get(id);
-    this.#wants.delete(id);
+    if (!this.#requests.has(id)) return;
+    const updatedInput = this.#requests.get(id);
+    this.#requests.delete(id);
     const response = allow
       ? { behavior: "allow", updatedInput }
       : { behavior: "deny", message: why ?? "This is not allowed." };
@@ -168,10 +174,10 @@ class ClaudeSession implements OutsideSession {
     if (line.is === "control_request/can_use_tool") {
       const { request_id, request } = line.line;
       // The answer to the first must not become one to this.
-      if (this.#wants.has(request_id)) return this.events.push({ kind: "noted", text: ASKED_TWICE });
-      this.#wants.set(request_id, request.input);
+      if (this.#requests.has(request_id)) return this.events.push({ kind: "noted", text: ASKED_TWICE });
+      this.#requests.set(request_id, request.input);
     }
-    if (line.is === "control_cancel_request") this.#wants.delete(line.line.request_id);
+    if (line.is === "control_cancel_request") this.#requests.delete(line.line.request_id);
     const events = this.#translation.translate(line);
     const { cost } = this.#translation;
     // Before anything follows from it: when the session is resumed, a cost that was told must not be told again.
