@@ -2,8 +2,8 @@ import { PassThrough } from "node:stream";
 import type { ProgramProfile, ResultEntry } from "../protocol/index.ts";
 import type { Ended } from "../sandbox/program.ts";
 import type { Tools } from "../tools/toolbox.ts";
-import type { ProgramPorts } from "../workers/outside/program-ports.ts";
-import type { Decision, OutsideEvent, OutsideJob, OutsideSession } from "../workers/outside/session.ts";
+import type { ProgramPorts } from "../workers/outside/session/program-ports.ts";
+import type { Decision, OutsideEvent, OutsideJob, OutsideSession } from "../workers/outside/session/session.ts";
 
 /**
  * Programs that think for themselves, played by functions: one for each time a program is started, in order.

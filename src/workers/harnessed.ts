@@ -3,7 +3,7 @@ import type { Outcome } from "../protocol/index.ts";
 import { closeTools, type Tool } from "../tools/tool.ts";
 import { Toolbox } from "../tools/toolbox.ts";
 import { beginAssignment, inOneReply, withTools } from "./assignment.ts";
-import { openHumanLine } from "./loop/asking.ts";
+import { openHumanLine } from "./loop/human-line.ts";
 import { runRecordedLoop } from "./loop/recorded-loop.ts";
 import { withRepeatGuard } from "./loop/repeat-guard.ts";
 import { restateForWorker } from "./loop/restate.ts";

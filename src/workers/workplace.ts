@@ -5,7 +5,7 @@ import type { SchedulePort } from "../tools/schedule.ts";
 import type { Tool, ToolOutput } from "../tools/tool.ts";
 import type { NewWork } from "../tools/work.ts";
 import type { Actor, Recorder } from "./loop/recorded-loop.ts";
-import type { ProgramPorts } from "./outside/program-ports.ts";
+import type { ProgramPorts } from "./outside/session/program-ports.ts";
 import type { Prompts } from "./prompt.ts";
 import type { SurroundingsPorts } from "./surroundings.ts";
 

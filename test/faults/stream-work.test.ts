@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { afterEach, expect, test, vi } from "vitest";
 import { createEventReader } from "../../src/models/wire/sse.ts";
 import { createTagReader } from "../../src/models/wire/tag-reader.ts";
-import { printedBy } from "../../src/workers/outside/output-lines.ts";
+import { printedBy } from "../../src/workers/outside/session/output-lines.ts";
 
 /**
  * What comes in small pieces costs as much as what comes at once. Counted, not timed: every character that is searched,

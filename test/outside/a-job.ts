@@ -1,7 +1,12 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { ProgramProfile } from "../../src/protocol/index.ts";
-import type { OutsideEvent, OutsideJob, OutsideSession, ToolServer } from "../../src/workers/outside/session.ts";
+import type {
+  OutsideEvent,
+  OutsideJob,
+  OutsideSession,
+  ToolServer,
+} from "../../src/workers/outside/session/session.ts";
 import { startPlainly } from "./plain-start.ts";
 
 const NO_DOOR: ToolServer = { url: "http://127.0.0.1:9/mcp", token: "none" };

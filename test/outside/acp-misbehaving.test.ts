@@ -5,7 +5,7 @@ import type { ProgramProfile } from "../../src/protocol/index.ts";
 import { systemClock } from "../../src/runtime/time/clock.ts";
 import { manualClock, temporaryHome } from "../../src/testing/index.ts";
 import { acpAdapter } from "../../src/workers/outside/acp/acp.ts";
-import type { OutsideEvent } from "../../src/workers/outside/session.ts";
+import type { OutsideEvent } from "../../src/workers/outside/session/session.ts";
 import { aJob, heard, withoutDeltas } from "./a-job.ts";
 
 const adapter = acpAdapter(systemClock);

@@ -7,7 +7,7 @@ import { systemClock } from "../../src/runtime/time/clock.ts";
 import { type ProviderServer, startProviderServer, temporaryHome } from "../../src/testing/index.ts";
 import { acpAdapter } from "../../src/workers/outside/acp/acp.ts";
 import { type AcpAgent, acpLaunch } from "../../src/workers/outside/acp/acp-launch.ts";
-import type { OutsideEvent } from "../../src/workers/outside/session.ts";
+import type { OutsideEvent } from "../../src/workers/outside/session/session.ts";
 import { aJob, heard, withoutDeltas } from "./a-job.ts";
 import { openDoor } from "./door.ts";
 import { installed, whenInstalled } from "./installed.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { ProgramProfile } from "../../src/protocol/index.ts";
 import { call, script, startTeam, type Team, until } from "../../src/testing/index.ts";
 import { type Play, type ScriptedProgram, scriptedPrograms } from "../../src/testing/scripted-program.ts";
-import type { Decision } from "../../src/workers/outside/session.ts";
+import type { Decision } from "../../src/workers/outside/session/session.ts";
 
 const begun = { kind: "begun", session_id: "s-1" } as const;
 const TEST = ["Bash", { command: "npm test" }, "Run the tests"] as const;

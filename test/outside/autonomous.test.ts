@@ -5,7 +5,7 @@ import type { ProgramProfile } from "../../src/protocol/index.ts";
 import { systemClock } from "../../src/runtime/time/clock.ts";
 import { temporaryHome } from "../../src/testing/index.ts";
 import { autonomousAdapter } from "../../src/workers/outside/files/autonomous.ts";
-import type { OutsideEvent } from "../../src/workers/outside/session.ts";
+import type { OutsideEvent } from "../../src/workers/outside/session/session.ts";
 import { aJob, heard, withoutDeltas } from "./a-job.ts";
 
 const adapter = autonomousAdapter(systemClock);

@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { NO_USAGE } from "../../src/protocol/index.ts";
 import { both, call, manualClock, script, startTeam, type TeamPlan, until } from "../../src/testing/index.ts";
 import { type Play, scriptedPrograms } from "../../src/testing/scripted-program.ts";
-import type { ProgramStart } from "../../src/workers/outside/program-ports.ts";
-import type { Decision } from "../../src/workers/outside/session.ts";
+import type { ProgramStart } from "../../src/workers/outside/session/program-ports.ts";
+import type { Decision } from "../../src/workers/outside/session/session.ts";
 
 const begun = { kind: "begun", session_id: "s-1" } as const;
 const done = { kind: "rested", how: "done", words: "" } as const;

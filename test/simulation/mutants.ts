@@ -169,7 +169,7 @@ export const mutants: Mutant[] = [
   {
     ...mutant(
       "a hint before the first words of a run is lost",
-      "workers/coordinator.ts",
+      "workers/coordinator/coordinator.ts",
       "now().agent.run?.started_seq ?? now().seq",
       "now().seq",
     ),

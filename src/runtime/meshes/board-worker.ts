@@ -11,9 +11,9 @@ import type { Clock } from "../../protocol/clock.ts";
 import { type AgentId, COORDINATOR, NO_USAGE } from "../../protocol/index.ts";
 import { putFile, readPart } from "../../store/disk/foreign-folder.ts";
 import { PROTOCOL_FILES } from "../../store/run/publish.ts";
-import { EventQueue } from "../../workers/outside/event-queue.ts";
 import { resumeText } from "../../workers/outside/first-words.ts";
-import type { Adapter, OutsideEvent, OutsideJob, OutsideSession } from "../../workers/outside/session.ts";
+import { EventQueue } from "../../workers/outside/session/event-queue.ts";
+import type { Adapter, OutsideEvent, OutsideJob, OutsideSession } from "../../workers/outside/session/session.ts";
 import { copyFiles, filesBelow, MOST_BYTES } from "./output-files.ts";
 
 /**

@@ -4,10 +4,10 @@ import type { ProgramProfile } from "../../protocol/index.ts";
 import type { Binds } from "../../sandbox/index.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
-import { OUR_SERVER } from "../../workers/outside/session.ts";
-import type { ProgramPorts } from "../../workers/outside/program-ports.ts";
-import type { OutsideEvent, OutsideSession } from "../../workers/outside/session.ts";
-import { commandOf, pathsOf, type ToolRequest } from "../../workers/outside/tool-request.ts";
+import type { ProgramPorts } from "../../workers/outside/session/program-ports.ts";
+import type { OutsideEvent, OutsideSession } from "../../workers/outside/session/session.ts";
+import { OUR_SERVER } from "../../workers/outside/session/session.ts";
+import { commandOf, pathsOf, type ToolRequest } from "../../workers/outside/session/tool-request.ts";
 
 export interface HeadlessPorts {
   outside: ProgramPorts;

@@ -5,8 +5,8 @@ import { readMesh } from "../../mesh/declaration/declared-mesh.ts";
 import { Layout } from "../../mesh/files/layout.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import { type AgentId, meshConfigSchema, type ProgramProfile } from "../../protocol/index.ts";
-import type { ListedProgram, ProgramPorts } from "../../workers/outside/program-ports.ts";
 import { programOf } from "../../workers/outside/programs.ts";
+import type { ListedProgram, ProgramPorts } from "../../workers/outside/session/program-ports.ts";
 import { type MeshTrust, mayRun } from "./trust.ts";
 
 interface MeshProgramsPorts {

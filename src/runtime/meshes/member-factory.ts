@@ -15,7 +15,7 @@ import { programHome } from "../../store/paths.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { Purse } from "../../workers/loop/purse.ts";
 import type { Actor, Recorder } from "../../workers/loop/recorded-loop.ts";
-import type { ProgramPorts } from "../../workers/outside/program-ports.ts";
+import type { ProgramPorts } from "../../workers/outside/session/program-ports.ts";
 import type { Environment } from "../config/settings.ts";
 import { HarnessedMember } from "./harnessed-member.ts";
 import { HeadlessMember } from "./headless-member.ts";

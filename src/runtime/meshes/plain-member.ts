@@ -10,8 +10,8 @@ import type { Binds } from "../../sandbox/index.ts";
 import { readPart } from "../../store/disk/foreign-folder.ts";
 import { PROTOCOL_FILES } from "../../store/run/publish.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
-import type { ProgramPorts } from "../../workers/outside/program-ports.ts";
-import type { OutsideEvent, OutsideSession } from "../../workers/outside/session.ts";
+import type { ProgramPorts } from "../../workers/outside/session/program-ports.ts";
+import type { OutsideEvent, OutsideSession } from "../../workers/outside/session/session.ts";
 import { copyFiles, filesBelow, MOST_BYTES } from "./output-files.ts";
 
 export interface PlainPorts {

@@ -9,7 +9,7 @@ import type { Clock } from "../../protocol/clock.ts";
 import { type Fact, HUMAN, type MeshFact, type NewFact, type RunId, workerIdSchema } from "../../protocol/index.ts";
 import type { Delta } from "../../workers/loop/recorded-loop.ts";
 import { permissionQuestion } from "../../workers/outside/permission-question.ts";
-import { requestKey, type ToolRequest } from "../../workers/outside/tool-request.ts";
+import { requestKey, type ToolRequest } from "../../workers/outside/session/tool-request.ts";
 import type { PendingLog } from "../pending-log.ts";
 
 /** The record of a project's meshes: an agent's log. */

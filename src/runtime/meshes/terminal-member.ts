@@ -8,7 +8,7 @@ import type { TerminalKindName } from "../../mesh/terminal/terminal-kind.ts";
 import { TmuxMember } from "../../mesh/terminal/tmux-member.ts";
 import type { TmuxServer } from "../../mesh/terminal/tmux-server.ts";
 import type { ProgramProfile } from "../../protocol/index.ts";
-import type { ProgramPorts } from "../../workers/outside/program-ports.ts";
+import type { ProgramPorts } from "../../workers/outside/session/program-ports.ts";
 import type { Environment } from "../config/settings.ts";
 
 export interface TerminalPorts {

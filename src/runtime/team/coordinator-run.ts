@@ -1,8 +1,8 @@
 import type { Situation } from "../../projections/index.ts";
 import { COORDINATOR, HEARTBEAT_OK, type NewFact, type Outcome, type RunId } from "../../protocol/index.ts";
-import { coordinate } from "../../workers/coordinator.ts";
-import type { TeamPort } from "../../workers/coordinator-tools.ts";
-import { nextCycle } from "../../workers/loop/cycles.ts";
+import { coordinate } from "../../workers/coordinator/coordinator.ts";
+import { nextCycle } from "../../workers/coordinator/cycles.ts";
+import type { TeamPort } from "../../workers/coordinator/lead-tools.ts";
 import { BudgetExhausted } from "../../workers/loop/purse.ts";
 import { coordinateOutside } from "../../workers/outside/lead-outside.ts";
 import { noteRun } from "../../workers/worker-memory.ts";

@@ -1,7 +1,7 @@
 import type { Situation } from "../../projections/index.ts";
 import type { NewFact, NodeId, RunId } from "../../protocol/index.ts";
 import type { AgentLog, Batch } from "../../store/store.ts";
-import type { ProgramPorts } from "../../workers/outside/program-ports.ts";
+import type { ProgramPorts } from "../../workers/outside/session/program-ports.ts";
 import type { TeamLimits } from "./team-limits.ts";
 
 /** What those who decide for one run have at hand. */

@@ -9,7 +9,7 @@ import { nextOccurrence } from "../../triggers/cron.ts";
 import { nextDue } from "../../triggers/due.ts";
 import { checkedTrigger, type TriggerOrder } from "../../triggers/order.ts";
 import { asWritten } from "../../triggers/wall-clock.ts";
-import { isCycle } from "../../workers/loop/cycles.ts";
+import { isCycle } from "../../workers/coordinator/cycles.ts";
 import type { PendingLog } from "../pending-log.ts";
 import { workerIdOf } from "../team/worker-names.ts";
 import { actionIn, conditionIn } from "./trigger-text.ts";

@@ -3,7 +3,7 @@ import type { Clock } from "../../protocol/clock.ts";
 import type { RunId, Watched } from "../../protocol/index.ts";
 import { writeTriggers } from "../../store/run/triggers-file.ts";
 import type { Sight } from "../../triggers/change.ts";
-import { MEMORY_UPKEEP } from "../../workers/loop/cycles.ts";
+import { MEMORY_UPKEEP } from "../../workers/coordinator/cycles.ts";
 import { upkeepOf } from "../../workers/worker-memory.ts";
 import type { PendingLog } from "../pending-log.ts";
 import type { Team } from "../team/team.ts";

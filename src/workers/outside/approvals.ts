@@ -4,9 +4,9 @@ import { Questions } from "../loop/questions.ts";
 import { type Actor, gist } from "../loop/recorded-loop.ts";
 import type { Workplace } from "../workplace.ts";
 import { LONGEST_REQUEST, permissionQuestion } from "./permission-question.ts";
-import { requestGist } from "./request-text.ts";
-import type { Decision, OutsideEvent } from "./session.ts";
-import { type Rule, requestKey, ruleOf } from "./tool-request.ts";
+import { requestGist } from "./session/request-text.ts";
+import type { Decision, OutsideEvent } from "./session/session.ts";
+import { type Rule, requestKey, ruleOf } from "./session/tool-request.ts";
 
 type PermissionRequest = Extract<OutsideEvent, { kind: "asked_permission" }>;
 

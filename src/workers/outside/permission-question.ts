@@ -1,8 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { writeFileAtomic } from "../../store/disk/atomic-file.ts";
-import { isTooLongToShow, requestText, wholeText } from "./request-text.ts";
-import { requestKey, type ToolRequest } from "./tool-request.ts";
+import { isTooLongToShow, requestText, wholeText } from "./session/request-text.ts";
+import { requestKey, type ToolRequest } from "./session/tool-request.ts";
 
 /** Of a request, with all its arguments: more than that nobody reads. */
 export const LONGEST_REQUEST = 1_000_000;

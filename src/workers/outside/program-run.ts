@@ -11,7 +11,7 @@ import { recordedTools } from "./program-tools.ts";
 import { ProgramTurns } from "./program-turns.ts";
 import { sessionKey } from "./programs.ts";
 import { Restarts } from "./restarts.ts";
-import type { OutsideEvent, OutsideSession } from "./session.ts";
+import type { OutsideEvent, OutsideSession } from "./session/session.ts";
 import { SilenceWatchdog } from "./silence-watchdog.ts";
 import { Transcript } from "./transcript.ts";
 

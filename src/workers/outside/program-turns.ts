@@ -5,7 +5,7 @@ import type { ProgramAssignment } from "./program-assignment.ts";
 import type { ProgramBudget } from "./program-budget.ts";
 import type { ProgramOutcome } from "./program-outcome.ts";
 import type { ProgramSpeech } from "./program-speech.ts";
-import type { OutsideEvent } from "./session.ts";
+import type { OutsideEvent } from "./session/session.ts";
 import type { SilenceWatchdog } from "./silence-watchdog.ts";
 import type { Transcript } from "./transcript.ts";
 

@@ -4,9 +4,9 @@ import { programHome } from "../../store/paths.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import { resumeText, unheardResults } from "./first-words.ts";
 import type { ProgramStartup } from "./program-assignment.ts";
-import type { ConfinedProgram } from "./program-ports.ts";
 import { modelFor, sessionKey } from "./programs.ts";
-import type { OutsideEvent, OutsideJob, OutsideSession } from "./session.ts";
+import type { ConfinedProgram } from "./session/program-ports.ts";
+import type { OutsideEvent, OutsideJob, OutsideSession } from "./session/session.ts";
 import type { Transcript } from "./transcript.ts";
 
 type Exited = Extract<OutsideEvent, { kind: "exited" }>;

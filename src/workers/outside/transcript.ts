@@ -11,7 +11,7 @@ import {
   type UserEntry,
 } from "../../protocol/index.ts";
 import { type Actor, gist, gistOfCall, isFromHuman, type Recorder, wordsAloud } from "../loop/recorded-loop.ts";
-import type { OutsideEvent } from "./session.ts";
+import type { OutsideEvent } from "./session/session.ts";
 
 /** More of one answer or call than this is kept only in the program's own session. */
 const MOST_KEPT = 64 * 1024;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ProgramProfile } from "../../../protocol/index.ts";
-import type { OutsideJob } from "../session.ts";
+import type { OutsideJob } from "../session/session.ts";
 
 /**
  * What the ACP agents that we know need beside their command: settings in their own home, and variables. Each is kept

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { McpServer } from "@agentclientprotocol/sdk";
 import type { Clock } from "../../../protocol/clock.ts";
 import { putFile } from "../../../store/disk/foreign-folder.ts";
-import { OUR_SERVER, type OutsideJob, type ToolServer } from "../session.ts";
+import { OUR_SERVER, type OutsideJob, type ToolServer } from "../session/session.ts";
 import type { AcpQuirks } from "./acp-quirks.ts";
 import { type Initialized, initializedSchema, sessionSchema, type WireSession } from "./acp-wire.ts";
 

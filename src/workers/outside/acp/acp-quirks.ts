@@ -1,5 +1,5 @@
 import type { ProgramProfile } from "../../../protocol/index.ts";
-import { OUR_SERVER } from "../session.ts";
+import { OUR_SERVER } from "../session/session.ts";
 import type { WireCall } from "./acp-wire.ts";
 
 /** Where an ACP agent departs from the protocol, or goes beyond it. Tried with the versions in `docs/decisions/acp.md`. */

@@ -1,5 +1,5 @@
-import type { OutsideEvent } from "../session.ts";
-import type { FileChange } from "../tool-request.ts";
+import type { OutsideEvent } from "../session/session.ts";
+import type { FileChange } from "../session/tool-request.ts";
 import type { WireCall } from "./acp-wire.ts";
 
 /** A call that permission is asked for. */

@@ -1,9 +1,9 @@
 import { PassThrough } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { EventQueue } from "../event-queue.ts";
-import { linesOf } from "../output-lines.ts";
-import type { OutsideEvent } from "../session.ts";
+import { EventQueue } from "../session/event-queue.ts";
+import { linesOf } from "../session/output-lines.ts";
+import type { OutsideEvent } from "../session/session.ts";
 import { messagesOf } from "./acp-stream.ts";
 
 const delta = (text: string): OutsideEvent => ({ kind: "delta", of: "text", text });

@@ -1,7 +1,7 @@
 import type { Stream } from "@agentclientprotocol/sdk";
 import { z } from "zod";
 import type { Running } from "../../../sandbox/program.ts";
-import { linesOf } from "../output-lines.ts";
+import { linesOf } from "../session/output-lines.ts";
 
 /**
  * The messages of an ACP agent, one JSON object a line.

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { requestGist } from "../request-text.ts";
-import type { OutsideEvent } from "../session.ts";
+import { requestGist } from "../session/request-text.ts";
+import type { OutsideEvent } from "../session/session.ts";
 import type { AcpAgent } from "./acp-launch.ts";
 import { quirksOf } from "./acp-quirks.ts";
 import { AcpTranslation } from "./acp-translation.ts";

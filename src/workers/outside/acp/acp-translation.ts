@@ -1,6 +1,6 @@
-import { requestGist } from "../request-text.ts";
-import type { OutsideEvent } from "../session.ts";
-import { requestKey } from "../tool-request.ts";
+import { requestGist } from "../session/request-text.ts";
+import type { OutsideEvent } from "../session/session.ts";
+import { requestKey } from "../session/tool-request.ts";
 import { argsOf, clipped, MAX_CHARS, merged, planText, resultOf, textOf } from "./acp-content.ts";
 import type { AcpQuirks } from "./acp-quirks.ts";
 import { type AskedCall, isEmpty, type PermissionRequest, permissionRequest } from "./acp-request.ts";

@@ -1,8 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import type { Clock } from "../../../protocol/clock.ts";
 import { putFile } from "../../../store/disk/foreign-folder.ts";
-import { ProgramRecord } from "../program-record.ts";
-import type { Adapter, OutsideJob, ToolServer } from "../session.ts";
+import { ProgramRecord } from "../session/program-record.ts";
+import type { Adapter, OutsideJob, ToolServer } from "../session/session.ts";
 import { acpLaunch, launchOf } from "./acp-launch.ts";
 import { type AcpQuirks, quirksOf } from "./acp-quirks.ts";
 import { AcpSession, keptSchema } from "./acp-session.ts";

@@ -4,7 +4,7 @@ import type { ProgramProfile } from "../../../protocol/index.ts";
 import type { Ended, Running } from "../../../sandbox/program.ts";
 import { temporaryHome } from "../../../testing/temporary-home.ts";
 import { claudeCodeAdapter } from "../claude/claude-code.ts";
-import type { OutsideEvent } from "../session.ts";
+import type { OutsideEvent } from "../session/session.ts";
 import { AcpPermissions } from "./acp-permissions.ts";
 import { quirksOf } from "./acp-quirks.ts";
 import { AcpTranslation } from "./acp-translation.ts";

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { Launched, Running } from "../../../sandbox/program.ts";
 import { putFile } from "../../../store/disk/foreign-folder.ts";
-import { EventQueue } from "../event-queue.ts";
-import { linesOf } from "../output-lines.ts";
-import { ProgramRecord } from "../program-record.ts";
+import { EventQueue } from "../session/event-queue.ts";
+import { linesOf } from "../session/output-lines.ts";
+import { ProgramRecord } from "../session/program-record.ts";
 import {
   type Adapter,
   type Decision,
@@ -13,7 +13,7 @@ import {
   type OutsideJob,
   type OutsideSession,
   type ToolServer,
-} from "../session.ts";
+} from "../session/session.ts";
 import { ClaudeTranslation } from "./claude-translation.ts";
 import { claudeLine } from "./claude-wire.ts";
 

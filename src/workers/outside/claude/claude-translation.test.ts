@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { OutsideEvent } from "../session.ts";
+import type { OutsideEvent } from "../session/session.ts";
 import { ClaudeTranslation } from "./claude-translation.ts";
 import { type ClaudeLine, claudeLine } from "./claude-wire.ts";
 

@@ -1,5 +1,5 @@
 import { NO_USAGE, type Usage } from "../../../protocol/index.ts";
-import { OUR_SERVER, type OutsideEvent } from "../session.ts";
+import { OUR_SERVER, type OutsideEvent } from "../session/session.ts";
 import type { ClaudeLine, WireBlock, WireUsage } from "./claude-wire.ts";
 
 type Line<K extends ClaudeLine["is"]> = Extract<ClaudeLine, { is: K }>["line"];

@@ -3,8 +3,8 @@ import { mkdir } from "node:fs/promises";
 import { PassThrough } from "node:stream";
 import type { Clock } from "../../../protocol/clock.ts";
 import type { Running } from "../../../sandbox/program.ts";
-import { ProgramRecord } from "../program-record.ts";
-import type { Adapter, OutsideJob } from "../session.ts";
+import { ProgramRecord } from "../session/program-record.ts";
+import type { Adapter, OutsideJob } from "../session/session.ts";
 import { AutonomousSession, type Kept, keptSchema, nothingTaken } from "./autonomous-session.ts";
 import { readWritten, writeTaskFiles } from "./task-files.ts";
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { changedAt, putFile, readPart, removeFile } from "../../../store/disk/foreign-folder.ts";
-import type { OutsideJob } from "../session.ts";
+import type { OutsideJob } from "../session/session.ts";
 
 /**
  * Writes what the program reads. In a new assignment the files of an earlier worker are emptied or removed; after a

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { quirksOf } from "./acp/acp-quirks.ts";
-import { AcpTranslation } from "./acp/acp-translation.ts";
-import { permissionSchema } from "./acp/acp-wire.ts";
-import { ClaudeTranslation } from "./claude/claude-translation.ts";
-import { claudeLine } from "./claude/claude-wire.ts";
+import { quirksOf } from "../acp/acp-quirks.ts";
+import { AcpTranslation } from "../acp/acp-translation.ts";
+import { permissionSchema } from "../acp/acp-wire.ts";
+import { ClaudeTranslation } from "../claude/claude-translation.ts";
+import { claudeLine } from "../claude/claude-wire.ts";
 import { requestText, wholeText } from "./request-text.ts";
 import type { OutsideEvent } from "./session.ts";
 import { ruleOf, type ToolRequest } from "./tool-request.ts";

@@ -1,17 +1,17 @@
-import { COORDINATOR, type Entry, HUMAN, type RunId, type UserEntry } from "../protocol/index.ts";
-import { conversationFile } from "../store/paths.ts";
-import type { Scope } from "../store/scope/scope.ts";
-import type { Tools } from "../tools/toolbox.ts";
-import { momentIn } from "../triggers/wall-clock.ts";
-import { textIn } from "./assignment.ts";
-import { cycleRules, isInfinite } from "./loop/cycles.ts";
-import { type Past, pastOf } from "./loop/past.ts";
-import type { Actor } from "./loop/recorded-loop.ts";
-import { seenMemory } from "./loop/waking.ts";
-import { coordinatorPrompt } from "./prompt.ts";
-import { surroundingsOf } from "./surroundings.ts";
-import { memoryNow, recalled } from "./worker-memory.ts";
-import type { Workplace } from "./workplace.ts";
+import { COORDINATOR, type Entry, HUMAN, type RunId, type UserEntry } from "../../protocol/index.ts";
+import { conversationFile } from "../../store/paths.ts";
+import type { Scope } from "../../store/scope/scope.ts";
+import type { Tools } from "../../tools/toolbox.ts";
+import { momentIn } from "../../triggers/wall-clock.ts";
+import { textIn } from "../assignment.ts";
+import { type Past, pastOf } from "../loop/past.ts";
+import type { Actor } from "../loop/recorded-loop.ts";
+import { coordinatorPrompt } from "../prompt.ts";
+import { surroundingsOf } from "../surroundings.ts";
+import { memoryNow, recalled } from "../worker-memory.ts";
+import type { Workplace } from "../workplace.ts";
+import { cycleRules, isInfinite } from "./cycles.ts";
+import { seenMemory } from "./waking.ts";
 
 export const CONVERSATION = conversationFile("run-1", COORDINATOR); // one for all runs
 export const LEAD: Actor = { worker_id: COORDINATOR, node_id: null, conversation: CONVERSATION };

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { z } from "zod";
-import { putFile, readPart } from "../../store/disk/foreign-folder.ts";
+import { putFile, readPart } from "../../../store/disk/foreign-folder.ts";
 
 /**
  * What an adapter must still know about a program after a restart, in the program's home: one small JSON file for each

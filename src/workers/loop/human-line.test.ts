@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { apply, begin } from "../../projections/index.ts";
 import type { Fact, NewFact } from "../../protocol/index.ts";
 import { manualClock } from "../../testing/index.ts";
-import { openHumanLine } from "./asking.ts";
+import { openHumanLine } from "./human-line.ts";
 import type { Recorder } from "./recorded-loop.ts";
 
 const lead = { worker_id: "coordinator", node_id: null } as const;

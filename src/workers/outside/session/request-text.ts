@@ -1,4 +1,4 @@
-import { exactLine, exactLines, mixedWords } from "../../protocol/visible.ts";
+import { exactLine, exactLines, mixedWords } from "../../../protocol/visible.ts";
 import {
   categoryOf,
   commandOf,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createScrubber } from "../../boundary/scrubber.ts";
+import { createScrubber } from "../../../boundary/scrubber.ts";
 import { adapterWithoutSecrets } from "./scrubbed-session.ts";
 import type { OutsideEvent, OutsideJob } from "./session.ts";
 

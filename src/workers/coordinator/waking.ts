@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import type { Mailbox } from "../../mail/mailbox.ts";
 import { COORDINATOR, isMadeByTrigger, type StoredEntry, type UserEntry } from "../../protocol/index.ts";
 import { momentIn } from "../../triggers/wall-clock.ts";
+import type { Actor } from "../loop/recorded-loop.ts";
+import { waitForMail } from "../loop/waiting.ts";
 import { shownMemory } from "../worker-memory.ts";
 import type { Workplace } from "../workplace.ts";
 import { isInfinite, nextCycle } from "./cycles.ts";
-import type { Actor } from "./recorded-loop.ts";
-import { waitForMail } from "./waiting.ts";
 
 /** Of a memory that others changed, what is told at a waking. */
 const MOST_BYTES = 6_000;

@@ -1,6 +1,6 @@
 import { callsOf, type Entry } from "../../protocol/index.ts";
-import { isLongToWakeTo } from "./compaction.ts";
-import type { Recorder } from "./recorded-loop.ts";
+import { isLongToWakeTo } from "../loop/compaction.ts";
+import type { Recorder } from "../loop/recorded-loop.ts";
 
 /** As long as providers keep what they were shown. */
 const KEPT_BY_PROVIDERS_MS = 300_000;

@@ -1,22 +1,22 @@
-import { Mailbox } from "../mail/mailbox.ts";
-import { COORDINATOR, type Outcome, type RunId } from "../protocol/index.ts";
-import { manifestsOf } from "../store/run/manifests.ts";
-import { coordinatorScope } from "../store/scope/team-scopes.ts";
-import type { MailPort } from "../tools/mail.ts";
-import { closeTools } from "../tools/tool.ts";
-import { awaited, waitOrEnd } from "./coordinator-silence.ts";
-import { beginRun, CONVERSATION, LEAD, pastHistory, surroundings, withoutGivingUp } from "./coordinator-start.ts";
-import { leadToolbox, leadTools, reflectionOn, type TeamPort } from "./coordinator-tools.ts";
-import { openHumanLine } from "./loop/asking.ts";
-import { isInfinite } from "./loop/cycles.ts";
-import { LongSleep } from "./loop/long-sleep.ts";
-import { pastOf } from "./loop/past.ts";
-import { runRecordedLoop } from "./loop/recorded-loop.ts";
-import { restateForCoordinator } from "./loop/restate.ts";
-import { withShortPast } from "./loop/trimming.ts";
-import { waitForMail } from "./loop/waiting.ts";
-import { Waking } from "./loop/waking.ts";
-import type { Workplace } from "./workplace.ts";
+import { Mailbox } from "../../mail/mailbox.ts";
+import { COORDINATOR, type Outcome, type RunId } from "../../protocol/index.ts";
+import { manifestsOf } from "../../store/run/manifests.ts";
+import { coordinatorScope } from "../../store/scope/team-scopes.ts";
+import type { MailPort } from "../../tools/mail.ts";
+import { closeTools } from "../../tools/tool.ts";
+import { openHumanLine } from "../loop/human-line.ts";
+import { pastOf } from "../loop/past.ts";
+import { runRecordedLoop } from "../loop/recorded-loop.ts";
+import { restateForCoordinator } from "../loop/restate.ts";
+import { withShortPast } from "../loop/trimming.ts";
+import { waitForMail } from "../loop/waiting.ts";
+import type { Workplace } from "../workplace.ts";
+import { isInfinite } from "./cycles.ts";
+import { leadToolbox, leadTools, reflectionOn, type TeamPort } from "./lead-tools.ts";
+import { LongSleep } from "./long-sleep.ts";
+import { beginRun, CONVERSATION, LEAD, pastHistory, surroundings, withoutGivingUp } from "./run-start.ts";
+import { awaited, waitOrEnd } from "./silence.ts";
+import { Waking } from "./waking.ts";
 
 /** The agent's own mind: the same loop as a worker's, with more tools and another meaning of silence. */
 export async function coordinate(

@@ -1,24 +1,24 @@
-import { COORDINATOR, type Entry, type RunId } from "../protocol/index.ts";
-import { namedResults } from "../store/run/results.ts";
+import { COORDINATOR, type Entry, type RunId } from "../../protocol/index.ts";
+import { namedResults } from "../../store/run/results.ts";
 import {
   type CoordinationPort,
   coordinationTools,
   type ReflectionPort,
   WHAT_DID_YOU_LEARN,
-} from "../tools/coordination.ts";
-import { askHumanTool, type HumanPort } from "../tools/human.ts";
-import { type MailPort, mailTools } from "../tools/mail.ts";
-import { scheduleTools } from "../tools/schedule.ts";
-import { hidden, type Tool } from "../tools/tool.ts";
-import { Toolbox, type Tools } from "../tools/toolbox.ts";
-import { type CheckpointPort, checkpointTool, createWorkNodeTool } from "../tools/work.ts";
-import { LEAD } from "./coordinator-start.ts";
-import { isInfinite } from "./loop/cycles.ts";
-import type { Past } from "./loop/past.ts";
-import { PATIENT_IN_CYCLES, type RepeatPorts, withRepeatGuard } from "./loop/repeat-guard.ts";
-import { onlyThese } from "./node-tools.ts";
-import { keepLesson } from "./worker-memory.ts";
-import type { Colleagues, Workplace } from "./workplace.ts";
+} from "../../tools/coordination.ts";
+import { askHumanTool, type HumanPort } from "../../tools/human.ts";
+import { type MailPort, mailTools } from "../../tools/mail.ts";
+import { scheduleTools } from "../../tools/schedule.ts";
+import { hidden, type Tool } from "../../tools/tool.ts";
+import { Toolbox, type Tools } from "../../tools/toolbox.ts";
+import { type CheckpointPort, checkpointTool, createWorkNodeTool } from "../../tools/work.ts";
+import type { Past } from "../loop/past.ts";
+import { PATIENT_IN_CYCLES, type RepeatPorts, withRepeatGuard } from "../loop/repeat-guard.ts";
+import { onlyThese } from "../node-tools.ts";
+import { keepLesson } from "../worker-memory.ts";
+import type { Colleagues, Workplace } from "../workplace.ts";
+import { isInfinite } from "./cycles.ts";
+import { LEAD } from "./run-start.ts";
 
 /** Seed 002 §7.2, at every checkpoint. */
 const REFLECT = "Reflect on what you learned: write lasting insights to memory with memory_write.";

@@ -1,7 +1,7 @@
-import type { FactOf, NodeId, ProgramProfile, Usage } from "../../protocol/index.ts";
-import type { Binds } from "../../sandbox/binds/binds.ts";
-import type { Launched, Running } from "../../sandbox/program.ts";
-import type { Tools } from "../../tools/toolbox.ts";
+import type { FactOf, NodeId, ProgramProfile, Usage } from "../../../protocol/index.ts";
+import type { Binds } from "../../../sandbox/binds/binds.ts";
+import type { Launched, Running } from "../../../sandbox/program.ts";
+import type { Tools } from "../../../tools/toolbox.ts";
 import type { Adapter, ToolServer } from "./session.ts";
 
 /** What the runtime provides for programs that think for themselves. */

@@ -1,4 +1,4 @@
-import type { Scrubber } from "../../boundary/scrubber.ts";
+import type { Scrubber } from "../../../boundary/scrubber.ts";
 import type { Adapter, OutsideEvent } from "./session.ts";
 
 /** The same programs, without known secrets in what they say, do and complain of. */

@@ -1,6 +1,6 @@
-import type { ProgramProfile, Usage } from "../../protocol/index.ts";
-import type { Bound } from "../../sandbox/bounds/limits.ts";
-import type { Launched, Running } from "../../sandbox/program.ts";
+import type { ProgramProfile, Usage } from "../../../protocol/index.ts";
+import type { Bound } from "../../../sandbox/bounds/limits.ts";
+import type { Launched, Running } from "../../../sandbox/program.ts";
 import type { ToolRequest } from "./tool-request.ts";
 
 /**

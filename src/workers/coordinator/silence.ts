@@ -1,16 +1,23 @@
-import type { Mailbox } from "../mail/mailbox.ts";
-import { deferredBy, type Situation } from "../projections/index.ts";
-import { COORDINATOR, type Outcome, type ReplyEntry, type RunId, textOf, type UserEntry } from "../protocol/index.ts";
-import type { CoordinationPort } from "../tools/coordination.ts";
-import { LEAD } from "./coordinator-start.ts";
-import { BEFORE_SLEEP, isInfinite } from "./loop/cycles.ts";
-import { hasMuchToNote, type LongSleep } from "./loop/long-sleep.ts";
-import { isNoAnswer } from "./loop/missed-calls.ts";
-import { isQuiet } from "./loop/shown-history.ts";
-import { waitForMail } from "./loop/waiting.ts";
-import type { Waking } from "./loop/waking.ts";
-import type { Silence } from "./loop/work-loop.ts";
-import type { Workplace } from "./workplace.ts";
+import type { Mailbox } from "../../mail/mailbox.ts";
+import { deferredBy, type Situation } from "../../projections/index.ts";
+import {
+  COORDINATOR,
+  type Outcome,
+  type ReplyEntry,
+  type RunId,
+  textOf,
+  type UserEntry,
+} from "../../protocol/index.ts";
+import type { CoordinationPort } from "../../tools/coordination.ts";
+import { isNoAnswer } from "../loop/missed-calls.ts";
+import { isQuiet } from "../loop/shown-history.ts";
+import { waitForMail } from "../loop/waiting.ts";
+import type { Silence } from "../loop/work-loop.ts";
+import type { Workplace } from "../workplace.ts";
+import { BEFORE_SLEEP, isInfinite } from "./cycles.ts";
+import { hasMuchToNote, type LongSleep } from "./long-sleep.ts";
+import { LEAD } from "./run-start.ts";
+import type { Waking } from "./waking.ts";
 
 /** What will come although the coordinator does nothing: news of the team, or an answer; null is neither. */
 export function awaited(team: Pick<CoordinationPort, "unfinished">, { pending }: Workplace): "news" | "human" | null {
