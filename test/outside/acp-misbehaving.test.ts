@@ -47,15 +47,15 @@ test("a turn, and another; who it is comes first where the agent takes no system
   ]);
 });
 
-test("what is no message, or none that anybody understands, is noted, and the turn goes on", async () => {
+test("a line that is not a message, or that nobody understands, is noted, and the turn goes on", async () => {
   await using home = await temporaryHome();
   expect(await talk(home.path, ["Garble"])).toEqual([
     BEGUN,
-    { kind: "noted", text: "It sent what is no message: this is no JSON" },
-    { kind: "noted", text: 'It sent what is no message: {"jsonrpc":"2.0","id":999,"result":{}}' },
-    { kind: "noted", text: "It sent what is no message: [1,2]" },
-    { kind: "noted", text: 'It sent what is no message: "x"' },
-    { kind: "noted", text: 'It sent what is no message: {"jsonrpc":"1.0"}' },
+    { kind: "noted", text: "It sent a line that is not a message: this is no JSON" },
+    { kind: "noted", text: 'It sent a line that is not a message: {"jsonrpc":"2.0","id":999,"result":{}}' },
+    { kind: "noted", text: "It sent a line that is not a message: [1,2]" },
+    { kind: "noted", text: 'It sent a line that is not a message: "x"' },
+    { kind: "noted", text: 'It sent a line that is not a message: {"jsonrpc":"1.0"}' },
     { kind: "noted", text: "It sent an update that we do not understand: never_heard_of." },
     { kind: "noted", text: "It sent an update that we do not understand." },
     said("still here"),
@@ -95,15 +95,15 @@ test("one that vanishes in the middle of a turn leaves no call open, and what it
   ]);
 });
 
-test("one that asks for leave and vanishes: a decision that comes too late changes nothing", async () => {
+test("one that asks for permission and vanishes: a decision that comes too late changes nothing", async () => {
   await using home = await temporaryHome();
   const session = await adapter(await aJob(home.path, fake(), { words: "AskAndVanish", system: "" }));
   const events = await heard(session);
-  await session.decide("leave-1", { allow: true });
+  await session.decide("permission-1", { allow: true });
   expect(events.map(({ kind }) => kind)).toEqual(["begun", "called", "asked_permission", "answered", "exited"]);
 });
 
-test("leave is given once, or not; the reason, for which the protocol has no room, is said next", async () => {
+test("permission is given once, or not; the reason, for which the protocol has no room, is said next", async () => {
   await using home = await temporaryHome();
   const decided = async (decision: { allow: boolean; why?: string }, at: string) => {
     const session = await adapter(await aJob(join(home.path, at), fake(), { words: "Ask", system: "" }));
@@ -209,7 +209,7 @@ test("files are read and written for it where it works and nowhere else, also no
   expect(await readFile(secret, "utf8")).toBe("the key");
 });
 
-test("taken up again it goes on, without what it tells of its past, and with what it was not told before", async () => {
+test("resumed, it goes on without what it reports of its past, and with what it was not told before", async () => {
   await using home = await temporaryHome();
   const first = await adapter(await aJob(home.path, fake(), { words: "Hold", system: "" }));
   await heard(first, async (event) => {
@@ -223,11 +223,11 @@ test("taken up again it goes on, without what it tells of its past, and with wha
   expect([begun, ...events]).toEqual([BEGUN, said(`never sent\n\n${words}`), rested(`never sent\n\n${words}`), ENDED]);
 });
 
-test("a session that cannot be taken up is not begun anew: it exits without having begun, and says that it is lost", async () => {
+test("a session that cannot be resumed is not replaced: it exits without having begun, and says that it is lost", async () => {
   await using home = await temporaryHome();
   expect(await talk(home.path, [], "", { resume: "s-9" })).toEqual([{ kind: "lost", why: "no such session" }, ENDED]);
   expect(await talk(home.path, [], "forgetful", { resume: "s-1" })).toEqual([
-    { kind: "lost", why: "It keeps no sessions." },
+    { kind: "lost", why: "It does not keep sessions." },
     ENDED,
   ]);
 });

@@ -118,7 +118,7 @@ withCodex(
 );
 
 withCodex(
-  "what Codex asks leave for waits for the decision, and the same call goes on, or does not",
+  "what Codex asks permission for waits for the decision, and the same call goes on, or does not",
   async () => {
     await using home = await temporaryHome();
     await using door = await openDoor();

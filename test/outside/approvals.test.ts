@@ -37,7 +37,7 @@ async function answered(team: Team, ...answers: string[]): Promise<void> {
   }
 }
 
-/** Asks for the same leave as often as said, and uses it each time. */
+/** Asks for the same permission as often as said, and uses it each time. */
 function wanting(times: number, decisions: Decision[]): Play {
   return async (program) => {
     program.emit(begun);
@@ -151,7 +151,7 @@ test.for([
   expect([decisions, team.agent.now.questions.asked]).toEqual([[decision], 0]);
 });
 
-test("after a restart the same wish finds its question, and the answer that came to it", async () => {
+test("after a restart the same request finds its question, and the answer that came to it", async () => {
   const decisions: Decision[] = [];
   const first: Play = async (program) => {
     program.emit(begun);

@@ -19,7 +19,7 @@ const exited = (code: number | null, signal: string | null = null): OutsideEvent
 });
 const ID = expect.any(String);
 
-test("it reads its task, sends messages and a suggestion, checkpoints, and its result is wished to be published", async () => {
+test("it reads its task, sends messages and a suggestion, checkpoints, and requests that its result be published", async () => {
   await using folder = await temporaryHome();
   const job = await aJob(
     folder.path,
@@ -117,13 +117,13 @@ test("a torn last entry is sent by one who ended well, and not by one who was ki
   expect(await sent("printf 'TO: Alice\\nby' > _outbox.md; kill -9 $$", "killed")).toEqual([]);
 });
 
-test("after a restart nothing is sent twice, and what nobody dealt with is wished for again under the same id", async () => {
+test("after a restart nothing is sent twice, and what was not dealt with is requested again under the same id", async () => {
   await using folder = await temporaryHome();
   const script = "printf 'TO: Alice\\none\\n---\\nTO: Alice\\ntwo\\n---\\n' > _outbox.md; sleep 600";
   const job = await aJob(folder.path, shell(script));
   const session = await adapter(job);
   const first: OutsideEvent[] = [];
-  // The first wish is dealt with, since the next event is asked for; in the middle of the second we are gone.
+  // The first request is dealt with, since the next event is asked for; in the middle of the second we are gone.
   for await (const event of session.events) {
     if (event.kind === "requested_call") first.push(event);
     if (first.length === 2) break;
@@ -131,8 +131,8 @@ test("after a restart nothing is sent twice, and what nobody dealt with is wishe
   await session.close();
 
   const again = await adapter({ ...job, profile: shell("printf 'TO: Alice\\nthree\\n---\\n' >> _outbox.md") });
-  const wishes = (await heard(again)).filter(({ kind }) => kind === "requested_call");
-  expect(wishes).toEqual([
+  const requested = (await heard(again)).filter(({ kind }) => kind === "requested_call");
+  expect(requested).toEqual([
     first[1],
     { kind: "requested_call", tool: "send_message", args: { to: "Alice", content: "three" }, id: ID },
   ]);
@@ -144,12 +144,12 @@ test("a result written just before we were ended is taken without running the pr
   const session = await adapter(job);
   for await (const event of session.events) if (event.kind === "requested_call") break;
   await session.close();
-  const wished = (await heard(await adapter(job))).map(({ kind }) => kind);
-  expect(wished).toEqual(["begun", "requested_call", "exited"]);
+  const requested = (await heard(await adapter(job))).map(({ kind }) => kind);
+  expect(requested).toEqual(["begun", "requested_call", "exited"]);
   expect(await readFile(join(job.cwd, "runs.txt"), "utf8")).toBe("ran\n");
 });
 
-test("a result that was refused and is written again, word by word the same, is wished for again", async () => {
+test("a result that was refused and is written again, word by word the same, is requested again", async () => {
   await using folder = await temporaryHome();
   const job = await aJob(folder.path, shell("echo 'Done.' > _result.md"));
   const first = (await heard(await adapter(job))).find(({ kind }) => kind === "requested_call");

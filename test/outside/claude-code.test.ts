@@ -102,7 +102,7 @@ withClaude("what the human says in the middle of a turn is in its next model req
   expect(heard.filter((text) => text.includes("[Message from your human]: Say hello in French."))).toHaveLength(1);
 });
 
-withClaude("what it asks leave for is answered by the API, and the same call goes on, once", LONG, async () => {
+withClaude("what it asks permission for is answered by the API, and the same call goes on, once", LONG, async () => {
   await using provider = await startProviderServer({ respond: mind([writes, publishes]) });
   const { config } = house(provider.url, { permissions: "ask" });
   await using server = await startServer({ coordinator: hiring(), config, env: { PATH: process.env.PATH } });

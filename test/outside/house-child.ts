@@ -10,7 +10,7 @@ const [home = "", goal] = process.argv.slice(2);
 const settings = await loadSettings({ home }, { PATH: process.env.PATH }, home);
 const runtime = await openRuntime(settings);
 runtime.subscribe((fact) => console.log(JSON.stringify(fact)));
-// Whoever started it is gone.
+// The process that started it is gone.
 process.stdin.resume().on("end", () => process.exit(1));
 
 const model = settings.config.model ?? "";

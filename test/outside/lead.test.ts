@@ -43,12 +43,14 @@ test("it works in a folder that it may write, the same in every run; the agent's
   await team.outcome();
   await team.agent.send("And once more");
   await team.until(({ agent }) => agent.run?.id === "run-2" && agent.run.finished !== null);
-  const desk = join(team.agent.log.dir, "scratch");
-  expect(stays.map(({ cwd, binds }) => [cwd, binds.write.includes(desk), binds.read.includes(dirname(desk))])).toEqual([
-    [desk, true, true],
-    [desk, true, true],
+  const folder = join(team.agent.log.dir, "scratch");
+  expect(
+    stays.map(({ cwd, binds }) => [cwd, binds.write.includes(folder), binds.read.includes(dirname(folder))]),
+  ).toEqual([
+    [folder, true, true],
+    [folder, true, true],
   ]);
-  expect((await stat(desk)).isDirectory()).toBe(true);
+  expect((await stat(folder)).isDirectory()).toBe(true);
 });
 
 test("it is told the news as it comes, its human's words and what they answer, and is heard by them", async () => {
@@ -141,7 +143,7 @@ test("stopped it is ended at once; resumed, and in the next run, its session goe
   expect(team.agent.now.agent.run).toMatchObject({ id: "run-2", finished: { kind: "finished", summary: "done" } });
 });
 
-test("one that dies in the middle is taken up twice in a row, with how things stand if its session is lost", async () => {
+test("one that dies in the middle is restarted twice in a row, with how things stand if its session is lost", async () => {
   const dies: Play = async (program) => {
     program.emit(begun, { kind: "called", call_id: "c1", tool: "Bash", args: { command: "sleep 9" } });
     await program.followed();
@@ -159,7 +161,7 @@ test("one that dies in the middle is taken up twice in a row, with how things st
   ]);
 });
 
-test("leave that was asked for in another life decides nothing in this one", async () => {
+test("permission that an earlier process asked for decides nothing in this one", async () => {
   const isAsked = Promise.withResolvers<void>();
   const decisions: Decision[] = [];
   const dies: Play = async (program) => {

@@ -32,7 +32,7 @@ const writesAndPublishes: Play = async (program) => {
   await program.use("publish", { summary: "It is written." });
 };
 
-test("a program is hired like anybody, works in its scratch folder and publishes by our door", async () => {
+test("a program is hired like any worker, works in its scratch folder and publishes with our tool", async () => {
   const outside = scriptedPrograms(writesAndPublishes);
   await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
@@ -72,7 +72,7 @@ test("a program is hired like anybody, works in its scratch folder and publishes
   ]);
 });
 
-test("whoever ends its turn without publishing is reminded three times, then taken at its files", async () => {
+test("a program that ends its turn without publishing is reminded three times, then its files are published", async () => {
   const outside = scriptedPrograms(async (program) => {
     program.emit(begun);
     await write(program);
@@ -106,7 +106,7 @@ test("a turn that waits for the human costs nothing, and the answer is said to i
   expect(outside.started.map(({ said }) => said.length)).toEqual([1]);
 });
 
-test("whoever waits for its own sub-node is told of its end, and not reminded meanwhile", async () => {
+test("a program that waits for its own sub-node is told of its end, and not reminded meanwhile", async () => {
   const outside = scriptedPrograms(async (program) => {
     program.emit(begun);
     await program.use("create_work_node", { task: "A part.", inference: "single" });
@@ -272,7 +272,7 @@ test("what it said last is the answer where one answer was asked for", async () 
   expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ summary: "42", files: [{ path: "answer.md" }] });
 });
 
-test("a session that is lost, as the program says, is begun anew, with all that it needs to know", async () => {
+test("a session that is lost, as the program says, is replaced by a new one, with all that it needs to know", async () => {
   const outside = scriptedPrograms(
     async (program) => program.emit(begun),
     async (program) => program.emit({ kind: "lost", why: "no such session" }),
@@ -291,7 +291,7 @@ test("a session that is lost, as the program says, is begun anew, with all that 
 
 const early: Play = async () => {};
 
-test("who dies before it has begun to go on is taken up once more, not begun anew", async () => {
+test("a program that exits before it has resumed is resumed once more, not begun anew", async () => {
   const outside = scriptedPrograms(
     async (program) => program.emit(begun),
     early,
@@ -350,7 +350,7 @@ for (const [how, last] of [
     expect(outside.started[2]?.job.words).toContain("[Message from your human]: Hurry.");
   });
 
-test("what it was told in a session that is lost is told to the one that begins anew", async () => {
+test("what it was told in a session that is lost is told again in the new one", async () => {
   const outside = scriptedPrograms(
     async (program) => {
       program.emit(begun);

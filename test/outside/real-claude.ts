@@ -38,7 +38,7 @@ export const isWork = ({ body }: ProviderRequest) => Array.isArray(body.tools) &
 
 /**
  * Resolves when these words are in what a program itself keeps of its session, somewhere in this folder: it writes that
- * down a while after it has begun to act, and what is killed before cannot be taken up where it was.
+ * down a while after it has begun to act, and what is killed before cannot be resumed where it was.
  */
 export async function isKept(folder: string, session_id: string, words: string): Promise<void> {
   await vi.waitFor(

@@ -11,7 +11,7 @@ import { claudeHouse, isWork, shell, withClaude } from "./real-claude.ts";
 
 const begun = { kind: "begun", session_id: "s-1" } as const;
 
-/** Who had the node, in order, and what was told to whoever took it. */
+/** Who had the node, in order, and what the next one was told. */
 async function hands(team: Team): Promise<unknown[]> {
   const facts = await team.facts();
   return facts.flatMap((fact): unknown[] => {

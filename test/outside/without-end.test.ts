@@ -54,7 +54,7 @@ test("one that talks without end is written down in parts, and ended when it has
   for (const reply of replies) expect(JSON.stringify(reply).length).toBeLessThan(2 * MB);
 });
 
-test("one that asks for leave without end is asked about so often and no more", async () => {
+test("one that asks for permission without end is asked about so often and no more", async () => {
   const outside = scriptedPrograms(async (program) => {
     program.emit(begun);
     for (let at = 0; at < 200; at++) void program.want("Bash", { command: `rm ${at}` }, `rm ${at}`);
@@ -74,8 +74,8 @@ test("one that asks for leave without end is asked about so often and no more", 
 
 const NONE = { input: 1, output: 1, cache_read: 0, cache_write: 0, reasoning: 0 };
 
-test("what a program wished for and a crash cut off is not done again behind its back", async () => {
-  const wish = {
+test("a call that a program requested and a crash cut off is not made again behind its back", async () => {
+  const request = {
     kind: "requested_call",
     tool: "send_message",
     args: { to: "coordinator", content: "Hello" },
@@ -87,7 +87,7 @@ test("what a program wished for and a crash cut off is not done again behind its
       await new Promise(() => {});
     },
     async (program) => {
-      program.emit(begun, wish, { ...wish, id: "w2", args: { to: "coordinator", content: "Bye" } });
+      program.emit(begun, request, { ...request, id: "w2", args: { to: "coordinator", content: "Bye" } });
       await program.followed();
       program.emit({ kind: "used", model: "m", usage: NONE, cost_usd: 0 });
       await new Promise(() => {});
@@ -100,7 +100,7 @@ test("what a program wished for and a crash cut off is not done again behind its
   // As a crash leaves it: the call is on disk, what became of it is not.
   const reply: ReplyEntry = {
     role: "assistant",
-    content: [{ type: "call", id: `node-1-${assigned}-w1`, name: wish.tool, args: wish.args }],
+    content: [{ type: "call", id: `node-1-${assigned}-w1`, name: request.tool, args: request.args }],
     ...{ model: "m", usage: NONE, cost_usd: 0, finish: "tool-calls" },
   };
   const file = "runs/run-1/workers/clara/conversation.jsonl";

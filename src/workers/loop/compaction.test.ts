@@ -148,7 +148,7 @@ test("a prompt that fills the window by our estimate is sent all the same: its p
   expect(outcome).toEqual({ kind: "finished", summary: "done" });
 });
 
-test("whoever would wait for somebody while it writes things down is asked to do that later", async () => {
+test("a call that would wait while things are written down is held back until later", async () => {
   const later = {
     ok: false,
     content:
@@ -171,7 +171,7 @@ test("it has three turns to write things down, which are no turns of the work; e
   expect(early.outcome).toEqual({ kind: "finished", summary: "done" });
 });
 
-test("cut off at any entry of a compaction, it is taken up there and comes to the same end", async () => {
+test("cut off at any entry of a compaction, it resumes there and comes to the same end", async () => {
   const steps = [
     read(limit * 0.9),
     read(500),
@@ -193,7 +193,7 @@ test("cut off at any entry of a compaction, it is taken up there and comes to th
       mail: () => letters.splice(0),
     });
     expect([cut, again.outcome]).toEqual([cut, whole.outcome]);
-    // The letter is heard once it can no longer be hidden, or by whoever begins the compaction.
+    // The letter is heard once it can no longer be hidden, or when the compaction begins.
     const told = brief([...before, ...again.entries]);
     expect(told.filter((line) => line !== "user A letter.")).toEqual(brief(whole.entries));
     expect(brief(again.model.requests.at(-1)?.history ?? [])).toContain("user A letter.");

@@ -55,7 +55,7 @@ test("the coordinator's conversation goes on through all its runs; its turns cou
   ]);
 });
 
-test("an assignment that was given twice is taken up at the second time", () => {
+test("an assignment that was given twice resumes at the second time", () => {
   const again = stored(task("One", "node-1", 1), reply, task("One again", "node-1", 4));
   const { history, ...rest } = pastOf(again, "assignment", begins("node-1")) ?? { history: [] };
   expect([history.map(words), rest]).toEqual([
@@ -64,7 +64,7 @@ test("an assignment that was given twice is taken up at the second time", () => 
   ]);
 });
 
-test("the turns of the tries before this one are known, however often this one is taken up", () => {
+test("the turns of the tries before this one are known, however often this one is resumed", () => {
   const again: Entry = { role: "user", from: "agiraph", content: "Try once more.", again: true };
   const retried = stored(task("One", "node-1", 1), reply, reply, again, reply);
   const { history, ...rest } = pastOf(retried, "assignment", begins("node-1")) ?? { history: [] };

@@ -17,26 +17,26 @@ const WHO = { worker_id: "alice", node_id: "node-1" };
 test("RECORD-1. no call begins before the reply that makes it is on disk", async () => {
   const disk = Promise.withResolvers<void>();
   const replied = Promise.withResolvers<void>();
-  const desk = deskOf(script(call("look"), call("end")), {
+  const worker = workerWith(script(call("look"), call("end")), {
     durable: (batch) => {
       if (batch.entries?.entries[0]?.role !== "assistant") return Promise.resolve();
       replied.resolve();
       return disk.promise;
     },
   });
-  const work = desk.work();
+  const work = worker.work();
   await replied.promise;
   await turnOfTheEventLoop();
-  expect(desk.looks()).toBe(0);
+  expect(worker.looks()).toBe(0);
   disk.resolve();
   expect(await work).toEqual({ kind: "finished", summary: "done" });
-  expect(desk.looks()).toBe(1);
+  expect(worker.looks()).toBe(1);
 });
 
 test("RECORD-2. an entry and the facts that follow from it are one append, and every fact says who, where and which turn", async () => {
-  const desk = deskOf(script(both(call("look", { at: "a.md" }), call("nothing")), call("end")));
-  await desk.work();
-  expect(desk.batches.map(({ facts = [], entries }) => [entries?.entries[0]?.role, ...facts.map(brief)])).toEqual([
+  const worker = workerWith(script(both(call("look", { at: "a.md" }), call("nothing")), call("end")));
+  await worker.work();
+  expect(worker.batches.map(({ facts = [], entries }) => [entries?.entries[0]?.role, ...facts.map(brief)])).toEqual([
     [undefined, "model.called 1"],
     ["assistant", "model.responded 1", "tool.called look: a.md", "tool.called nothing: {}"],
     ["tool", "tool.result look true: seen"],
@@ -45,16 +45,16 @@ test("RECORD-2. an entry and the facts that follow from it are one append, and e
     ["assistant", "model.responded 2", "tool.called end: {}"],
     ["tool", "tool.result end true: ended"],
   ]);
-  expect(desk.facts().every(({ data }) => "node_id" in data && data.node_id === "node-1")).toBe(true);
+  expect(worker.facts().every(({ data }) => "node_id" in data && data.node_id === "node-1")).toBe(true);
 });
 
 test("RECORD-2. a summary and its fact are one append; what is said for it is a turn, but no answer to the human", async () => {
   const words: Entry = { role: "user", from: "human", content: "Hello? ".repeat(1_000) };
   const compactable = { flushWords: async () => "Write it down.", restate: async () => [] };
   const model = script(say("Nothing to note."), both("Hello!", call("end"))).with({ contextWindow: 2_000 });
-  const desk = deskOf(model, { change: { history: [words], compactable } });
-  expect(await desk.work()).toEqual({ kind: "finished", summary: "done" });
-  expect(desk.batches.map(({ facts = [], entries }) => [entries?.entries[0]?.role, ...facts.map(brief)])).toEqual([
+  const worker = workerWith(model, { change: { history: [words], compactable } });
+  expect(await worker.work()).toEqual({ kind: "finished", summary: "done" });
+  expect(worker.batches.map(({ facts = [], entries }) => [entries?.entries[0]?.role, ...facts.map(brief)])).toEqual([
     ["user"],
     [undefined, "model.called 1"],
     ["assistant", "model.responded 1"],
@@ -63,51 +63,53 @@ test("RECORD-2. a summary and its fact are one append; what is said for it is a 
     ["assistant", "model.responded 2", "tool.called end: {}", "message.sent"],
     ["tool", "tool.result end true: ended"],
   ]);
-  const compacted = desk.facts().find((fact) => fact.type === "memory.compacted");
+  const compacted = worker.facts().find((fact) => fact.type === "memory.compacted");
   expect(compacted?.data).toEqual({ ...WHO, entries: 3, tokens_before: 1_797, tokens_after: 555 });
 });
 
 test("RECORD-3. a result that the log could not take is thrown, and the model is not asked again", async () => {
   const model = script(call("look"), call("end"));
-  const desk = deskOf(model, {
+  const worker = workerWith(model, {
     durable: async (batch) => {
       if (batch.entries?.entries[0]?.role === "tool") throw new Error("no space left");
     },
   });
-  await expect(desk.work()).rejects.toThrow("no space left");
-  expect(desk.batches.flatMap(({ entries }) => entries?.entries.map((entry) => entry.role) ?? [])).toEqual([
+  await expect(worker.work()).rejects.toThrow("no space left");
+  expect(worker.batches.flatMap(({ entries }) => entries?.entries.map((entry) => entry.role) ?? [])).toEqual([
     "assistant",
     "tool",
   ]);
 });
 
 test("RECORD-3. a bug is thrown, what a provider refused is an outcome, and after a stop everything is a stop", async () => {
-  const broken = deskOf(script());
+  const broken = workerWith(script());
   await expect(broken.work()).rejects.toThrow("one more reply was asked for");
-  expect(await deskOf(script(fail("auth", { message: "no such key" }))).work()).toEqual({
+  expect(await workerWith(script(fail("auth", { message: "no such key" }))).work()).toEqual({
     kind: "failed",
     error: "no such key",
   });
-  expect(await deskOf(script(say("never"))).work(AbortSignal.abort(new Error("stop")))).toEqual({ kind: "stopped" });
+  expect(await workerWith(script(say("never"))).work(AbortSignal.abort(new Error("stop")))).toEqual({
+    kind: "stopped",
+  });
 });
 
 test("RECORD-3. what the log could not take is thrown after a stop too", async () => {
   const stop = new AbortController();
-  const desk = deskOf(script(call("look")), {
+  const worker = workerWith(script(call("look")), {
     durable: async (batch) => {
       if (batch.entries === undefined) return;
       stop.abort(new Error("stop"));
       throw new DiskFullError("the home", undefined);
     },
   });
-  await expect(desk.work(stop.signal)).rejects.toThrow("No space left");
+  await expect(worker.work(stop.signal)).rejects.toThrow("No space left");
 });
 
-test("RECORD-2a. whoever ends without thinking about what they were told has been told it: it is on disk before the outcome", async () => {
+test("RECORD-2a. what a worker was told counts as told even if it ends without thinking about it: it is on disk before the outcome", async () => {
   const disk = Promise.withResolvers<void>();
   const told = Promise.withResolvers<void>();
   const news: Entry = { role: "user", from: "agiraph", content: "node-2 failed: no such file." };
-  const desk = deskOf(script(say("Waiting.").with({ cost_usd: 1 })), {
+  const worker = workerWith(script(say("Waiting.").with({ cost_usd: 1 })), {
     budget_usd: 1,
     change: { onSilence: async () => [news] },
     durable: (batch) => {
@@ -117,7 +119,7 @@ test("RECORD-2a. whoever ends without thinking about what they were told has bee
     },
   });
   let hasEnded = false;
-  const work = desk.work().finally(() => {
+  const work = worker.work().finally(() => {
     hasEnded = true;
   });
   await told.promise;
@@ -129,23 +131,23 @@ test("RECORD-2a. whoever ends without thinking about what they were told has bee
 
 test("RECORD-3. the last words that the log could not take are thrown, whatever else ends the work", async () => {
   const news: Entry = { role: "user", from: "agiraph", content: "node-2 failed: no such file." };
-  const desk = deskOf(script(say("Waiting.").with({ cost_usd: 1 })), {
+  const worker = workerWith(script(say("Waiting.").with({ cost_usd: 1 })), {
     budget_usd: 1,
     change: { onSilence: async () => [news] },
     durable: async (batch) => {
       if (batch.entries?.entries[0]?.role === "user") throw new DiskFullError("the home", undefined);
     },
   });
-  await expect(desk.work()).rejects.toThrow("No space left");
+  await expect(worker.work()).rejects.toThrow("No space left");
 });
 
 test("every failed attempt is a fact with its reason, status and the wait that follows", async () => {
-  const desk = deskOf(
+  const worker = workerWith(
     script(fail("server", { message: "busy", status: 503, retriedInMs: 2000 }), fail("auth", { message: "no key" })),
   );
-  await desk.work();
+  await worker.work();
   const failed = { ...WHO, model: "scripted/model", turn: 1 };
-  expect(desk.facts().filter((fact) => fact.type === "model.failed")).toEqual([
+  expect(worker.facts().filter((fact) => fact.type === "model.failed")).toEqual([
     { type: "model.failed", data: { ...failed, reason: "server", message: "busy", retry_in_ms: 2000, status: 503 } },
     { type: "model.failed", data: { ...failed, reason: "auth", message: "no key", retry_in_ms: null } },
   ]);
@@ -158,12 +160,12 @@ test("what the provider warned of is a fact, and streamed words go live with the
     request.onWarning?.("temperature is ignored");
     return reply(request, signal);
   };
-  const desk = deskOf(model);
-  await desk.work();
-  expect(desk.facts().filter((fact) => fact.type === "model.warned")).toEqual([
+  const worker = workerWith(model);
+  await worker.work();
+  expect(worker.facts().filter((fact) => fact.type === "model.warned")).toEqual([
     { type: "model.warned", data: { ...WHO, model: "scripted/model", message: "temperature is ignored" } },
   ]);
-  expect(desk.deltas).toEqual([
+  expect(worker.deltas).toEqual([
     { ...WHO, kind: "reasoning", text: "Hm." },
     { ...WHO, kind: "text", text: "Two" },
     { ...WHO, kind: "text", text: " words." },
@@ -173,28 +175,28 @@ test("what the provider warned of is a fact, and streamed words go live with the
 test("a long rate limit parks the worker, visibly, for as long as the provider asked, and then it goes on", async () => {
   const clock = manualClock(1_000_000);
   const model = script(fail("rate_limited", { retryAfterMs: 90_000 }), call("end"));
-  const desk = deskOf(model, { clock });
-  const work = desk.work();
+  const worker = workerWith(model, { clock });
+  const work = worker.work();
   await clock.sleeping();
   expect(clock.due).toEqual([1_090_000]);
-  expect(desk.facts().at(-1)).toEqual({
+  expect(worker.facts().at(-1)).toEqual({
     type: "worker.waiting",
     data: { ...WHO, for: "rate_limit", until_ts: 1_090 },
   });
   await clock.advance(90_000);
   expect(await work).toEqual({ kind: "finished", summary: "done" });
-  expect(desk.facts().find((fact) => fact.type === "worker.busy")).toEqual({ type: "worker.busy", data: WHO });
+  expect(worker.facts().find((fact) => fact.type === "worker.busy")).toEqual({ type: "worker.busy", data: WHO });
 });
 
 test("a stop ends the wait for a rate limit; any other failure is not waited for", async () => {
   const clock = manualClock();
   const stop = new AbortController();
-  const parked = deskOf(script(fail("rate_limited", { retryAfterMs: 90_000 })), { clock }).work(stop.signal);
+  const parked = workerWith(script(fail("rate_limited", { retryAfterMs: 90_000 })), { clock }).work(stop.signal);
   await clock.sleeping();
   stop.abort(new Error("stop"));
   expect(await parked).toEqual({ kind: "stopped" });
 
-  const server = deskOf(script(fail("server", { message: "down", retryAfterMs: 90_000 })), { clock });
+  const server = workerWith(script(fail("server", { message: "down", retryAfterMs: 90_000 })), { clock });
   expect(await server.work()).toEqual({ kind: "failed", error: "down" });
 });
 
@@ -205,10 +207,10 @@ test("a budget that is spent to the cent is spent; one that nears its end is war
     call("look").with({ cost_usd: 0.0625 }),
     call("look").with({ cost_usd: 0.0625 }),
   );
-  const desk = deskOf(model, { budget_usd: 1 });
-  expect(await desk.work()).toEqual({ kind: "budget_exhausted", spent_usd: 1 });
+  const worker = workerWith(model, { budget_usd: 1 });
+  expect(await worker.work()).toEqual({ kind: "budget_exhausted", spent_usd: 1 });
   model.assertDone();
-  expect(desk.facts().filter((fact) => fact.type.startsWith("budget."))).toEqual([
+  expect(worker.facts().filter((fact) => fact.type.startsWith("budget."))).toEqual([
     { type: "budget.warned", data: { spent_usd: 0.875, budget_usd: 1 } },
     { type: "budget.exceeded", data: { spent_usd: 1, budget_usd: 1 } },
   ]);
@@ -217,20 +219,20 @@ test("a budget that is spent to the cent is spent; one that nears its end is war
 test("a budget of tokens that nears its end is warned of too, once", async () => {
   const used = (input: number) => ({ usage: { ...NO_USAGE, input, output: 50 } });
   const model = script(call("look").with(used(700)), call("look").with(used(50)), call("look").with(used(100)));
-  const desk = deskOf(model, { budget_tokens: 1000 });
-  expect(await desk.work()).toEqual({ kind: "budget_exhausted", spent_usd: 0, spent_tokens: 1000 });
-  expect(desk.facts().filter((fact) => fact.type.startsWith("budget."))).toEqual([
+  const worker = workerWith(model, { budget_tokens: 1000 });
+  expect(await worker.work()).toEqual({ kind: "budget_exhausted", spent_usd: 0, spent_tokens: 1000 });
+  expect(worker.facts().filter((fact) => fact.type.startsWith("budget."))).toEqual([
     { type: "budget.warned", data: { spent_usd: 0, spent_tokens: 850, budget_tokens: 1000 } },
     { type: "budget.exceeded", data: { spent_usd: 0, spent_tokens: 1000, budget_tokens: 1000 } },
   ]);
 });
 
 test("the line a person sees of a call or a result is one line, and short", async () => {
-  const desk = deskOf(
+  const worker = workerWith(
     script(call("look", { at: `${"x".repeat(200)}\nmore` }), call("look", "{broken\nworse"), call("end")),
   );
-  await desk.work();
-  const gists = desk.facts().flatMap((fact) => (fact.type === "tool.called" ? [fact.data.gist] : []));
+  await worker.work();
+  const gists = worker.facts().flatMap((fact) => (fact.type === "tool.called" ? [fact.data.gist] : []));
   expect(gists).toEqual([`${"x".repeat(119)}…`, "{broken", "{}"]);
 });
 
@@ -242,8 +244,8 @@ interface Conditions {
   budget_tokens?: number;
 }
 
-/** A worker's desk with a log that only remembers what it was given, and a fold over it. */
-function deskOf(
+/** A worker with a log that only remembers what it was given, and a fold over it. */
+function workerWith(
   model: ScriptedModel,
   { durable = async () => {}, clock = manualClock(), budget_usd, budget_tokens, change = {} }: Conditions = {},
 ) {

@@ -45,7 +45,7 @@ test("insights nobody has decided about outlast a compaction; those still to be 
   );
 });
 
-test("where there is no room for all, the newest ends, files and words of the human are the ones that stay", async () => {
+test("when there is no room for all, the newest ends, files and words of the human are the ones that stay", async () => {
   await using home = await temporaryHome();
   const scope = coordinatorScope({ agentDir: home.path, runId: run.id, project: null });
   const year = Array.from({ length: 100 }, (_, at) => [

@@ -117,7 +117,7 @@ test("every call gets exactly one result, whatever the model sent", async () => 
   ]);
 });
 
-test("taken up after a crash, an unanswered call is repeated only if it may be", async () => {
+test("resumed after a crash, an unanswered call is repeated only if it may be", async () => {
   const whole = await play(
     workLoop(
       job(),
@@ -149,7 +149,7 @@ test("taken up after a crash, an unanswered call is repeated only if it may be",
   expect(outcome).toEqual({ kind: "finished", summary: "done" });
 });
 
-test("taken up after its ending was recorded, it ends again and does nothing", async () => {
+test("resumed after its ending was recorded, it ends again and does nothing", async () => {
   const whole = await play(
     workLoop(job(), { model: script(call("end")), toolbox, mail: () => [] }, AbortSignal.timeout(5000)),
   );
@@ -163,7 +163,7 @@ test("taken up after its ending was recorded, it ends again and does nothing", a
   expect(again).toEqual({ entries: [], outcome: { kind: "finished", summary: "done" } });
 });
 
-test("taken up after a silent reply, the silence is answered before the model is asked again", async () => {
+test("resumed after a silent reply, the silence is answered before the model is asked again", async () => {
   const silent = await play(
     workLoop(
       job({ maxTurns: 1 }),

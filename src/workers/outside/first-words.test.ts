@@ -77,7 +77,7 @@ test("a result that is on record and may not have been heard is told again, unti
   ]).toEqual([again, again, [], []]);
 });
 
-test("what may not have been heard is said again: one reply after it is no proof, two are", () => {
+test("what may not have been heard is said again: one reply after it proves nothing, two do", () => {
   const said = (content: string): Entry => ({ role: "user", from: "human", content });
   const thought: Entry = { ...(reply("Bash") as ReplyEntry), usage: { ...NO_USAGE, output: 1 } };
   const again = (...history: Entry[]) => resumeText(history, []).includes("Hurry.");

@@ -191,7 +191,7 @@ export class ProgramRun {
         return transcript.warned(event.text, event.retry);
       case "lost":
         this.#restarts.sessionLost();
-        return transcript.warned(`Its session cannot be taken up: ${event.why}`);
+        return transcript.warned(`Its session cannot be resumed: ${event.why}`);
       case "exited":
         return this.#exited(event);
     }

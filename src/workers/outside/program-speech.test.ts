@@ -6,14 +6,14 @@ import { SilenceWatchdog } from "./silence-watchdog.ts";
 const signal = new AbortController().signal;
 const mail: UserEntry = { role: "user", from: "human", content: "Hurry." };
 
-test("mail for somebody who is gone stays where it is, and nobody looks for it without end", async () => {
+test("mail for a program that is gone stays where it is, and is not looked for without end", async () => {
   const { speech, watchdog, heard, looks } = speaking();
   watchdog.state = "gone";
   await speech.listen();
   expect([looks.count, heard]).toEqual([1, []]);
 });
 
-test("who is let go while there is no money to speak to it is told nothing, and the money is free again", async () => {
+test("a program that is stopped while there is no money to speak to it is told nothing, and the money is free again", async () => {
   const { speech, watchdog, heard, asked, money } = speaking();
   const listening = speech.listen();
   await asked.promise;

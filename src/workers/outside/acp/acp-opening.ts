@@ -91,7 +91,7 @@ async function makeOrLoad(
   const { resume } = opening.job;
   const open = async () => {
     if (resume === null) return ask(opening, "session/new", 2 * MINUTE, params);
-    if (!initialized.agentCapabilities?.loadSession) throw new SessionLost("It keeps no sessions.");
+    if (!initialized.agentCapabilities?.loadSession) throw new SessionLost("It does not keep sessions.");
     await untilOld(opening);
     const loaded = await ask(opening, "session/load", 2 * MINUTE, { ...params, sessionId: resume }).catch(saysLost);
     if (opening.quirks.replaysLate) await untilSilent(opening);
@@ -131,7 +131,7 @@ async function signIn(opening: Opening, { authMethods }: Initialized): Promise<v
 async function untilOld({ quirks, clock, madeAt, note, gone }: Opening): Promise<void> {
   const left = (Math.floor(madeAt / MINUTE) + 1) * MINUTE + 1000 - clock.now();
   if (!quirks.losesYoungSessions || left <= 0 || left > 2 * MINUTE) return;
-  note(`Waiting ${Math.ceil(left / 1000)} s: it would lose a session taken up in the minute it was made.`);
+  note(`Waiting ${Math.ceil(left / 1000)} s: it would lose a session that is resumed in the minute it was made.`);
   await clock.sleep(left, gone);
 }
 
@@ -177,7 +177,7 @@ async function chooseModel(
     await ask(opening, "session/set_config_option", MINUTE, { sessionId, configId: option.id, value: model });
     return model;
   } catch (error) {
-    opening.note(`It does not take the model ${model} and goes on with ${current}: ${reasonOf(error)}`);
+    opening.note(`It does not accept the model ${model} and uses ${current}: ${reasonOf(error)}`);
     return current;
   }
 }

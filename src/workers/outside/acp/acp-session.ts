@@ -152,7 +152,7 @@ export class AcpSession implements OutsideSession {
     this.#tellErrors();
     if (error instanceof SessionLost) this.events.push({ kind: "lost", why: error.message });
     else if (this.#session === undefined && this.#parts.job.resume !== null)
-      this.#note(`Its session could not be taken up: ${reasonOf(error)}`);
+      this.#note(`Its session could not be resumed: ${reasonOf(error)}`);
     else this.events.push(...this.#translation.turnFailed(reasonOf(error)));
     void this.close();
   }
@@ -268,7 +268,7 @@ export class AcpSession implements OutsideSession {
     try {
       await this.#parts.record.write({ ...this.#kept, unsaid: [...this.#prompts.unsent] });
     } catch (error) {
-      this.#note(`What is known of its session could not be kept: ${reasonOf(error)}`);
+      this.#note(`The record of its session could not be written: ${reasonOf(error)}`);
     }
   }
 

@@ -49,7 +49,10 @@ async function* understood(
     const message = line === null ? undefined : messageIn(line, asked);
     if (message && "method" in message && !("id" in message)) notified(message.method, message.params);
     else if (message) yield message;
-    else note(line === null ? "It sent a line too long to be read." : `It sent what is no message: ${gist(line)}`);
+    else
+      note(
+        line === null ? "It sent a line too long to be read." : `It sent a line that is not a message: ${gist(line)}`,
+      );
   }
 }
 

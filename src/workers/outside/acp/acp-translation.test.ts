@@ -9,7 +9,7 @@ import { AcpTranslation } from "./acp-translation.ts";
 import { permissionSchema, turnSchema } from "./acp-wire.ts";
 
 /*
- * Recorded with the pinned versions of the real agents (`fixtures/acp-*.jsonl`): write a file with leave, write one
+ * Recorded with the pinned versions of the real agents (`fixtures/acp-*.jsonl`): write a file with permission, write one
  * without, call an MCP tool, be cancelled, go on, and meet an error of the provider.
  */
 
@@ -82,7 +82,7 @@ test("Claude: arguments that come later are waited for, and costs of a session b
   `);
 });
 
-test("Gemini: a call of which nothing is heard before the question for leave is called all the same", () => {
+test("Gemini: a call that is first heard of when it asks permission is recorded as called all the same", () => {
   expect(translated("gemini")).toMatchInlineSnapshot(`
     [
       "said: I will write the file.",
@@ -146,7 +146,7 @@ test("opencode: the tool is what the call was first called", () => {
   `);
 });
 
-test("calls of our own tools give no events, and need nobody's leave", () => {
+test("calls of our own tools give no events, and need no permission", () => {
   const translation = begun("claude");
   const call = {
     toolCallId: "call-1",
@@ -162,7 +162,7 @@ test("calls of our own tools give no events, and need nobody's leave", () => {
   ]).toEqual([[], { ours: true, events: [] }, []]);
 });
 
-test("a model that gives its own command our tool's name needs leave like anybody", () => {
+test("a model that gives its own command our tool's name needs permission like any other", () => {
   const title = "agiraph_publish";
   for (const agent of ["claude", "codex", "gemini", "opencode", undefined] as const) {
     const { ours } = begun(agent).askedPermission(

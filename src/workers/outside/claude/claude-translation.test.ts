@@ -25,7 +25,7 @@ const used = { kind: "used", model: "claude-sonnet-5-5", usage, cost_usd: null }
 const bash = { command: "sleep 3; echo hello > a.md" };
 const write = { file_path: "/desk/cwd/b.md", content: "b" };
 
-test("a turn with words, calls, leave and results", () => {
+test("a turn with words, calls, permission and results", () => {
   const events = played(recorded.ok);
   expect(withoutDeltas(events)).toEqual([
     { kind: "begun", session_id: "s-1", model: "claude-sonnet-5-5", about: "Claude Code 2.1.325" },

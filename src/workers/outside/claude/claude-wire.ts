@@ -118,7 +118,7 @@ export function claudeLine(text: string): ClaudeLine | string | undefined {
   try {
     value = JSON.parse(text);
   } catch {
-    return `It wrote a line that is no JSON: ${text.slice(0, 200)}`;
+    return `It wrote a line that is not JSON: ${text.slice(0, 200)}`;
   }
   const named = head.safeParse(value);
   if (!named.success) return `It wrote a line without a type: ${text.slice(0, 200)}`;

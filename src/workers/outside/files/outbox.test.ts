@@ -36,7 +36,7 @@ test("the last entry waits for its end: a line that may still grow is none until
   expect(entries("TO: Bob\nhello", "closed")).toEqual([bob]);
 });
 
-test("a file that is written anew is believed once it has settled, and what was in it before is not sent again", () => {
+test("a file that is rewritten is believed once it has settled, and what was in it before is not sent again", () => {
   const first = take("TO: Alice\none\n---\nTO: Alice\ntwo\n---\n", EMPTY_OUTBOX, "growing");
   const cut = take("TO: Al", first.state, "growing");
   expect(cut).toEqual({ entries: [], state: first.state });

@@ -110,7 +110,10 @@ function saysNothing(request: ToolRequest): boolean {
   return isEmpty && !shown && changes.length === 0 && pathsOf(request).length === 0;
 }
 
-/** The same request is asked once, also after a restart: everything about it but the program's own words. */
+/**
+ * The same request is asked once, also after a restart: everything about it but the program's own words. The prefix is
+ * what questions and files of earlier versions are found by.
+ */
 export function requestKey(request: ToolRequest): string {
   const { tool, category = null, args } = request;
   return `wish-${hashOf([tool, category, args, ...detailsOf(request)]).slice(0, 16)}`;
