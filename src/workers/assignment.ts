@@ -79,10 +79,10 @@ export async function beginAssignment(
   return { system, history: [first], words: first.content, turn: 1, tried: 0, flushTurns: 0, cursor };
 }
 
-/** Room for the longest task there can be: 32,000 characters, three bytes each. */
+/** Enough for the longest task: 32,000 characters, three bytes each. */
 const MAX_SPEC_BYTES = 256 * 1024;
 
-/** What the coordinator wrote into `_spec.md` since then is the task. Where it cannot be read, the record has it whole. */
+/** If the coordinator has edited `_spec.md`, that is the task. If the file cannot be read, the record has the task. */
 async function taskOf({ id, spec: made }: NodeState, scope: Scope): Promise<string> {
   try {
     const spec = await beginningOf(scope, "_spec.md", MAX_SPEC_BYTES);
@@ -96,7 +96,7 @@ async function taskOf({ id, spec: made }: NodeState, scope: Scope): Promise<stri
 
 const MAX_PROMPT_FILE_BYTES = 64 * 1024;
 
-/** By the worker's own scope: its shell could have put a link to anything in the place of its notes. */
+/** Read through the worker's own scope: its shell could have replaced its notes by a link to anything. */
 export async function textIn(scope: Scope, path: string): Promise<string> {
   try {
     return await beginningOf(scope, path, MAX_PROMPT_FILE_BYTES);

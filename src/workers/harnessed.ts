@@ -45,14 +45,14 @@ export async function workOnNode(
     const all = () => [...place.tools(scope, actor, model, place), ...nodeTools(work, { mail: mailPort, human, team })];
     own = single ? [] : allowedOnNode(all(), worker, place);
     const foreign = single ? () => [] : await place.foreignTools(actor, place);
-    // Of its parts it hears; of what colleagues do it does not, so only the first is worth waiting for.
+    // It is told when its own sub-nodes end, but not what colleagues do: only the former is worth waiting for.
     const othersWork = () => openBelow(node, place.now().board).length > 0;
     const repeats = { othersWork, news: (until: AbortSignal) => mailPort.arrived(until, false) };
     const toolbox = withRepeatGuard(new Toolbox(own, () => allowedOnNode(foreign(), worker, place)), repeats);
     const past = begun ?? (await begin());
     const job = {
       ...past,
-      // The contract bounds all tries together, but a try that nobody could begin would be none.
+      // The contract limits all tries together, but each try gets at least one turn.
       maxTurns: Math.max(single ? 1 : place.maxTurns + past.flushTurns, past.tried + 1),
       compactable: single
         ? null

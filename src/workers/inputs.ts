@@ -6,7 +6,7 @@ import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 /**
  * What a node builds on, in words (seed 002 §2.3: contents or summaries).
  *
- * INPUTS-1. What is small is given whole, so that nobody needs a call to read it.
+ * INPUTS-1. What is small is given whole, so that no call is needed to read it.
  * INPUTS-2. What is larger is named with its size, how it begins and what its author says of it; a model without
  *           tools gets as much of it as fits instead, and each cut says what is missing.
  */
@@ -19,7 +19,7 @@ export interface InputOptions {
   pathOf(target: string): string;
 }
 
-/** What everybody can be given whole. */
+/** So much can be given whole to any model. */
 export const SMALL_INPUTS = 4 * 1024;
 
 export async function inputWords(node: NodeState, scope: Scope, board: Board, options: InputOptions): Promise<string> {

@@ -55,7 +55,7 @@ export function onlyThese(
     names.includes(name) ||
     always.includes(name) ||
     servers.some((server) => name.startsWith(server));
-  // What somebody names is offered, also where it would not be by itself.
+  // A hidden tool is offered if it is named.
   return tools
     .filter(isGiven)
     .map((tool) => (tool.hidden && names.includes(tool.spec.name) ? { ...tool, hidden: false } : tool));

@@ -31,7 +31,7 @@ function builtIn(name: PromptName): Promise<string> {
 }
 
 async function textOrNone(path: string): Promise<string | undefined> {
-  // Nearly nobody has one, and to be told so by a failed read costs each worker more than a look.
+  // Hardly any home has one, and a failed read costs more than a look.
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
   try {
     return await readFile(path, "utf8");
@@ -70,7 +70,7 @@ export interface WorkerBrief {
   notebook: string;
   /** The day, and where it works. */
   surroundings: string;
-  /** What the others are at, and what it is all for. */
+  /** What the others do, and what the work is for. */
   team: string;
   rules: string;
   files: string;

@@ -44,7 +44,7 @@ export function publisher({ node, worker, scope, place, signal, stopWriters }: P
       const { checks = [], deliverables } = (place.pending().board.nodes[node.id] ?? node).spec;
       const open = openBelow(node, place.pending().board);
       if (below === "must have ended" && open.length > 0) return { ok: false, reason: stillOpen(open) };
-      // Seed 000: what a role has to say may be all that it was asked for.
+      // Seed 000: the summary of a role may be its whole result.
       if (node.spec.role !== undefined && deliverables.length === 0) await writeIfEmpty(scope, summary);
       for (const command of checks) {
         const problem = await place.check(command, scope, signal, place);
@@ -78,7 +78,7 @@ function failedCheck(command: string, problem: string): string {
   return `the check \`${command}\` did not pass.\n${problem}\nFix it and publish again. If the check itself is wrong, tell the coordinator, who can change it, or give_up.`;
 }
 
-/** Records the intent, then finishes. Where there was no room for the fact, the copy must not take room either. */
+/** Records the intent, then finishes. If the disk had no room for the fact, the copy is removed, too. */
 export async function publishPrepared(
   log: Pick<Workplace["log"], "append">,
   dir: string,

@@ -24,7 +24,7 @@ export interface NodeWork {
   begun: Past | undefined;
   /** Of a role that stays from stage to stage: what was said before it began this node. */
   earlier: Entry[];
-  /** News up to this fact was told, or came before there was anybody to tell. */
+  /** News up to this fact was told, or came before the work began. */
   cursor: number;
 }
 

@@ -5,7 +5,7 @@ import type { ListedFile, Scope } from "../store/scope/scope.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 
 /**
- * Where one works, in a few lines, before the first turn: the day, what commands find, what the project holds. Computed
+ * Where a worker works, in a few lines, before the first turn: the day, what commands find, what the project holds. Computed
  * once, when a run or a node begins; a prompt must not change from turn to turn.
  */
 export async function surroundingsOf(

@@ -3,7 +3,7 @@ import { COORDINATOR, type RunId } from "../protocol/index.ts";
 
 /**
  * What a worker knows of its team before its first turn (seed 000 §2.2, TEAM CONTEXT). Written once, into a prompt that
- * must not change from turn to turn: who joins later is not in it.
+ * must not change from turn to turn: workers who join later are not in it.
  */
 export function teamWords(node: NodeState, worker: Pick<WorkerState, "id">, now: Situation): string {
   const { run_id, stage: number, created_by } = node.spec;

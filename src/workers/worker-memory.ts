@@ -18,7 +18,7 @@ import type { Actor, Recorder } from "./loop/recorded-loop.ts";
 /** What a run begins with in mind; about a twentieth of a common context window. */
 const RECALL_TOKENS = 8000;
 
-/** The coordinator has the agent's memory, a worker its own and no other. */
+/** The coordinator has the agent's memory, a worker only its own. */
 export function memoryTools(actor: Actor, place: Recorder, embedder?: Embedder): Tool[] {
   const { log, now } = place;
   const record = (...facts: NewFact[]) => log.append({ facts }).durable;
@@ -64,7 +64,7 @@ export function withMemoryKept(scope: Scope, place: Recorder): Scope {
   };
 }
 
-/** As the memory names it; undefined where the path leads elsewhere. */
+/** As the memory names it; undefined if the path leads elsewhere. */
 function memoryFileIn(path: string, agentDir: string): string | undefined {
   const asked = path.trim();
   const own = asked.startsWith(`${agentDir}/`) ? `agent${asked.slice(agentDir.length)}` : asked;
@@ -73,8 +73,8 @@ function memoryFileIn(path: string, agentDir: string): string | undefined {
 }
 
 /**
- * For the prompt, once a run: what the agent knows, what its last team offered that nobody decided about, and what of
- * its memory wants upkeep. An infinite agent has a trigger for that; a finite one does it when it is awake anyway.
+ * For the prompt, once a run: what the agent knows, the insights of its last team that wait for a decision, and which
+ * parts of its memory need upkeep. An infinite agent has a trigger for that; a finite one does it when it is awake anyway.
  */
 export async function recalled(place: Recorder, keeps: "memory" | "nothing" = "memory"): Promise<string> {
   const memory = agentMemory(place);
@@ -91,7 +91,7 @@ export async function memoryNow(place: Pick<Recorder, "log" | "clock" | "sharedM
   return parts.map(({ path, text }) => `### ${path}\n\n${text}`).join("\n\n");
 }
 
-/** What of its memory the agent is always shown, file by file; the list of the other files is left out. */
+/** The parts of its memory that the agent is always shown, file by file, without the list of the other files. */
 export async function shownMemory(
   place: Pick<Recorder, "log" | "clock" | "sharedMemory" | "timeZone">,
 ): Promise<{ path: string; text: string }[]> {
@@ -103,11 +103,11 @@ function insightsIn({ insights }: Situation): string {
   return lines.length > 0 ? `## Insights that wait for your decision\n\n${lines.join("\n")}` : "";
 }
 
-/** Where what a run taught is kept, by run; upkeep sorts it into what it is about. */
+/** What runs taught, by run; upkeep sorts it by subject. */
 const LEARNED = "experiences/learned.md";
 
 /**
- * Resolves with what of it this run taught: lines that are noted already are not kept again. Safe to repeat.
+ * Keeps what a run taught, except for lines that are noted already; resolves with the others. Safe to repeat.
  */
 export async function keepLearned(
   run: { id: RunId; goal: string },
@@ -126,8 +126,8 @@ export async function keepLearned(
 }
 
 /**
- * The same in the middle of a run, which goes on whatever becomes of it: where its file is full the log has it. Resolves
- * with what its author should know; empty where there is nothing to say.
+ * The same in the middle of a run, which goes on even if this fails: if the file is full, the daily log gets it. Resolves
+ * with what the author should know; empty if there is nothing to say.
  */
 export async function keepLesson(
   run: { id: RunId; goal: string },

@@ -4,11 +4,11 @@ import { writeFileAtomic } from "../../store/disk/atomic-file.ts";
 import { isTooLongToShow, requestText, wholeText } from "./session/request-text.ts";
 import { requestKey, type ToolRequest } from "./session/tool-request.ts";
 
-/** Of a request, with all its arguments: more than that nobody reads. */
+/** Of a request, with all its arguments: nobody reads more than that. */
 export const LONGEST_REQUEST = 1_000_000;
 
 /**
- * The question that a person is asked. Where it cannot show everything, the whole is in `permissions/` of the agent's
+ * The question that a person is asked. If it cannot show everything, the whole is in `permissions/` of the agent's
  * folder when this resolves. Undefined for a request that is too long to be put to anybody.
  */
 export async function permissionQuestion(

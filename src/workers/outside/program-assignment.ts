@@ -36,7 +36,7 @@ export interface ProgramAssignment {
   readonly assigned: number;
   /** Where it works. */
   readonly cwd: string;
-  /** Looked up anew at each start: what may be read grows while others publish. */
+  /** Looked up again at each start: what may be read grows while others publish. */
   binds(): Promise<AssignmentBinds>;
   /** What is known about the work, for a program that reads files. */
   readonly context: Record<string, unknown>;

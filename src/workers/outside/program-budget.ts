@@ -45,7 +45,7 @@ export class ProgramBudget {
       .finally(() => (this.#asking = undefined));
   }
 
-  /** A program may know better than we what its turn has cost. Returns what is to be corrected, and has it paid. */
+  /** A program may know better than we do what its turn has cost. Returns the correction, and pays it. */
   turnCost(usd: number | undefined): number {
     const rest = usd === undefined ? 0 : usd - this.#inTurn;
     if (Math.abs(rest) >= 1e-9) this.spent({ usd: rest, tokens: 0 });

@@ -92,7 +92,7 @@ export class ProgramSpeech {
     return undefined;
   }
 
-  /** Whether there is something to tell: a mere result is nothing to one that waits for all of them. */
+  /** Whether there is something to tell: while it waits for all results, a single one is not told. */
   get #hasNews(): boolean {
     const { mailbox, othersWork } = this.#assignment;
     if (mailbox.waiting === 0) return false;
