@@ -28,6 +28,8 @@ const INPUT = {
   main: "src/cli/main.ts",
   tx: "src/cli/tx.ts",
   index: "src/index.ts",
+  server: "src/server/index.ts",
+  client: "src/client/client.ts",
   testing: "src/testing/index.ts",
   "inner-ports": "src/sandbox/network/inner-ports.ts",
   "mcp-bridge": "src/workers/outside/acp/mcp-bridge.ts",

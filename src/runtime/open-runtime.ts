@@ -14,7 +14,7 @@ import { liveScrubber } from "./config/known-secrets.ts";
 import { withStanding } from "./config/live-config.ts";
 import { type Settings, SettingsError } from "./config/settings.ts";
 import { AdditionNames } from "./extensions/addition-names.ts";
-import { type Additions, closeAll, merged } from "./extensions/additions.ts";
+import { type Additions, closablesOf, closeAll, merged } from "./extensions/additions.ts";
 import { guardedChannel } from "./extensions/guarded-channel.ts";
 import { guardedTool } from "./extensions/guarded-tool.ts";
 import { loadExtensions } from "./extensions/load-extensions.ts";
@@ -47,7 +47,7 @@ export async function openRuntime(options: RuntimeOptions, instead: Partial<Runt
   const store = instead.store ?? (await openToWork(settings, clock));
   const extensions = await loadExtensions(settings, names, clock);
   const added = merged([options, ...extensions.loaded]);
-  const owned = [...added.tools, ...added.providers, ...added.channels, ...extensions.loaded];
+  const owned = [merged([options]), ...extensions.loaded].flatMap(closablesOf);
   try {
     const random = instead.random ?? secureRandom;
     const variables = added.providers.flatMap(({ keyVariable }) => keyVariable ?? []);

@@ -1,10 +1,13 @@
 import { createCatalog } from "../../models/catalog/catalog.ts";
 import type { ListedModel } from "../../models/catalog/listed-models.ts";
+import { merged } from "../../runtime/extensions/additions.ts";
+import { openExtensions } from "../../runtime/extensions/load-extensions.ts";
 import { programsForCatalog } from "../../runtime/programs/program-launch.ts";
 import { secureRandom } from "../../runtime/randomness.ts";
 import { systemClock } from "../../runtime/time/clock.ts";
 import { CLAUDE_CODE, INSTALLED_BY, isOutsideModel } from "../../workers/outside/programs.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { brokenExtensions } from "../home/extension-remarks.ts";
 import { settingsOf } from "../home/look.ts";
 import type { Invocation } from "../invocation.ts";
 import { amount } from "../wording/format.ts";
@@ -13,9 +16,14 @@ import { type Cell, table } from "../wording/table.ts";
 
 export async function models(call: Invocation): Promise<ExitCode> {
   const { terminal, json } = call;
-  const { env, config } = await settingsOf(call);
+  const settings = await settingsOf(call);
+  const { env, config } = settings;
+  await using extensions = await openExtensions(settings, systemClock);
+  for (const line of brokenExtensions(extensions.states)) terminal.say(`${terminal.errPaint.yellow("!")} ${line}`);
+  const { providers } = merged(extensions.loaded);
   const programs = programsForCatalog({ env, config });
-  const catalog = createCatalog({ env, config, sleep: systemClock.sleep, random: secureRandom, ...programs });
+  const ports = { sleep: systemClock.sleep, random: secureRandom, providers, ...programs };
+  const catalog = createCatalog({ env, config, ...ports });
   const [listed, chosen] = await Promise.all([catalog.list(), catalog.chooseDefault()]);
   if (json) {
     for (const model of listed) await terminal.printJson(asJson(model));

@@ -7,6 +7,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { allSituations } from "../../runtime/views/situations.ts";
 import { type ExitCode, UsageError } from "../exit-code.ts";
 import { detach, flags, isDetached, tellParent } from "../home/detached.ts";
+import { deafChannels } from "../home/extension-remarks.ts";
 import { settingsOf } from "../home/look.ts";
 import { followed, openHome } from "../home/open-home.ts";
 import { runningServer } from "../home/running-server.ts";
@@ -146,7 +147,7 @@ async function repairsOfOthers({ store }: Runtime, home: string, looked: Remark)
 
 export function listenForOthers(runtime: Runtime): Remark {
   return runtime.listen().then(
-    () => undefined,
+    () => deafChannels(runtime).join("\n") || undefined,
     (error: Error) =>
       error.name === "DoorError" ? error.message : `Other terminals cannot stop this one: ${error.message}`,
   );

@@ -9,6 +9,7 @@ import { addressOf, checkReach, ownUrl, pageOrigin } from "../../server/reach.ts
 import { tokenOf } from "../../store/home/token-file.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
 import { crashMessage, onCrash } from "../home/crash.ts";
+import { deafChannels } from "../home/extension-remarks.ts";
 import { settingsOf } from "../home/look.ts";
 import { followed, openHome } from "../home/open-home.ts";
 import { crashesWith, restart, takeNote, waitAfter } from "../home/restart.ts";
@@ -112,6 +113,7 @@ async function serveUntilStopped(
   const cert = config.tls && resolve(runtime.store.root, config.tls.cert);
   runtime.store.announce({ url, ...(cert && { cert }) });
   await runtime.listen({ forAll: true });
+  for (const line of deafChannels(runtime)) terminal.say(`${terminal.errPaint.yellow("!")} ${line}`);
   const link = `${pageOrigin(at, config)}/login?once=${app.keys.newLink().once}`;
   if (json) await terminal.printJson({ url, link, pid: process.pid });
   else await terminal.printLines([link]);

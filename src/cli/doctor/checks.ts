@@ -7,7 +7,9 @@ import { withoutRedirects } from "../../boundary/without-redirects.ts";
 import { keyState } from "../../models/catalog/key.ts";
 import { scrubberFor } from "../../runtime/config/known-secrets.ts";
 import { readConfig, type Settings } from "../../runtime/config/settings.ts";
+import { openExtensions } from "../../runtime/extensions/load-extensions.ts";
 import { channelsOf } from "../../runtime/human/open-channels.ts";
+import { systemClock } from "../../runtime/time/clock.ts";
 import { openSandbox } from "../../sandbox/index.ts";
 import { homeProblems } from "../../store/home/home-modes.ts";
 import { liveHolder } from "../home/look.ts";
@@ -118,6 +120,22 @@ export function checkChannels(settings: Settings): Check[] {
     const detail = error instanceof Error ? error.message : String(error);
     return [{ name, state: "broken", detail, costs: "nothing runs until it is mended" }];
   }
+}
+
+/** Each is loaded, as it would be to work. */
+export async function checkExtensions(settings: Settings): Promise<Check[]> {
+  await using extensions = await openExtensions(settings, systemClock);
+  const scrubber = scrubberFor(settings);
+  return extensions.states.map((each): Check => {
+    const name = "extension";
+    if (each.state === "broken") {
+      const detail = plain(scrubber.text(`${each.file}: ${each.problem}`));
+      return { name, state: "broken", detail, costs: "what it adds is not there; the rest works" };
+    }
+    const kinds = (["tools", "providers", "channels"] as const).filter((kind) => each[kind].length > 0);
+    const adds = kinds.map((kind) => `${kind} ${each[kind].join(", ")}`).join("; ");
+    return { name, state: "ok", detail: plain(`${each.file}: ${adds || "adds nothing"}`) };
+  });
 }
 
 /** Each is opened and asked for its tools, as a worker would. */

@@ -10,12 +10,15 @@ import { HomeInUse } from "../exit-code.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { timestamp } from "../wording/format.ts";
 import { recordCrashesIn } from "./crash.ts";
+import { brokenExtensions } from "./extension-remarks.ts";
 import { lookAt } from "./look.ts";
 
 /** The home, to work in; other processes can see what for. */
 export async function openHome(call: Invocation, settings: Settings): Promise<Runtime> {
   recordCrashesIn(settings.home, scrubberFor(settings).text);
   const runtime = await openRuntime(settings);
+  const { terminal } = call;
+  for (const line of brokenExtensions(runtime.extensions)) terminal.say(`${terminal.errPaint.yellow("!")} ${line}`);
   if (call.command !== undefined) runtime.store.announce({ command: `agiraph ${call.command}` });
   return runtime;
 }

@@ -17,14 +17,17 @@ export interface Settings {
   config: Config;
 }
 
-/** `onBroken`: who can do without config.json is told what is wrong with it, and has an empty one. */
+/**
+ * `packageRoot`: where a `.env` is read besides the one in the home. `onBroken`: who can do without config.json is told
+ * what is wrong with it, and has an empty one.
+ */
 export async function loadSettings(
   flags: { home?: string | undefined },
   env: Environment,
-  packageRoot: string,
+  packageRoot?: string,
   onBroken?: (home: string, error: SettingsError) => void,
 ): Promise<Settings> {
-  const beside = await envFile(join(packageRoot, ".env"));
+  const beside = packageRoot === undefined ? {} : await envFile(join(packageRoot, ".env"));
   const home = resolve(flags.home || env.AGIRAPH_HOME || beside.AGIRAPH_HOME || join(homedir(), ".agiraph"));
   // Whether the home is trusted is not for a file in it to say.
   const { AGIRAPH_TRUST_HOME_MODES: _, ...inHome } = await envFile(join(home, ".env"));

@@ -19,13 +19,20 @@ export function merged(all: readonly Additions[]): Required<Additions> {
   };
 }
 
+export interface Closable {
+  close?(): void | Promise<void>;
+}
+
+/** Everything that may hold something; what was not checked yet may be anything. */
+export function closablesOf(parts: Additions & Closable): Closable[] {
+  const lists = [parts.tools, parts.providers, parts.channels].map((list) => (Array.isArray(list) ? list : []));
+  return [...lists.flat(), parts].filter((each) => typeof each?.close === "function");
+}
+
 const CLOSING_MS = 5_000;
 
 /** Closes each of them once. One that fails, or takes too long, keeps nothing else from being closed. */
-export async function closeAll(
-  closables: readonly { close?(): void | Promise<void> }[],
-  { sleep }: Pick<Clock, "sleep">,
-): Promise<void> {
+export async function closeAll(closables: readonly Closable[], { sleep }: Pick<Clock, "sleep">): Promise<void> {
   const done = new AbortController();
   const late = sleep(CLOSING_MS, done.signal).catch(() => {});
   const closing = closables.map(async (each) => each.close?.());

@@ -3,8 +3,8 @@ import { isAbsolute, join, relative, resolve } from "node:path";
 import type { Clock } from "../../protocol/clock.ts";
 import { homeProblems, pathProblems } from "../../store/home/home-modes.ts";
 import type { Settings } from "../config/settings.ts";
-import type { AdditionNames } from "./addition-names.ts";
-import { closeAll } from "./additions.ts";
+import { AdditionNames } from "./addition-names.ts";
+import { closablesOf, closeAll } from "./additions.ts";
 import type { ExtensionParts, ExtensionState } from "./extension.ts";
 import { importExtension } from "./extension-imports.ts";
 
@@ -43,7 +43,7 @@ export async function loadExtensions(
       const parts = await inTime(partsOf(file, settings), clock);
       const problems = names.take(parts, shown);
       if (problems.length > 0) {
-        await closeAll([parts, ...allOf(parts)], clock);
+        await closeAll(closablesOf(parts), clock);
         throw new Error(problems.join(" "));
       }
       loaded.push(parts);
@@ -53,6 +53,16 @@ export async function loadExtensions(
     }
   }
   return { loaded, states };
+}
+
+/** The same for somebody who only looks: they are closed again with what is returned. */
+export async function openExtensions(
+  settings: Settings,
+  clock: Pick<Clock, "sleep">,
+): Promise<LoadedExtensions & AsyncDisposable> {
+  const found = await loadExtensions(settings, new AdditionNames(settings.config), clock);
+  const close = () => closeAll(found.loaded.flatMap(closablesOf), clock);
+  return { ...found, [Symbol.asyncDispose]: close };
 }
 
 /** What an extension's module adds. */
@@ -108,10 +118,6 @@ function namesIn({ tools = [], providers = [], channels = [] }: ExtensionParts) 
     providers: providers.map(({ name }) => name),
     channels: channels.map(({ name }) => name),
   };
-}
-
-function allOf({ tools, providers, channels }: ExtensionParts): { close?(): void | Promise<void> }[] {
-  return [tools, providers, channels].flatMap((list) => (Array.isArray(list) ? list : [])).filter(Boolean);
 }
 
 function shownPath(file: string, home: string): string {
