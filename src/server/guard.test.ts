@@ -133,6 +133,9 @@ test("the server is there for whoever asks, but not for strangers", async () => 
     ["nowhereOwner", 404, false],
     ["preflight", 403, false],
   ]);
+  expect(JSON.parse(answers.healthForeign.text)).toEqual({
+    error: { code: "wrong_host", message: "Unknown Host header. Add the name to server.names in config.json." },
+  });
 });
 
 test("who guesses tokens has to wait; who has the right one never", async () => {

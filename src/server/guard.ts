@@ -82,13 +82,14 @@ function checkOrigin(
   { tls, proxy }: ServerConfig,
 ): string {
   const host = headers.host?.toLowerCase() ?? "";
-  if (!reach?.hosts.has(host)) throw new Refused(403, "wrong_host", "This server is not called by that name.");
+  if (!reach?.hosts.has(host))
+    throw new Refused(403, "wrong_host", "Unknown Host header. Add the name to server.names in config.json.");
   const isProxied = proxy !== undefined && host === new URL(proxy.origin).host;
   const isFromProxy = proxy !== undefined && plainAddress(socket.remoteAddress) === proxy.address;
   if (isProxied && !isFromProxy)
-    throw new Refused(403, "wrong_host", "Only the proxy may call this server by that name.");
+    throw new Refused(403, "wrong_host", "Only requests through the proxy may have this Host header.");
   if (!tls && !isFromProxy && !isFromHere(socket))
-    throw new Refused(403, "not_encrypted", "From other machines this server is called by its proxy only.");
+    throw new Refused(403, "not_encrypted", "Requests from other machines must come through the proxy.");
   if (headers.origin !== undefined && !reach.origins.has(headers.origin))
     throw new Refused(403, "wrong_origin", "Pages of other origins may not call this server.");
   const site = headers["sec-fetch-site"];
@@ -129,7 +130,7 @@ function checkJson({ headers }: FastifyRequest): void {
   const type = headers["content-type"];
   const hasBody = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
   if (type === undefined ? !hasBody : /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type)) return;
-  throw new Refused(415, "not_json", "Only application/json is taken here.");
+  throw new Refused(415, "not_json", "The Content-Type must be application/json.");
 }
 
 function setSafeHeaders(reply: FastifyReply): void {

@@ -109,7 +109,7 @@ function invalid(error: FastifyError, schemas: FastifySchema | undefined): Answe
 
 const FRAMEWORK: Readonly<Record<string, readonly [number, string, string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: [413, "too_large", "The body is too large."],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, "not_json", "Only application/json is taken here."],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, "not_json", "The Content-Type must be application/json."],
   FST_ERR_CTP_EMPTY_JSON_BODY: [400, "bad_request", "The body is empty; JSON was expected."],
   FST_ERR_CTP_INVALID_JSON_BODY: [400, "bad_request", "The body is not valid JSON."],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, "bad_request", "The body is not as long as it says."],

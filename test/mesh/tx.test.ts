@@ -157,7 +157,7 @@ test("what needs no server: prompt, send, next, done and ask by files, and what 
     '✗ There is no mesh "relai". Did you mean relay? There are: relay.',
     '✗ There is no agent of relay "frist". Did you mean first? There are: first, second.',
     "✗ Only an agent in its session can do this. Outside of one, say which agent: --as mesh/agent",
-    expect.stringContaining("There are no meshes here"),
+    expect.stringMatching(/^✗ There are no meshes here: .* How to declare a mesh: \/.*\/docs\/meshes\.md$/),
     "✗ missing required argument 'text'",
     "✗ There are no meshes in /nowhere: it has no meshes/mesh-configs/.",
   ]);
@@ -183,7 +183,9 @@ withTmux(
     expect([started.code, started.stdout.split("\n")[0]]).toEqual([1, "relay (sequential, persistent, idle, 0 done)"]);
     expect(started.stderr).toContain("there is no meshes/agents/x/nobody/config.json");
     expect(started.stderr).toContain('! z/one, z/two: "options.program": There is no program "nowhere".');
-    expect(started.stderr).toContain("2 problems, see above. The others are started.");
+    expect(started.stderr).toContain(
+      "2 problems, see above. The others are started. Fixed files are read again at once.",
+    );
     expect(started.stdout.match(/cannot begin, see above/g)).toHaveLength(2);
     rmSync(lame);
     const before = readFileSync(join(project.home, "config.json"), "utf8");

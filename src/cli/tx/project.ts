@@ -22,7 +22,7 @@ export interface TxCall extends Invocation {
 }
 
 /** The project that is meant: named, or the nearest folder above that declares meshes. */
-export function layoutOf({ project, terminal }: TxCall): Layout {
+export function layoutOf({ project, terminal, packageRoot }: TxCall): Layout {
   const named = project ?? terminal.env.TX_PROJECT;
   const here = terminal.cwd;
   if (named !== undefined) {
@@ -35,7 +35,7 @@ export function layoutOf({ project, terminal }: TxCall): Layout {
     if (dirname(folder) === folder) break;
   }
   throw new UsageError(
-    `There are no meshes here: neither ${here} nor a folder above it has meshes/mesh-configs/. Go to the project, pass --project DIR, or begin with ready ones: tx init. How to declare a mesh: docs/meshes.md.`,
+    `There are no meshes here: neither ${here} nor a folder above it has meshes/mesh-configs/. Go to the project, pass --project DIR, or begin with bundled ones: tx init. How to declare a mesh: ${join(packageRoot, "docs/meshes.md")}`,
   );
 }
 

@@ -26,12 +26,12 @@ export async function start(call: TxCall): Promise<ExitCode> {
   const view = await client.startMeshes(layout.project);
   await showProject(call, view);
   if (view.meshes.length === 0 && !call.json)
-    terminal.say("No mesh is declared in meshes/mesh-configs/ yet; one that comes is taken up at once.");
+    terminal.say("No mesh is declared in meshes/mesh-configs/ yet. One that you add there is read at once.");
   const held = view.meshes.filter(({ trust }) => !mayRun(trust)).map(({ mesh }) => mesh);
   if (view.problems.length === 0) return held.length > 0 ? EXIT.waiting : EXIT.done;
   const started = view.meshes.length > 0 ? "The others are started." : "None is started.";
   terminal.say(
-    `${count(problemWords(view.problems).length, "problem")}, see above. ${started} A file that is mended is read again at once.`,
+    `${count(problemWords(view.problems).length, "problem")}, see above. ${started} Fixed files are read again at once.`,
   );
   return EXIT.failed;
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { expect, test, vi } from "vitest";
@@ -67,4 +67,22 @@ test("a mesh that comes with us needs no trust, and an unknown one is an error t
   expect(said()).toContain("tour was not trusted. It comes with Agiraph, unchanged: it needs no trust");
   await expect(untrust(call, "trem")).rejects.toThrow("Did you mean term?");
   expect(await grants(call)).toEqual([]);
+});
+
+test("tx trust MESH of a mesh that is declared and not trusted yet does not say that none is declared", async () => {
+  await using home = await temporaryHome();
+  const { call, said } = await inProject(home.path, "y");
+  expect(await trust(call, ["term"], {})).toBe(0);
+  const words = said();
+  expect(words).toContain("term is not trusted yet.");
+  expect(words).not.toContain("No mesh is declared");
+});
+
+test("tx trust in a project that declares none says so", async () => {
+  await using home = await temporaryHome();
+  const { call, said } = await inProject(home.path);
+  rmSync(join(call.terminal.cwd, "meshes"), { recursive: true });
+  mkdirSync(join(call.terminal.cwd, "meshes/mesh-configs"), { recursive: true });
+  expect(await trust(call, [], {})).toBe(0);
+  expect(said()).toBe("No mesh is declared in meshes/mesh-configs/.\n");
 });

@@ -36,6 +36,7 @@ export async function trust(call: TxCall, names: string[], options: TrustOptions
   const meant = found.filter(({ mesh }) => names.length === 0 || names.includes(mesh));
   const open = meant.filter((one) => !isSettled(one, options.terminals ?? false));
   const settled = meant.filter((one) => !open.includes(one));
+  if (found.length === 0) call.terminal.say("No mesh is declared in meshes/mesh-configs/.");
   if (names.length > 0 || open.length === 0) saySettled(call, settled);
   const decided: { mesh: string; hash: string; terminals: boolean; trusted: boolean }[] = [];
   for (const one of open) {
@@ -109,7 +110,6 @@ function saySettled({ terminal }: TxCall, settled: readonly Looked[]): void {
     status === "trusted" ? [`${mesh}${terminals ? " (with terminals)" : ""}`] : [],
   );
   if (trusted.length > 0) terminal.say(`Trusted already: ${trusted.join(", ")}.`);
-  if (settled.length === 0) terminal.say("No mesh is declared in meshes/mesh-configs/.");
 }
 
 function show({ terminal }: TxCall, { project }: Layout, looked: Looked): void {

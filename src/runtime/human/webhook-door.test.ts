@@ -122,7 +122,7 @@ test("a port that is taken is said with what to do", async () => {
     memory: new Memory(0),
   });
   await expect(opening).rejects.toThrow(
-    `Answers by webhook (pager) cannot come in: port ${port} is taken. Stop whoever holds it, or change listen.port in config.json.`,
+    `Answers by webhook (pager) cannot come in: port ${port} is taken. Stop the program that holds it, or change listen.port in config.json.`,
   );
   holder.close();
 });

@@ -22,9 +22,9 @@ export function webhookHandler(
     const name = /^\/webhooks\/([a-z0-9_-]+)$/.exec(request.url ?? "")?.[1];
     const channel = channels.find((each) => each.name === name);
     if (!channel?.signed) return refusal(404, "not_found", "There is nothing here.");
-    if (request.method !== "POST") return refusal(405, "method_not_allowed", "Only POST is taken here.");
+    if (request.method !== "POST") return refusal(405, "method_not_allowed", "Use POST.");
     if (!/^application\/json\s*(;|$)/i.test(request.headers["content-type"] ?? ""))
-      return refusal(415, "not_json", "Only application/json is taken here.");
+      return refusal(415, "not_json", "The Content-Type must be application/json.");
     const body = await bodyOf(request);
     if (!body) return refusal(413, "too_large", `The body is larger than ${LARGEST_BODY} bytes.`);
     const received = receive(body, request.headers, {
@@ -132,7 +132,7 @@ async function listening(server: Server, port: number, channels: readonly Signed
     const names = channels.map(({ name }) => name).join(", ");
     const why = codeOf(error) === "EADDRINUSE" ? "is taken" : `cannot be used (${codeOf(error) ?? "unknown"})`;
     throw new DoorError(
-      `Answers by webhook (${names}) cannot come in: port ${port} ${why}. Stop whoever holds it, or change listen.port in config.json.`,
+      `Answers by webhook (${names}) cannot come in: port ${port} ${why}. Stop the program that holds it, or change listen.port in config.json.`,
     );
   }
 }
