@@ -20,7 +20,23 @@ const ROWS = [
   ["cli"],
 ];
 
+/**
+ * The same within a room: a room inside imports only from those before it. Files that lie in the room itself (its
+ * vocabulary, its composition) stand on both sides of them; that no files import each other in a circle holds for all.
+ */
+const INSIDE: Record<string, string[][]> = {
+  sandbox: [["binds"], ["bounds", "network"], ["process"], ["linux"]],
+  store: [["disk"], ["journal", "home", "scope"], ["run"]],
+  models: [["wire"], ["catalog"]],
+  mail: [["channels"]],
+  mesh: [["files"], ["declaration"], ["engine"], ["terminal"]],
+  workers: [["loop"], ["coordinator"], ["outside"]],
+  "workers/outside": [["session"], ["acp", "claude", "files"]],
+  server: [["routes"]],
+};
+
 const SRC = resolve(import.meta.dirname, "../src");
+const PAGE = resolve(SRC, "../web/src");
 
 test("a room imports only from the rows above it", () => {
   const offences = sources().flatMap((file) =>
@@ -29,6 +45,20 @@ test("a room imports only from the rows above it", () => {
       .map((target) => `${short(file)} → ${short(target)}`),
   );
   expect(offences).toEqual([]);
+});
+
+test("a room within a room imports only from the rows above it", () => {
+  const offences = sources().flatMap((file) =>
+    importsOf(file)
+      .filter((target) => !mayImportInside(file, target))
+      .map((target) => `${short(file)} → ${short(target)}`),
+  );
+  expect(offences).toEqual([]);
+});
+
+test("no files import each other in a circle, not even for a type", () => {
+  const files = [...sources(), ...pageSources()];
+  expect(circlesIn(new Map(files.map((file) => [file, importsOf(file)])))).toEqual([]);
 });
 
 test("protocol imports the schema library and nothing else", () => {
@@ -63,6 +93,17 @@ test("every room is in the table", () => {
   expect(rooms.filter((room) => room !== "testing" && !ROWS.flat().includes(room))).toEqual([]);
 });
 
+test("every room within a room is in its table", () => {
+  const missing = sources().flatMap((file) => {
+    const folders = relative(SRC, dirname(file)).split("/");
+    return folders.slice(1).flatMap((name, at) => {
+      const room = folders.slice(0, at + 1).join("/");
+      return name === "testing" || !(room in INSIDE) || rowInside(room, name) >= 0 ? [] : `${room}/${name}`;
+    });
+  });
+  expect([...new Set(missing)]).toEqual([]);
+});
+
 test("the lock names every optional package, or npm ci refuses it (scripts/complete-lock.mjs)", () => {
   const lock: { packages: Record<string, { optionalDependencies?: Record<string, string> }> } = JSON.parse(
     readFileSync(resolve(SRC, "../package-lock.json"), "utf8"),
@@ -80,8 +121,46 @@ function mayImport(from: string, to: string): boolean {
   return row(to) >= 0 && row(to) < row(from);
 }
 
+/** Compares the rooms in which two files part, where both lie in one. */
+function mayImportInside(from: string, to: string): boolean {
+  const [a, b] = [relative(SRC, from).split("/"), relative(SRC, to).split("/")];
+  const parts = a.findIndex((name, at) => name !== b[at]);
+  const [here, there] = [a[parts], b[parts]];
+  const isLoose = parts < 1 || parts >= a.length - 1 || parts >= b.length - 1;
+  if (isLoose || here === undefined || there === undefined || here === "testing") return true;
+  const room = a.slice(0, parts).join("/");
+  if (!(room in INSIDE)) return true;
+  const row = rowInside(room, there);
+  return room === "testing" || (row >= 0 && row < rowInside(room, here));
+}
+
+function rowInside(room: string, name: string): number {
+  return (INSIDE[room] ?? []).findIndex((rooms) => rooms.includes(name));
+}
+
+function circlesIn(imports: ReadonlyMap<string, readonly string[]>): string[] {
+  const found: string[] = [];
+  const done = new Set<string>();
+  const way: string[] = [];
+  const visit = (file: string) => {
+    if (way.includes(file)) found.push([...way.slice(way.indexOf(file)), file].map(short).join(" → "));
+    else if (!done.has(file)) {
+      way.push(file);
+      for (const target of imports.get(file) ?? []) visit(target);
+      way.pop();
+      done.add(file);
+    }
+  };
+  for (const file of imports.keys()) visit(file);
+  return found;
+}
+
 function sources(): string[] {
   return filesIn(SRC, /(?<!\.test)\.ts$/);
+}
+
+function pageSources(): string[] {
+  return filesIn(PAGE, /(?<!\.test)\.tsx?$/);
 }
 
 function filesIn(folder: string, named: RegExp): string[] {
