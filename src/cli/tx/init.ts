@@ -6,7 +6,7 @@ import { missingPrograms } from "../../runtime/meshes/run-kinds.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { settingsFor, type TxCall, unknown } from "./project.ts";
 
-/** Puts ready meshes into a project: those named, or all. What is there already stays as it is. */
+/** Copies bundled meshes into a project: those named, or all. Existing files are left as they are. */
 export async function init(call: TxCall, names: string[]): Promise<ExitCode> {
   const { terminal, json, project } = call;
   const ready = await bundledMeshes();
@@ -25,9 +25,9 @@ export async function init(call: TxCall, names: string[]): Promise<ExitCode> {
   return EXIT.done;
 }
 
-/** The first that can run on this machine, and which programs the others lack. */
+/** The first mesh that can run on this machine, and which programs the others lack. */
 async function whoCan(call: TxCall, layout: Layout, meshes: readonly string[]) {
-  // A mistake in config.json is said when they are started.
+  // A mistake in config.json is reported when they are started.
   const settings = await settingsFor(call).catch(() => ({ env: call.terminal.env, config: {} }));
   const { meshes: declared } = await readDeclared(layout);
   const missing = meshes.flatMap((mesh) => {

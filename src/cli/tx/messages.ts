@@ -26,7 +26,7 @@ export async function send(call: TxCall, to: string, text: string, { type, answe
 export async function done(call: TxCall, words: string[], { failed = false }: { failed?: boolean }): Promise<ExitCode> {
   const speaker = speakerIn(call);
   const body = words.length > 0 ? await wordsFrom(call, words) : failed ? "It cannot be done." : "Done.";
-  // What it was told after this began it cannot mean.
+  // It cannot mean a task that it was told after this command was started.
   const told = notesIn(call)?.toldBefore(performance.timeOrigin);
   if (told !== undefined) refuseIfOver(layoutOf(call), speaker, told);
   const answers = told === undefined ? {} : { answers: stemOf(told) };
@@ -41,7 +41,7 @@ function refuseIfOver(layout: Layout, speaker: { mesh: string; agent: string }, 
   );
 }
 
-/** The task that is the speaker's now. The next one comes by itself when this one is done. */
+/** The active task of the speaker. The next one comes by itself when this one is done. */
 export async function next(call: TxCall): Promise<ExitCode> {
   const { terminal, json } = call;
   const layout = layoutOf(call);
@@ -111,7 +111,7 @@ const WORDS: Readonly<Record<MessageHeader["type"], string>> = {
   error: "SendOutcome. The task has ended.",
 };
 
-/** Straight to the inbox of whoever is meant: `mesh`, or `mesh/agent`. */
+/** Puts it straight into the inbox of `mesh` or `mesh/agent`. */
 async function speakAsPerson(call: TxCall, layout: Layout, message: Speech): Promise<ExitCode> {
   const { terminal, json } = call;
   if (message.to === "human") throw new UsageError("Only an agent can ask the human. Say which one: --as mesh/agent");
@@ -127,7 +127,7 @@ async function speakAsPerson(call: TxCall, layout: Layout, message: Speech): Pro
   return EXIT.done;
 }
 
-/** What is kept beside the session that this is called in; whoever speaks for somebody else has none. */
+/** The notes of the session that this is called in; none if it speaks for another agent. */
 function notesIn({ speaker, terminal: { env } }: TxCall): SessionNotes | undefined {
   if (!env.TX_SESSION || speaker?.mesh !== env.TX_MESH || speaker?.agent !== env.TX_AGENT) return undefined;
   return new SessionNotes(env.TX_SESSION);
@@ -153,7 +153,7 @@ async function messagesIn(
   return names.filter((name) => name.endsWith(".md")).toSorted();
 }
 
-/** The answer comes to the inbox and goes on from there; wherever it is, it names what it answers. */
+/** The answer comes to the inbox and moves on from there; wherever it is, it names its question. */
 async function answerTo(layout: Layout, place: { mesh: string; agent: string }, asked: string): Promise<string> {
   const dirs = (["inbox", "complete"] as const).map((queue) => layout.queue(place, queue));
   const seen = new Set<string>();
@@ -166,7 +166,7 @@ async function answerTo(layout: Layout, place: { mesh: string; agent: string }, 
         if (!parsed.ok) continue;
         seen.add(path);
         const { type, "in-reply-to": answers } = parsed.header;
-        // What was asked is said again for whoever reads it later; here it is known.
+        // The file repeats the question for later readers; here it is known.
         if (type === "ask-response" && answers === asked)
           return parsed.body.replace(/\n\n\(You had asked: [^\n]*\)\s*$/, "").trim();
       }

@@ -3,7 +3,7 @@ import { readDeclared } from "../../mesh/declaration/declared-mesh.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { layoutOf, type TxCall } from "./project.ts";
 
-/** For completion: what may stand next after these words. Read from the files; needs no server, and is silent where there is nothing. */
+/** For shell completion: what may come next after these words. Read from files, without a server; silent on failure. */
 export async function names(call: TxCall, [command = "", ...words]: string[]): Promise<ExitCode> {
   const given = words.filter((word) => !word.startsWith("-"));
   await call.terminal.printLines(await candidates(call, command, given).catch(() => []));

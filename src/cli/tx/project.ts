@@ -17,11 +17,11 @@ import type { Invocation } from "../invocation.ts";
 export interface TxCall extends Invocation {
   /** From --project. */
   project: string | undefined;
-  /** Who speaks: an agent in its session; nobody is a person. */
+  /** The agent that speaks, in its session; undefined for a person. */
   speaker: { mesh: string; agent: string } | undefined;
 }
 
-/** The project that is meant: named, or the nearest folder above that declares meshes. */
+/** The project: the named one, or the nearest folder above that declares meshes. */
 export function layoutOf({ project, terminal, packageRoot }: TxCall): Layout {
   const named = project ?? terminal.env.TX_PROJECT;
   const here = terminal.cwd;
@@ -43,7 +43,7 @@ function isProject(folder: string): boolean {
   return existsSync(join(folder, "meshes", "mesh-configs"));
 }
 
-/** What is declared, read from the files: needs no server. */
+/** A mesh as declared, read from the files, without a server. */
 export async function declaredMesh(layout: Layout, name: string): Promise<DeclaredMesh> {
   const { meshes, problems } = await readDeclared(layout);
   const declared = meshes.get(name);
@@ -70,7 +70,7 @@ export interface Running {
   view: MeshProjectView;
 }
 
-/** A mistake in config.json keeps nobody from a server that runs: it goes on with what it has read. */
+/** A mistake in config.json does not keep us from a running server, which goes on with what it has read. */
 export async function settingsFor(call: TxCall): Promise<Settings> {
   try {
     return await settingsOf(call);
@@ -85,7 +85,7 @@ export async function settingsFor(call: TxCall): Promise<Settings> {
   }
 }
 
-/** The server of the home with the meshes of this project at work, if it is so. */
+/** The server of the home, if the meshes of this project are at work there. */
 export async function runningMeshes(call: TxCall, layout: Layout): Promise<Running | undefined> {
   const client = await runningServer(await settingsFor(call));
   if (!client) return undefined;

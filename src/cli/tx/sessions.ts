@@ -25,7 +25,7 @@ export async function spawnSessions(
   const agents = agentsOf(running, mesh, agent);
   const { client, view } = running;
   for (const { name, runs } of agents) {
-    // Of all, those who have a terminal; who is named is told that there is none.
+    // Without a name, only those that have a terminal; a named agent without one is refused.
     if (runs !== "tmux" && agent === undefined) continue;
     await client.steerMeshAgent(view.id, mesh, name, "spawn");
     call.terminal.say(`${mesh}/${name} is there. Look: tx attach ${mesh} ${name}`);
@@ -46,7 +46,7 @@ export async function kill(call: TxCall, mesh: string, agent: string | undefined
     : namesIn(await declaredMesh(layout, mesh), agent);
   const { home, env } = await settingsFor(call);
   const server = new TmuxServer(tmuxSocket(home, layout.project), env.PATH ?? "");
-  // Terminals outlive whoever hosted them.
+  // Terminals outlive the server.
   const left = running ? [] : (await server.sessions().catch(() => [])).map(({ name }) => name);
   const had = running ? agentsOf(running, mesh, agent).filter(({ state }) => state !== null && state !== "gone") : [];
   const killed = running ? had.map(({ name }) => name) : names.filter((name) => left.includes(`${mesh}-${name}`));

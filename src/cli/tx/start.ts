@@ -108,7 +108,7 @@ async function startServer(call: TxCall, settings: Settings): Promise<ApiClient>
   return client;
 }
 
-/** The usual port may be another home's. */
+/** Another home may use the usual port. */
 async function isTaken({ env, config }: Settings): Promise<boolean> {
   if (env.AGIRAPH_PORT || config.server?.port !== undefined) return false;
   const { createServer } = await import("node:net");
@@ -118,7 +118,7 @@ async function isTaken({ env, config }: Settings): Promise<boolean> {
   return promise;
 }
 
-/** The main program lies beside this one, bundled or as source. */
+/** The main program is beside this one, bundled or as source. */
 function mainOf(): string {
   const bundled = join(import.meta.dirname, "main.js");
   return existsSync(bundled) ? bundled : join(import.meta.dirname, "..", "main.ts");

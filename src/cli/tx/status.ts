@@ -40,7 +40,7 @@ export async function status(call: TxCall, mesh: string | undefined): Promise<Ex
   return EXIT.done;
 }
 
-/** Messages are files: they are there without a server too. */
+/** Messages are files: they are there without a server, too. */
 function waitingIn(layout: Layout, declared: DeclaredMesh | undefined): string | undefined {
   if (!declared) return undefined;
   const { mesh } = declared.config;
@@ -57,7 +57,7 @@ function sayProblems({ terminal }: TxCall, problems: readonly MeshProblem[]): vo
   for (const words of problemWords(problems)) terminal.say(`${terminal.errPaint.yellow("!")} ${plain(words)}`);
 }
 
-/** For people a table for each mesh, for programs the whole. */
+/** A table for each mesh; everything with --json. */
 export async function showProject(call: TxCall, view: MeshProjectView): Promise<void> {
   const { terminal, json } = call;
   sayProblems(call, view.problems);
@@ -106,7 +106,7 @@ function trustWords(
 
 type AgentView = MeshView["agents"][number];
 
-/** What somebody is doing, for how long, and what a person can do about it. */
+/** What an agent is doing, for how long, and what a person can do about it. */
 function doing(mesh: string, agent: AgentView, now: number): string {
   const { name, state, since, detail, problem, active, active_since } = agent;
   const long = since === null ? "" : ` for ${span(now - since)}`;
@@ -138,7 +138,7 @@ function ago(at: number, now: number): string {
   return `${span(now - at)} ago`;
 }
 
-/** As people say it. */
+/** A time span as people say it. */
 function span(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 120) return `${whole} s`;

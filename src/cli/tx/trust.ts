@@ -17,7 +17,7 @@ interface TrustOptions {
   list?: boolean;
 }
 
-/** A person agrees to what a mesh consists of now. Nothing of it runs before. */
+/** A person agrees to the present content of a mesh. Nothing of it runs before. */
 export async function trust(call: TxCall, names: string[], options: TrustOptions): Promise<ExitCode> {
   const settings = await settingsFor(call);
   if (options.list) return list(call, settings);
@@ -50,7 +50,7 @@ export async function trust(call: TxCall, names: string[], options: TrustOptions
   return decided.every(({ trusted }) => trusted) ? EXIT.done : EXIT.waiting;
 }
 
-/** Nothing of it runs any more; what it has begun ends, and its messages stay. */
+/** Nothing of it runs any more: what it has started ends, and its messages stay. */
 export async function untrust(call: TxCall, mesh: string): Promise<ExitCode> {
   const layout = layoutOf(call);
   const settings = await settingsFor(call);
@@ -72,11 +72,11 @@ export async function untrust(call: TxCall, mesh: string): Promise<ExitCode> {
   return EXIT.done;
 }
 
-/** Before a start: a person at the terminal is asked about what is not trusted. Everything else only waits. */
+/** Before a start, a person at the terminal is asked about what is not trusted. Without one, it only waits. */
 export async function askBeforeStart(call: TxCall, layout: Layout, settings: Settings): Promise<void> {
   if (!isAttended(call) || call.speaker) return;
   for (const one of await lookAt(layout, settings)) {
-    // One of ours runs in the sandbox unasked; whether it may have terminals is the person's to say, once.
+    // A bundled mesh runs in the sandbox unasked; a person decides once whether it may have terminals.
     if (one.status === "trusted" || (mayRun(one) && !one.wants_terminals)) continue;
     show(call, layout, one);
     await settle(call, layout, settings, one, await ask(call, one, undefined));
@@ -129,7 +129,7 @@ function show({ terminal }: TxCall, { project }: Layout, looked: Looked): void {
   terminal.say(`  content ${hash}`);
 }
 
-/** Null is no. */
+/** Null means no. */
 async function ask(
   call: TxCall,
   { mesh, status, wants_terminals }: Looked,
@@ -148,7 +148,7 @@ async function ask(
   return answer === "y" || answer === "yes" ? { terminals: terminals ?? false } : null;
 }
 
-/** Says what came of it, whatever was answered. */
+/** Reports the outcome, whatever was answered. */
 async function settle(
   call: TxCall,
   layout: Layout,
@@ -172,7 +172,7 @@ async function lineFrom({ terminal: { stdin } }: TxCall): Promise<string> {
   }
 }
 
-/** Through the server where it runs them: what was held begins at once. */
+/** Through the server if it runs: what was held starts at once. */
 async function grant(
   call: TxCall,
   layout: Layout,
@@ -204,7 +204,7 @@ async function list({ terminal, json }: TxCall, settings: Settings): Promise<Exi
   return EXIT.done;
 }
 
-/** No wall, since a terminal has its user's rights: but an agent does not get there by a command of ours. */
+/** This does not stop an agent in a terminal, which has its user's rights; but none of our commands helps it. */
 function refuseAgents({ speaker, terminal: { env } }: TxCall): void {
   if (speaker || env.TX_SESSION) throw new Refusal("Whether to trust a mesh is a person's decision, not an agent's.");
 }

@@ -5,17 +5,17 @@ import { dirname, join } from "node:path";
 import { Layout } from "../files/layout.ts";
 import { type DeclaredMesh, declaredNames, readMesh } from "./declared-mesh.ts";
 
-/** The meshes that come with us: `meshes/` of the package, from the bundle as from the source. */
+/** The meshes that come with Agiraph: `meshes/` of the package, whether bundled or run from source. */
 export const BUNDLED = new Layout(dirname(findPackageJSON(import.meta.url) ?? import.meta.dirname));
 
 export interface Copied {
-  /** What is there now and was not before, as seen from the project. */
+  /** The files that were written, as seen from the project. */
   made: string[];
-  /** What was there already and is as it was: a project's own words stand. */
+  /** The files that were there already, and are left as they were. */
   kept: string[];
 }
 
-/** Whether this is one of them, unchanged: then what it says are our own words, whoever put them into the project. */
+/** Whether this is one of them, unchanged: then its text is ours, whatever project it is in. */
 export function isBundled({ config: { mesh }, hash }: Pick<DeclaredMesh, "config" | "hash">): boolean {
   return bundledHash(mesh) === hash;
 }
@@ -35,7 +35,7 @@ export function bundledMeshes(): Promise<string[]> {
   return declaredNames(BUNDLED);
 }
 
-/** Puts ready meshes into a project, each with its agents, capabilities and gates. Nothing is overwritten. */
+/** Copies bundled meshes into a project, each with its agents, capabilities and gates. Nothing is overwritten. */
 export async function copyBundled(project: Layout, meshes: readonly string[]): Promise<Copied> {
   const files = new Set<string>();
   for (const mesh of meshes) for (const file of readMesh(BUNDLED, mesh).sources.keys()) files.add(file);

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Layout } from "../files/layout.ts";
 
-/** Says when what people declare may have changed: configs, prompts, capabilities, gates, and folders that come and go. */
+/** Notices when declarations may have changed: configs, prompts, capabilities, gates, folders that come and go. */
 export class DeclarationWatcher {
   readonly #layout: Layout;
   readonly #changed: () => void;
@@ -41,7 +41,7 @@ export class DeclarationWatcher {
       const watcher = watch(dir, () => {
         // A folder that was deleted and made again needs a new watch.
         if (!existsSync(dir)) this.#drop(dir);
-        this.#soon();
+        this.#reportSoon();
       });
       watcher.on("error", () => this.#drop(dir));
       this.#watched.set(dir, watcher);
@@ -55,8 +55,8 @@ export class DeclarationWatcher {
     this.#watched.delete(dir);
   }
 
-  /** An editor makes several events of one save. */
-  #soon(): void {
+  /** An editor causes several events with one save. */
+  #reportSoon(): void {
     if (!this.#isOpen || this.#timer) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;

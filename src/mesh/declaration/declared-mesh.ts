@@ -23,11 +23,11 @@ export interface DeclaredMesh {
   plan: Plan;
   /** By their short names, in the order of the config. */
   agents: ReadonlyMap<string, DeclaredAgent>;
-  /** Who is given what comes to the mesh first. */
+  /** The agent that is given what comes to the mesh first. */
   entry: string;
-  /** Everything of the project that it takes its behavior from, as it was read; prompts and gates are run from here. */
+  /** Every file of the project that decides its behavior, as it was read; prompts and gates are used from here. */
   sources: ReadonlyMap<string, Source>;
-  /** Of all its sources: what a person trusts. */
+  /** The hash of all its sources: what a person trusts. */
   hash: string;
 }
 
@@ -54,11 +54,11 @@ export class MeshConfigError extends Error {
 
 export interface Declared {
   meshes: Map<string, DeclaredMesh>;
-  /** What could not be read; the others are there all the same. */
+  /** Declarations that could not be read; the others are there all the same. */
   problems: MeshConfigError[];
 }
 
-/** All meshes that a project declares. One bad file costs that mesh and no other. */
+/** All meshes that a project declares. A bad file costs its own mesh and no other. */
 export async function readDeclared(layout: Layout): Promise<Declared> {
   const meshes = new Map<string, DeclaredMesh>();
   const problems: MeshConfigError[] = [];
@@ -76,8 +76,8 @@ export async function readDeclared(layout: Layout): Promise<Declared> {
 }
 
 /**
- * A session is called `{mesh}-{agent}` (seed 004), and so is what is kept for it: two agents that share such a name would
- * be typed to, and killed, in each other's place.
+ * A session is called `{mesh}-{agent}` (seed 004). If two agents shared such a name, each would be typed to, and killed, in
+ * place of the other.
  */
 export function refuseSharedSessions(layout: Layout, declared: DeclaredMesh, others: Iterable<DeclaredMesh>): void {
   const { mesh } = declared.config;
@@ -95,14 +95,14 @@ export function refuseSharedSessions(layout: Layout, declared: DeclaredMesh, oth
   }
 }
 
-/** The meshes for which there is a file, whatever is in it. */
+/** The meshes that have a config file, whatever is in it. */
 export async function declaredNames(layout: Layout): Promise<string[]> {
   const names = await readdir(layout.configs).catch(none);
   const files = names.filter((name) => name.endsWith(".json") && !name.startsWith("."));
   return files.map((name) => name.slice(0, -".json".length)).toSorted();
 }
 
-/** Reads a mesh with all that it consists of, once; the rest of its life it is run from what was read. */
+/** Reads a mesh with all its files, once; from then on it is run from what was read. */
 export function readMesh(layout: Layout, mesh: string): DeclaredMesh {
   const sources = new Sources(layout.project);
   try {
@@ -122,9 +122,9 @@ function readFrom(sources: Sources, layout: Layout, mesh: string): Omit<Declared
   if (config.mesh === BOARD) throw wrong("mesh", `a mesh cannot be called ${BOARD}`);
 
   const agents = new Map<string, DeclaredAgent>();
-  for (const [index, member] of config.agents.entries()) {
+  for (const [index, reference] of config.agents.entries()) {
     const field = `agents.${index}`;
-    const agent = readAgent(sources, layout, { member, config }, (message) => wrong(field, message));
+    const agent = readAgent(sources, layout, { reference, config }, (message) => wrong(field, message));
     if (agents.has(agent.name)) throw wrong(field, `${agent.name} is there twice; names are unique in a mesh`);
     if (agent.name === "mesh" || agent.name === "human" || agent.name === BOARD)
       throw wrong(field, `an agent cannot be called ${agent.name}`);
@@ -166,11 +166,13 @@ export function gateFile(gate: string): string {
 function readAgent(
   sources: Sources,
   layout: Layout,
-  { member, config: mesh }: { member: string; config: MeshConfig },
+  { reference, config: mesh }: { reference: string; config: MeshConfig },
   wrong: (message: string) => MeshConfigError,
 ): DeclaredAgent {
-  const name = shortName(member);
-  const category = member.includes("/") ? member.slice(0, member.indexOf("/")) : categoryOf(sources, name, wrong);
+  const name = shortName(reference);
+  const category = reference.includes("/")
+    ? reference.slice(0, reference.indexOf("/"))
+    : categoryOf(sources, name, wrong);
   const own = `meshes/agents/${category}/${name}`;
   const file = `${own}/config.json`;
   if (sources.read(file) === undefined) throw wrong(`there is no ${file}`);
@@ -187,7 +189,7 @@ function readAgent(
   return { name, category, dir: join(layout.agents, category, name), config, stamp };
 }
 
-/** A bare name is found in whichever category has it. */
+/** A name without a category is looked up in all of them. */
 function categoryOf(sources: Sources, name: string, wrong: (message: string) => MeshConfigError): string {
   const found = sources
     .folders("meshes/agents")
@@ -202,13 +204,13 @@ function categoryOf(sources: Sources, name: string, wrong: (message: string) => 
 function readJson<T>(sources: Sources, file: string, schema: z.ZodType<T>): T {
   const text = sources.read(file);
   if (text === undefined) throw new MeshConfigError(file, "it is not there");
-  // What is nested deeper than anybody means is not even parsed: parsers call themselves for each level.
+  // A file that is nested too deep is not even parsed: parsers recurse for each level.
   if (depthOf(text) > MOST_DEPTH) throw new MeshConfigError(file, `it is nested deeper than ${MOST_DEPTH} levels`);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new MeshConfigError(file, `it is no JSON: ${error instanceof Error ? error.message : error}`);
+    throw new MeshConfigError(file, `it is not JSON: ${error instanceof Error ? error.message : error}`);
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -218,7 +220,7 @@ function readJson<T>(sources: Sources, file: string, schema: z.ZodType<T>): T {
 const MOST_DEPTH = 16;
 const MOST_STEPS = 1_000;
 
-/** How deep brackets stand in each other; those within strings count too, which only makes it stricter. */
+/** How deep brackets are nested; those within strings count too, which only makes it stricter. */
 function depthOf(json: string): number {
   let deepest = 0;
   let depth = 0;

@@ -6,7 +6,7 @@ import { stampOf } from "../files/message-file.ts";
 import type { DeclaredAgent, DeclaredMesh } from "./declared-mesh.ts";
 import { leaves } from "./topology.ts";
 
-/** One part of a prompt, with where it came from. */
+/** One part of a prompt, and where it came from. */
 export interface PromptSection {
   title: "Preamble" | "Agent Prompt" | "Task" | "Capabilities" | "Workflow";
   /** The files it was read from, as seen from the project; none for what we write ourselves. */
@@ -15,8 +15,8 @@ export interface PromptSection {
 }
 
 /**
- * What a mesh agent is told when it begins (seed 004, "Prompt Building"), in the seed's order. It is built from what was
- * read with the declaration, so it is what a person has trusted; a changed file is declared anew first.
+ * The prompt of a mesh agent (seed 004, "Prompt Building"), in the seed's order. It is built from the files as they were
+ * read with the declaration, so it is what a person has trusted.
  */
 export function buildPrompt(mesh: DeclaredMesh, agent: DeclaredAgent): PromptSection[] {
   const fill = (text: string) =>
@@ -52,7 +52,7 @@ export function programPrompt(layout: Layout, sections: readonly PromptSection[]
   return `${promptText(sections)}\nThe project has instructions for agents: ${rules.join(", ")}. Read them before you begin.\n`;
 }
 
-/** Keeps the prompt somebody begins with as `prompts/{timestamp}-prompt.md`, numbered within the minute. Its path. */
+/** Saves the prompt of a session as `prompts/{timestamp}-prompt.md`, numbered within the minute. Its path. */
 export async function keepPrompt(layout: Layout, place: { mesh: string; agent: string }, text: string, now: number) {
   const dir = layout.prompts(place.mesh, place.agent);
   await mkdir(dir, { recursive: true });
@@ -70,7 +70,7 @@ export async function keepPrompt(layout: Layout, place: { mesh: string; agent: s
 
 type Found = { from: string; text: string } | undefined;
 
-/** The mesh's, then the agent's own; a file of that name says what it means, the agent's before the project's. */
+/** The mesh's, then the agent's own. A file of that name describes it; the agent's overrides the project's. */
 function capabilities(
   mesh: DeclaredMesh,
   agent: DeclaredAgent,

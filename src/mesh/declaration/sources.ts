@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readSync } from "node:fs";
 import { childrenOf, closeFolder, openFile, openFolder, type TroubleKind, WalkTrouble } from "../../store/disk/walk.ts";
 
-/** One file that a mesh takes its behavior from, as it was read. */
+/** A file that decides the behavior of a mesh, as it was read. */
 export interface Source {
   text: string;
   bytes: number;
@@ -39,7 +39,7 @@ export class Sources {
     this.#project = project;
   }
 
-  /** The text of a file, by its path in the project; undefined where there is none. */
+  /** The text of a file, by its path in the project; undefined if there is none. */
   read(path: string): string | undefined {
     const known = this.#files.get(path);
     if (known !== undefined) return known?.text;
@@ -103,10 +103,10 @@ export class Sources {
   }
 }
 
-/** One number for names, contents and executable bits: it changes with any of them. */
+/** A hash of names, contents and executable bits: it changes with any of them. */
 export function hashOf(files: ReadonlyMap<string, Source>): string {
   const hash = createHash("sha256").update("agiraph mesh 1\n");
-  // As JSON, a line for each file: no name can be taken for two, or for a name and a content.
+  // A JSON line for each file, so that no two lists of files give the same text.
   for (const [path, { sha256, executable }] of files) hash.update(`${JSON.stringify([path, executable, sha256])}\n`);
   return hash.digest("hex");
 }

@@ -1,19 +1,19 @@
 import type { MeshConfig, WorkflowStep } from "../../protocol/index.ts";
 
 /**
- * What is next in a mesh: a pure function of what is declared and what is done.
+ * What is next in a mesh: a pure function of its plan and its progress.
  *
- * TOPOLOGY-1. A step is given once what stands before it is done, and never again.
- * TOPOLOGY-2. All of a parallel step must be done before what follows it begins: the first reducer gets all that was
- *     mapped.
- * TOPOLOGY-3. Done is done: more done steps never take a step back (the order of arrival does not matter).
+ * TOPOLOGY-1. A step is given once everything before it is done, and never again.
+ * TOPOLOGY-2. A parallel step must be done as a whole before the next one begins: the first reducer gets everything that
+ *     was mapped.
+ * TOPOLOGY-3. More done steps never take a step back: the order of arrival does not matter.
  */
 export type Plan =
   | { kind: "agent"; agent: string; at: StepPath }
   | { kind: "sequential"; steps: readonly Plan[] }
   | { kind: "parallel"; steps: readonly Plan[] };
 
-/** Where in the workflow a step stands: `0`, `1.map.2`. */
+/** The place of a step in the workflow: `0`, `1.map.2`. */
 export type StepPath = string;
 
 export type Progress = ReadonlyMap<StepPath, "given" | "done">;
@@ -39,7 +39,7 @@ export function leaves(plan: Plan): Extract<Plan, { kind: "agent" }>[] {
   return plan.kind === "agent" ? [plan] : plan.steps.flatMap(leaves);
 }
 
-/** Whose results stand for the whole of it. */
+/** The steps whose results are the result of the plan. */
 export function lastLeaves(plan: Plan): StepPath[] {
   if (plan.kind === "agent") return [plan.at];
   if (plan.kind === "parallel") return plan.steps.flatMap(lastLeaves);
@@ -91,8 +91,8 @@ export function topologyOf({ topology, type, workflow }: Pick<MeshConfig, "topol
   return Array.isArray(workflow) ? "sequential" : "map-reduce";
 }
 
-export function shortName(member: string): string {
-  return member.slice(member.indexOf("/") + 1);
+export function shortName(reference: string): string {
+  return reference.slice(reference.indexOf("/") + 1);
 }
 
 function mainPlan(

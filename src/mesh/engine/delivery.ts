@@ -4,17 +4,17 @@ import type { Queues } from "../files/queue.ts";
 import { errorText, gist, type MeshContext } from "./mesh-context.ts";
 
 /**
- * What one agent is told, and what of it it has.
+ * The delivery of messages to one agent: what it was told, and what has arrived.
  *
- * DELIVERY-1. A message is told until the agent has it: again after a failure, after a restart, and when its member is
- *     another. News stays in the inbox until then: told twice after a crash rather than never.
+ * DELIVERY-1. A message is told until the agent has it: again after a failure, after a restart, and when it has a new
+ *     member. News stays in the inbox until then: after a crash it is told twice rather than never.
  */
 export class Delivery {
   readonly #queues: Queues;
   readonly #agent: string;
   readonly #context: MeshContext;
   readonly #settle: () => void;
-  /** By the name of the message: which attempt to tell it counts, and how it went. */
+  /** By the name of the message: the attempt to tell it that counts, and its outcome. */
   readonly #told = new Map<string, Told>();
   #attempts = 0;
 
@@ -25,7 +25,7 @@ export class Delivery {
     this.#settle = settle;
   }
 
-  /** News that was heard is over. True when something moved. */
+  /** News that was heard is done. True if something moved. */
   advance(): boolean {
     let moved = false;
     for (const [name, { queue, went }] of this.#told) {
@@ -47,10 +47,10 @@ export class Delivery {
     this.#told.delete(name);
   }
 
-  /** Somebody can hear again, or is somebody else: what it has not ended is told now. */
+  /** The agent can hear again, or is another one now: it is told what it has not ended. */
   tellAgain(isMeant: (told: Told) => boolean = () => true): void {
     for (const [name, told] of this.#told) {
-      // What it has heard and could not be moved yet (a full disk) is on its way out.
+      // What it has heard, but could not be moved yet (a full disk), is left alone.
       if (!isMeant(told) || (told.queue === "inbox" && told.went === "heard")) continue;
       this.#told.delete(name);
       if (told.queue === "inbox") this.#queues.markUnread(name);
@@ -68,11 +68,11 @@ export class Delivery {
     void telling().then(
       () => {
         if (!this.#context.isOpen) return;
-        // Also where it was ended before we heard that it was taken.
+        // Also if the task ended before we learned that it was taken.
         this.#context.record({ type: "mesh.told", data: where });
         if (isLate()) return;
         this.#told.set(name, { attempt, queue, went: "heard" });
-        // It hears: what could not be told before is tried again.
+        // It can hear: what could not be told before is tried again.
         this.tellAgain(({ went }) => went === "failed");
         this.#settle();
       },
@@ -87,7 +87,7 @@ export class Delivery {
 
 export interface Told {
   attempt: number;
-  /** Where the message lay. */
+  /** The queue that the message is in. */
   queue: "inbox" | "active";
   went: "heard" | "failed" | undefined;
 }

@@ -1,10 +1,10 @@
 import { errorText, gist, type MeshContext } from "./mesh-context.ts";
 
-/** The checks that a mesh's task must pass: run one after the other, for one thing at a time. */
+/** The gates of a mesh: checks that a task must pass, run one after the other, for one task at a time. */
 export class Gates {
   readonly #context: MeshContext;
   readonly #settle: () => void;
-  /** What is being checked, and what came of it once it was. */
+  /** What is being checked, and the outcome once it is known. */
   #check: { what: string; problem?: string | null } | undefined;
 
   constructor(context: MeshContext, settle: () => void) {
@@ -12,7 +12,7 @@ export class Gates {
     this.#settle = settle;
   }
 
-  /** Null is passed, words say what is wrong; undefined while they are run, and then everybody settles again. */
+  /** Null: passed; text: what is wrong; undefined: they still run, and `settle` is called when they are done. */
   problemOf(what: string, names: readonly string[]): string | null | undefined {
     if (names.length === 0) return null;
     const isRunning = this.#check !== undefined && this.#check.problem === undefined;
@@ -20,7 +20,7 @@ export class Gates {
     return this.#check?.what === what ? this.#check.problem : undefined;
   }
 
-  /** What came of it was dealt with. */
+  /** The outcome was dealt with. */
   forget(): void {
     this.#check = undefined;
   }

@@ -1,7 +1,7 @@
 import type { MeshFact } from "../../protocol/index.ts";
 import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
 
-/** What is declared and not trusted: new meshes, and new contents of those that are at work. */
+/** Declarations that are not trusted: new meshes, and new content of meshes that are at work. */
 export class HeldMeshes {
   readonly #held = new Map<string, DeclaredMesh>();
   readonly #isTrusted: (mesh: DeclaredMesh) => boolean;
@@ -16,7 +16,7 @@ export class HeldMeshes {
     return this.#held;
   }
 
-  /** Whether this content has to wait. Each content is on record once. */
+  /** Whether this content has to wait. Each content is recorded once. */
   holds(declared: DeclaredMesh, isAtWork: boolean): boolean {
     const { mesh } = declared.config;
     if (this.#isTrusted(declared)) {

@@ -4,49 +4,49 @@ import type { MeshMessage } from "../files/mesh-message.ts";
 import { stemOf } from "../files/message-names.ts";
 
 /**
- * Whether those who write to each other will ever end.
+ * Stops agents that would write to each other for ever.
  *
- * LOOP-GUARD-1. What an agent sends is one hop further than what it follows from: what it answers, else the task it
- *     works on, else what it heard last. What the mesh itself makes of a message (a step, an answer) is as far as that
- *     message.
- * LOOP-GUARD-2. Turns are counted for two within one thread, that is, within what began with one message of the human's
- *     or of nobody: one more whenever the word passes from one to the other.
- * LOOP-GUARD-3. Beyond `max_hops`, or twice `max_rounds` turns, a message is refused and the human is asked. A word of
- *     the human's to an agent begins a new thread for it.
- * LOOP-GUARD-4. How far a message is stands in its own header (`thread`, `hops`, `turn`), so a restart knows it too.
+ * LOOP-GUARD-1. A message is one hop further than what it follows from: what it answers, else the sender's task,
+ *     else what the sender heard last. What the mesh itself derives from a message (a step, an answer) is as far as
+ *     that message.
+ * LOOP-GUARD-2. Turns are counted for each pair of agents within one thread, that is, everything that follows from one
+ *     message: one more whenever the other one writes.
+ * LOOP-GUARD-3. Beyond `max_hops`, or twice `max_rounds` turns, a message is refused and the human is asked. A message
+ *     from the human to an agent begins a new thread for it.
+ * LOOP-GUARD-4. The distance of a message is in its own header (`thread`, `hops`, `turn`), so it survives a restart.
  */
 export class LoopGuard {
   /** By agent. */
-  readonly #ears = new Map<string, Heard>();
-  /** By thread and two names: how many turns, and who had the last word. */
+  readonly #heard = new Map<string, Heard>();
+  /** By thread and two names: how many turns, and who wrote last. */
   readonly #turns = new Map<string, { turn: number; last: string }>();
 
-  /** Somebody is told this, or was before the restart. */
+  /** An agent is told this message, or was told it before the restart. */
   heard(agent: string, own: string, { name, header }: Pick<MeshMessage, "name" | "header">): void {
-    // What it said itself lies beside what it heard.
+    // Its own messages are in the same queues.
     if (header.from === own || header.from === agent) return;
-    const ears = this.#earsOf(agent);
+    const heard = this.#heardBy(agent);
     const cause = causeOf({ name, header });
-    ears.last = cause;
-    if (header.from === "human" && header.type !== "task") ears.word = cause;
-    if (header.type === "task") ears.word = undefined;
-    for (const id of [stemOf(name), header["msg-id"]]) if (id !== undefined) remember(ears.byId, id, cause);
+    heard.last = cause;
+    if (header.from === "human" && header.type !== "task") heard.word = cause;
+    if (header.type === "task") heard.word = undefined;
+    for (const id of [stemOf(name), header["msg-id"]]) if (id !== undefined) remember(heard.byId, id, cause);
     if (header.turn === undefined) return;
     const key = pairKey(cause.thread, header.from, own);
     const turn = Number(header.turn);
     if (turn > (this.#turns.get(key)?.turn ?? 0)) remember(this.#turns, key, { turn, last: header.from });
   }
 
-  /** How far a message is that somebody sends; `active` is what they work on. */
+  /** The distance of a message that is to be sent; `active` is the sender's task. */
   next(
     from: Place & { agent: string },
     message: MeshMessage,
     to: string,
     active: Pick<MeshMessage, "name" | "header"> | undefined,
   ): Distance {
-    const ears = this.#earsOf(from.agent);
-    const answered = ears.byId.get(message.header["in-reply-to"] ?? "");
-    const cause = ears.word ?? answered ?? (active ? causeOf(active) : ears.last);
+    const heard = this.#heardBy(from.agent);
+    const answered = heard.byId.get(message.header["in-reply-to"] ?? "");
+    const cause = heard.word ?? answered ?? (active ? causeOf(active) : heard.last);
     const { thread, hops } = cause ?? { thread: stemOf(message.name), hops: 0 };
     const own = nameOf(from);
     const before = this.#turns.get(pairKey(thread, own, to));
@@ -59,15 +59,15 @@ export class LoopGuard {
     remember(this.#turns, pairKey(thread, own, to), { turn, last: own });
   }
 
-  #earsOf(agent: string): Heard {
-    const ears = this.#ears.get(agent) ?? { byId: new Map(), last: undefined, word: undefined };
-    this.#ears.set(agent, ears);
-    return ears;
+  #heardBy(agent: string): Heard {
+    const heard = this.#heard.get(agent) ?? { byId: new Map(), last: undefined, word: undefined };
+    this.#heard.set(agent, heard);
+    return heard;
   }
 }
 
 export interface Distance {
-  /** What it all began with. */
+  /** The message that everything began with. */
   thread: string;
   hops: number;
   turn: number;
@@ -77,13 +77,13 @@ export function distanceFields({ thread, hops, turn }: Distance): Pick<MessageHe
   return { thread, hops: String(hops), turn: String(turn) };
 }
 
-/** What the mesh makes of a message is as far as that; an answer passes the word back. */
+/** What the mesh derives from a message has the same distance; an answer is the other one's turn. */
 export function sameDistance({ thread, hops, turn }: MessageHeader, isAnswer = false): Partial<MessageHeader> {
   if (thread === undefined || hops === undefined) return {};
   return { thread, hops, ...(isAnswer && turn !== undefined && { turn: String(Number(turn) + 1) }) };
 }
 
-/** Why it goes too far, in words for whoever sent it and for the human. */
+/** Why a message goes too far, in words for its sender and for the human; undefined if it does not. */
 export function whyTooFar(
   { thread, hops, turn }: Distance,
   own: string,
@@ -110,7 +110,7 @@ interface Cause {
 interface Heard {
   byId: Map<string, Cause>;
   last: Cause | undefined;
-  /** What the human said since its last task began. */
+  /** What the human said since the last task began. */
   word: Cause | undefined;
 }
 
@@ -122,7 +122,7 @@ function pairKey(thread: string, one: string, other: string): string {
   return [thread, ...[one, other].toSorted()].join("\n");
 }
 
-/** The oldest is forgotten. */
+/** Adds or renews an entry; the oldest one is forgotten. */
 function remember<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);
@@ -130,5 +130,5 @@ function remember<T>(map: Map<string, T>, key: string, value: T): void {
   if (map.size > MOST_KNOWN && oldest !== undefined) map.delete(oldest);
 }
 
-/** For each agent, and of twos: what was heard longer ago is seldom answered, and then counts from its task. */
+/** For each agent, and for pairs. What was heard longer ago is seldom answered, and then counts from the task. */
 const MOST_KNOWN = 100;

@@ -3,9 +3,9 @@ import type { MeshMessage } from "../files/mesh-message.ts";
 import type { Member } from "./member.ts";
 
 /**
- * Who has begun, of all agents of a project's meshes.
+ * The members that were made for the agents of a project's meshes.
  *
- * MEMBERS-1. Somebody who was begun by what was declared before ends what they have, and the next task is for a new
+ * MEMBERS-1. A member that was made for an older declaration ends the task that it has; the next task is for a new
  *     one.
  */
 export class MemberRegistry {
@@ -39,12 +39,12 @@ export class MemberRegistry {
     return [...agents.keys()].filter((agent) => this.#members.has(keyOf(mesh, agent)));
   }
 
-  /** What is declared of them is another now. */
+  /** The agent is declared otherwise now. */
   outdate(mesh: string, agent: string): void {
     this.#outdated.add(keyOf(mesh, agent));
   }
 
-  /** Ends somebody's session; the next message begins another. */
+  /** Ends the session of an agent; the next message starts another. */
   async dismiss(mesh: string, agent: string): Promise<void> {
     const key = keyOf(mesh, agent);
     const member = this.#members.get(key);

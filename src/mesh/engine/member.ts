@@ -1,9 +1,9 @@
 import type { MeshMessage } from "../files/mesh-message.ts";
 
-/** Who does what a mesh agent is given: a program in tmux, one without a terminal, a model in our loop. */
+/** Does the work of a mesh agent: a program in tmux, a program without a terminal, or a model in our loop. */
 export interface Member {
-  /** Resolves when it has the message before its eyes. A message that it has already is not told again. */
+  /** Resolves when the message has arrived. A message that arrived before is not told again. */
   tell(message: MeshMessage): Promise<void>;
-  /** Ends it, and leaves nothing running. */
+  /** Ends its session and leaves nothing running. */
   close(): Promise<void>;
 }

@@ -9,14 +9,14 @@ import { type Distance, LoopGuard, sameDistance, whyTooFar } from "./loop-guard.
 import type { MeshPorts } from "./mesh-ports.ts";
 import { senderOf } from "./route.ts";
 
-/** What the mesh and its agents' desks have in common: posting, answering, putting aside, recording. */
+/** What a mesh and the queues of its agents share: posting, answering, putting aside, recording. */
 export class MeshContext {
   readonly mesh: string;
   readonly ports: MeshPorts;
   readonly loopGuard = new LoopGuard();
   readonly #layout: Layout;
   readonly #config: () => MeshConfig;
-  /** Once it is closed, nothing that comes late moves anything. */
+  /** Once it is false, nothing that comes late moves anything. */
   isOpen = true;
 
   constructor(config: () => MeshConfig, layout: Layout, ports: MeshPorts) {
@@ -41,7 +41,7 @@ export class MeshContext {
     postMessage(queues, to, { name, header: dated, body }, this.#layout.tmp);
   }
 
-  /** Whoever asked for it hears of its end, once. */
+  /** The sender of a task is told of its end, once. */
   answer(task: MeshMessage, type: "task-complete" | "error", words: string, from: Place): void {
     const to = this.#asker(task, from);
     const name = answerName(task.name, from);
@@ -60,18 +60,18 @@ export class MeshContext {
     if (to.place.mesh !== this.mesh) this.ports.changed(to.place.mesh);
   }
 
-  /** Under this name it was asked for and answered before: another message must have another. */
+  /** A task of this name was answered before: another one must have another name. */
   isAnswered(task: Pick<MeshMessage, "name" | "header">, from: Place): boolean {
     return this.#asker(task, from)?.find(answerName(task.name, from)) !== undefined;
   }
 
-  /** What is for the house waits in the mesh's own outbox, until whoever gave the task takes it from there. */
+  /** A message to the board waits in the mesh's own outbox until the board takes it. */
   toBoard(from: Queues, name: string): boolean {
     const own = this.ports.queuesOf(this.mesh, null);
     return own !== undefined && from.moveTo(name, "outbox", own, "outbox") !== undefined;
   }
 
-  /** Who is to hear of a task's end by a message: nobody for the human, who sees it, nor for oneself. */
+  /** Whose inbox gets the answer to a task: none for the human, who sees it anyway, nor for the agent itself. */
   #asker({ header }: Pick<MeshMessage, "header">, from: Place): Queues | undefined {
     if (header.from === BOARD) return this.ports.queuesOf(this.mesh, null);
     const sender = senderOf(header.from, from.mesh, this.ports.directory());
@@ -80,7 +80,7 @@ export class MeshContext {
     return this.ports.queuesOf(sender.mesh, sender.agent);
   }
 
-  /** A message that goes too far is refused, and the human is asked: first, and by its name once. */
+  /** A message that goes too far is refused; the human is asked first, once for each thread and agent. */
   refusal(from: Place & { agent: string }, to: string, far: Distance): string | undefined {
     const own = nameOf(from);
     const why = whyTooFar(far, own, to, this.#config());
@@ -91,7 +91,7 @@ export class MeshContext {
     return why;
   }
 
-  /** In its place, at once and whole. */
+  /** Replaces a message in its place, whole at any moment. */
   rewrite(queues: Queues, queue: QueueName, message: MeshMessage): void {
     rewriteMessage(queues.path(queue, message.name), message, this.#layout.tmp);
   }
@@ -114,7 +114,7 @@ export class MeshContext {
   }
 }
 
-/** Two who were given messages of one name answer with two. */
+/** Two agents that were given messages of the same name answer with different ones. */
 function answerName(task: string, from: Place): string {
   return derivedName(task, `${nameOf(from).replace("/", ".")}.done`);
 }

@@ -10,11 +10,10 @@ import { Queues } from "../files/queue.ts";
 import { isMessageName } from "../files/queue-files.ts";
 
 /**
- * A mesh as the house sees it that gives it work, from outside: by files alone, so it does not matter which process moves
- * them.
+ * Gives a mesh tasks and reads what it says, by files alone: it does not matter which process moves them.
  *
- * MESH-OUTSIDE-1. A task is given by its name, once: one that is anywhere is not given again.
- * MESH-OUTSIDE-2. What the mesh says to the house waits in its outbox until it is taken.
+ * MESH-OUTSIDE-1. A task is given once: one whose name is in any queue is not given again.
+ * MESH-OUTSIDE-2. What the mesh says to the board waits in its outbox until it is taken.
  */
 export class MeshFileClient {
   readonly #layout: Layout;
@@ -32,7 +31,7 @@ export class MeshFileClient {
     return this.#declared.config.mesh;
   }
 
-  /** Where a message to the mesh is. Looked for in the order in which it moves, so that one on its way is not missed. */
+  /** The queue that a message to the mesh is in. Searched in the order in which it moves, so that none is missed. */
   find(name: string): QueueName | undefined {
     return WAY.find((queue) => existsSync(this.#queues.path(queue, name)));
   }
@@ -42,12 +41,12 @@ export class MeshFileClient {
     if (this.find(name) === undefined) this.#post(name, "task", body, now);
   }
 
-  /** A question, or news, for whoever stands at its entry. */
+  /** A question, or news, for its entry agent. */
   ask(about: string, body: string, now: Date): void {
     this.#post(derivedName(about, "ask"), "ask", body, now);
   }
 
-  /** When the mesh began with a task (milliseconds), by the file that its first agent was given; 0 where that is gone. */
+  /** When the mesh began with a task (milliseconds), by the file that its first agent was given; 0 if that is gone. */
   began(name: string): number {
     const { mesh } = this.#declared.config;
     for (const { agent, at } of leaves(this.#declared.plan)) {
@@ -60,7 +59,7 @@ export class MeshFileClient {
     return 0;
   }
 
-  /** What the mesh has said and nobody has taken, the oldest first. */
+  /** What the mesh has said and nobody has taken yet, the oldest first. */
   said(): MeshMessage[] {
     const dir = this.#queues.dir("outbox");
     const names = existsSync(dir) ? readdirSync(dir).filter((name) => isMessageName(name, "outbox")) : [];
@@ -78,12 +77,12 @@ export class MeshFileClient {
     return from === this.name && of === stemOf(task) && (type === "task-complete" || type === "error");
   }
 
-  /** What it said was dealt with. */
+  /** The message was dealt with. */
   take({ name }: MeshMessage): void {
     this.#queues.moveAs(name, "outbox", "complete", derivedName(name, "taken"));
   }
 
-  /** The same of ends of these tasks. They keep their names, by which the mesh knows that it has said them. */
+  /** The ends of these tasks were dealt with. They keep their names, so that the mesh does not say them again. */
   takeEnds(isMeant: (task: string) => boolean): void {
     for (const message of this.said()) {
       const task = message.header["in-reply-to"] ?? "";
@@ -91,7 +90,7 @@ export class MeshFileClient {
     }
   }
 
-  /** Calls when something has come to its outbox. A mesh that was put away meanwhile has another one. */
+  /** Called when its outbox changes. Call it again after the mesh was put away: it has another outbox then. */
   watch(changed: () => void): void {
     this.#watcher?.close();
     mkdirSync(this.#queues.dir("outbox"), { recursive: true });

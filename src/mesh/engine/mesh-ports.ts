@@ -3,25 +3,24 @@ import type { MeshMessage } from "../files/mesh-message.ts";
 import type { Queues } from "../files/queue.ts";
 import type { Directory } from "./route.ts";
 
-/** What a mesh needs of the world around it. */
+/** What a mesh needs from its surroundings. */
 export interface MeshPorts {
   /** Milliseconds. */
   now(): number;
   record(fact: MeshFact): void;
   /**
-   * Puts a message before an agent's eyes; resolves when it has it. Telling the same message again is harmless: whoever has
-   * it is not told twice.
+   * Tells an agent a message; resolves when it has arrived. Telling the same message again is harmless: it arrives once.
    */
   tell(agent: string, message: MeshMessage): Promise<void>;
-  /** Runs a named check; null is passed, words say what is wrong. */
+  /** Runs a named gate. Null: passed; otherwise what is wrong. */
   gate(name: string): Promise<string | null>;
-  /** Hands a message to the human, by its name at most once. */
+  /** Hands a message to the human, at most once for each name. */
   human(agent: string, message: MeshMessage): void;
-  /** The other meshes, this one included. */
+  /** All meshes, this one included. */
   directory(): Directory;
   queuesOf(mesh: string, agent: string | null): Queues | undefined;
-  /** The queues of another mesh have changed by our doing. */
+  /** We have changed the queues of another mesh. */
   changed(mesh: string): void;
-  /** Tasks have come to their end, and nothing is left to do. */
+  /** Tasks have ended, and nothing is left to do. */
   idle(): void;
 }

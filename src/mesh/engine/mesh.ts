@@ -19,10 +19,10 @@ import { type MeshProgress, StateFile } from "./state-file.ts";
  * MESH-1. What follows from a message is made before that message leaves `active`, under a name derived from it. So
  *     after a crash whatever is in `active` is taken up again, and what is there already is not made twice.
  * MESH-2. One task is active in the mesh, and one for each agent; the others wait in the order they came.
- * MESH-3. Only tasks wait. A question or an answer is told at once, also to somebody who is busy: else two who ask each
- *     other would wait for ever.
- * MESH-4. A file that is no message goes to `quarantine/` with the reason beside it; the queue goes on.
- * MESH-5. What cannot be written or moved now (a full disk) is said once and tried again; nothing is lost by it.
+ * MESH-3. Only tasks wait. A question or an answer is told at once, also to a busy agent: otherwise two agents that ask
+ *     each other would wait for ever.
+ * MESH-4. A file that is not a message goes to `quarantine/` with the reason beside it; the queue goes on.
+ * MESH-5. What cannot be written or moved now (a full disk) is reported once and tried again; nothing is lost.
  */
 export class Mesh {
   readonly queues: Queues;
@@ -212,12 +212,12 @@ export class Mesh {
     }, QUIET_MS);
   }
 
-  /** As it is now; the file of it may be a moment behind. */
+  /** As it is now; the file may be a moment behind. */
   get state(): MeshState {
     return this.#state.of(this.#progress());
   }
 
-  /** Where the words lie with which a task of the mesh itself ended. */
+  /** The files with the words that a task of the mesh itself ended with. */
   ends(task: string): ReturnType<MeshTasks["ends"]> {
     return this.#tasks.ends(task);
   }

@@ -231,8 +231,8 @@ test("MESH-4: a link, a fifo, a folder and a file that is no UTF-8 are no messag
   );
   expect(facts.map(({ data }) => "why" in data && data.why)).toEqual([
     "It is a link.",
-    "It is no plain file.",
-    "It is no plain file.",
+    "It is not a regular file.",
+    "It is not a regular file.",
     "It is not UTF-8.",
   ]);
 });

@@ -3,19 +3,19 @@ import { nameOf, type Place } from "../files/layout.ts";
 import { BOARD } from "../files/message-names.ts";
 
 export type Route =
-  /** The agent says that what it works on is done. */
+  /** The agent's task is done. */
   | { kind: "done" }
-  /** It says that it cannot do what it works on. */
+  /** The agent cannot do its task. */
   | { kind: "failed" }
   | { kind: "agent"; mesh: string; agent: string }
   /** The mesh as a whole: its own inbox. */
   | { kind: "mesh"; mesh: string }
   | { kind: "human" }
-  /** Whoever gave the mesh a node of a board. */
+  /** The board that gave the mesh a node. */
   | { kind: "board" }
   | { kind: "nowhere"; reason: string };
 
-/** The agents of every mesh that is there. */
+/** The agents of every mesh, by the mesh's name. */
 export type Directory = ReadonlyMap<string, readonly string[]>;
 
 /** Where a message goes (seed 004, "Routing Destinations"). Pure. */
@@ -39,7 +39,7 @@ export function routeOf({ to, type }: Pick<MessageHeader, "to" | "type">, from: 
   };
 }
 
-/** Who sends is told by the folder; why a header that says otherwise is not believed. Within a mesh a short name will do. */
+/** Why the `from` of a message is not believed: the folder says who sent it. Within a mesh a short name is enough. */
 export function senderProblem(from: string, place: Place, route: Route): string | undefined {
   const own = nameOf(place);
   if (from === own) return undefined;
@@ -48,7 +48,7 @@ export function senderProblem(from: string, place: Place, route: Route): string 
   return leaves ? `"from" says ${from}; whoever is in another mesh needs ${own} to answer.` : undefined;
 }
 
-/** Whom an answer to this message goes to, if anybody; a short name is one of the mesh it was sent in. */
+/** Where an answer goes, if anywhere; a short name is an agent of the mesh that the message was sent in. */
 export function senderOf(from: string, within: string, directory: Directory): Place | "human" | null {
   if (from === "human") return "human";
   if (directory.get(within)?.includes(from)) return { mesh: within, agent: from };

@@ -14,7 +14,7 @@ export function makeFolders(layout: Layout, { config: { mesh, storage }, agents 
   }
 }
 
-/** Puts the running folder of a mesh away, whole, by one rename. Where it is now. */
+/** Puts the running folder of a mesh away, whole, by one rename. Returns where it is now. */
 export function putAway(layout: Layout, mesh: string, now: number): string {
   mkdirSync(layout.archive, { recursive: true });
   for (let number = 1; ; number++) {
@@ -25,7 +25,7 @@ export function putAway(layout: Layout, mesh: string, now: number): string {
   }
 }
 
-/** What came between the last look and the rename goes back to where it was sent. True when there was something. */
+/** Messages that came between the last look and the rename go back to their queues. True if there were any. */
 export function takeBack(layout: Layout, { config: { mesh }, agents }: DeclaredMesh, away: string): boolean {
   let found = false;
   const places: Place[] = [{ mesh, agent: null }, ...[...agents.keys()].map((agent) => ({ mesh, agent }))];
@@ -43,7 +43,7 @@ export function takeBack(layout: Layout, { config: { mesh }, agents }: DeclaredM
   return found;
 }
 
-/** What a process that died was writing aside. Others write aside here too, so only what is old goes. */
+/** Deletes what a process that died was writing. Others write here too, so only old files are deleted. */
 export function clearTmp(layout: Layout): void {
   const { tmp } = layout;
   for (const name of existsSync(tmp) ? readdirSync(tmp) : []) {
@@ -56,7 +56,7 @@ const OLD_MS = 600_000;
 
 /**
  * The folders below `.ai/tx/` are ours to write, to move files in and to open to the sandbox. A project can come with
- * links in their place: then all of that would happen to wherever they lead. So none of them may be a link.
+ * links in their place, and then all of that would happen wherever they lead. So none of them may be a link.
  */
 export function refuseLinks(layout: Layout, { config: { mesh, storage }, agents }: DeclaredMesh): void {
   const places: Place[] = [{ mesh, agent: null }, ...[...agents.keys()].map((agent) => ({ mesh, agent }))];
@@ -79,7 +79,7 @@ export function refuseLinks(layout: Layout, { config: { mesh, storage }, agents 
   refuse(layout, paths);
 }
 
-/** The same for what all meshes of a project have in common; asked before anything of it is opened. */
+/** The same for the folders that all meshes of a project share; checked before any of them is opened. */
 export function refuseLinkedProject(layout: Layout): void {
   const { running } = layout;
   refuse(layout, [join(running, ".."), running, ...namesIn(running).map((name) => join(running, name))]);

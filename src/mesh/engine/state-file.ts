@@ -17,8 +17,8 @@ export interface MeshProgress {
 /**
  * What the queues say, as seed 004's `state.json`.
  *
- * MESH-STATE-1. Whole or not at all, and only when it has changed; at once, and then no oftener than people look.
- * MESH-STATE-2. It is derived: that it cannot be written (a full disk, a deleted folder) stops nothing.
+ * MESH-STATE-1. It is written whole, only when it has changed, at once, and then no more often than people look.
+ * MESH-STATE-2. It is derived: a failure to write it (a full disk, a deleted folder) stops nothing.
  */
 export class StateFile {
   readonly #path: string;
@@ -71,7 +71,7 @@ export class StateFile {
 
 const BETWEEN_MS = 50;
 
-/** Undefined when there is none, or none that can be read: it is made again with the next change. */
+/** Undefined if there is none, or none that can be read: it is written again with the next change. */
 export function readState(layout: Layout, mesh: string): MeshState | undefined {
   try {
     return meshStateSchema.parse(JSON.parse(readFileSync(layout.state(mesh), "utf8")));

@@ -6,12 +6,12 @@ import { type NewMessage, putMessage } from "./new-message.ts";
 
 export type SendOutcome =
   | { kind: "taken"; name: string }
-  /** It is no message that could go anywhere; why, in words for whoever said it. */
+  /** It cannot go anywhere; why, in words for its sender. */
   | { kind: "refused"; reason: string }
-  /** Nobody has taken it yet: the meshes are not at work. It lies in the outbox and goes out when they are. */
+  /** Nobody has taken it yet: the meshes are not at work. It waits in the outbox until they are. */
   | { kind: "waiting"; name: string };
 
-/** What an agent says, by a file in its outbox; resolves when it is known what became of it. */
+/** Sends a message from an agent, by a file in its outbox; resolves when its fate is known. */
 export async function sendFromAgent(
   layout: Layout,
   place: Place & { agent: string },
@@ -19,7 +19,7 @@ export async function sendFromAgent(
   message: Omit<NewMessage, "from">,
 ): Promise<SendOutcome> {
   const isEnd = message.type === "task-complete" || message.type === "error";
-  // An end names its task: whoever was told twice and says it twice ends nothing else.
+  // An end names its task, so that one that is said twice ends nothing else.
   const ended = isEnd && message.to === "mesh" ? activeOf(layout, place) : undefined;
   const said = { ...(ended !== undefined && { answers: ended }), ...message };
   const name = putMessage(layout, place, "outbox", at, { ...said, from: `${place.mesh}/${place.agent}` });
@@ -31,7 +31,7 @@ export async function sendFromAgent(
   return { kind: "refused", reason: `${reason.trim() || "It was not understood."}\nWhat you said lies in ${file}` };
 }
 
-/** The task that it works on, by which an end names it. */
+/** The agent's active task, which its end names. */
 function activeOf(layout: Layout, place: Place): string | undefined {
   const dir = layout.queue(place, "active");
   const [name] = existsSync(dir) ? readdirSync(dir).filter((one) => one.endsWith(".md") && !one.startsWith(".")) : [];
@@ -40,7 +40,7 @@ function activeOf(layout: Layout, place: Place): string | undefined {
 
 const PATIENCE_MS = 3_000;
 
-/** False when it is still there after a while. */
+/** False if it is still there after a while. */
 async function leaves(dir: string, name: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const look = () => {

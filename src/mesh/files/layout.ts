@@ -1,10 +1,10 @@
 import { join } from "node:path";
 
-/** A message is in exactly one of these at any instant. `outbox` holds what an agent has said and nobody has taken yet. */
+/** A message is in exactly one of these at any moment. `outbox` holds what an agent has said and nobody has taken. */
 export const QUEUES = ["inbox", "next", "active", "complete", "outbox", "quarantine", "archive"] as const;
 export type QueueName = (typeof QUEUES)[number];
 
-/** Where everything of one project's meshes lies (seed 004, "Directory Structure"). */
+/** Where everything of a project's meshes is (seed 004, "Directory Structure"). */
 export class Layout {
   readonly project: string;
 
@@ -34,7 +34,7 @@ export class Layout {
     return join(this.project, ".ai", "tx");
   }
 
-  /** Held by whoever moves the messages; nothing else may open it. */
+  /** Locked by the process that moves the messages; nothing else may open it. */
   get lock(): string {
     return join(this.running, "lock");
   }
@@ -77,7 +77,7 @@ export class Layout {
     return join(this.mesh(mesh), "agents", agent);
   }
 
-  /** The prompts it was begun with. */
+  /** The prompts it was started with. */
   prompts(mesh: string, agent: string): string {
     return join(this.agent(mesh, agent), "prompts");
   }

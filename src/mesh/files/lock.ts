@@ -11,7 +11,7 @@ export type Holder = z.infer<typeof holderSchema>;
  * One process at a time moves a project's messages.
  *
  * MESH-LOCK-1. `.ai/tx/lock` dies with its holder, so a crash never leaves a project locked. `lock.json` beside it says
- *     who holds it, for people and for whoever comes second.
+ *     who holds it, for people and for a second process.
  */
 export function lockProject(layout: Layout, home?: string): () => void {
   mkdirSync(layout.running, { recursive: true });
@@ -22,12 +22,12 @@ export function lockProject(layout: Layout, home?: string): () => void {
     try {
       rmSync(layout.holder, { force: true });
     } catch {
-      // As below: who comes next finds that the process named there is gone.
+      // As below: the next process finds that the one named there is gone.
     } finally {
       lock.release();
     }
   };
-  // Its lock is on a file that is gone: somebody deleted it.
+  // The holder's lock is on a file that is gone: somebody deleted it.
   if (before && before.pid !== process.pid && isRunning(before)) {
     lock.release();
     throw new ProjectLockedError(layout.project, before);
@@ -38,7 +38,7 @@ export function lockProject(layout: Layout, home?: string): () => void {
       `${JSON.stringify({ pid: process.pid, home, process: processMark() } satisfies Record<keyof Holder, unknown>)}\n`,
     );
   } catch {
-    // It is a courtesy; the lock is what counts.
+    // The file is only for information; the lock is what counts.
   }
   return release;
 }

@@ -21,13 +21,13 @@ import type { Queues } from "./queue.ts";
 
 /** A message, read from its file. */
 export interface MeshMessage {
-  /** The name of its file, by which everybody knows it. */
+  /** The name of its file, which identifies it. */
   name: string;
   header: MessageHeader;
   body: string;
 }
 
-/** Undefined when it is not there any more; a reason when it is no message. */
+/** Undefined if it is not there any more; a reason if it is not a message. */
 export function readMessage(
   queues: Queues,
   queue: QueueName,
@@ -43,7 +43,7 @@ export function readMessageFile(path: string, name: string): MeshMessage | { rea
   return parsed.ok ? { name, header: parsed.header, body: parsed.body } : { reason: parsed.reason };
 }
 
-/** No link is followed, and what is no plain file (a fifo would make us wait) is not read. */
+/** No link is followed, and only regular files are read (a fifo would block us). */
 export function readPlainFile(
   path: string,
   limit: number,
@@ -60,7 +60,7 @@ export function readPlainFile(
   }
   try {
     const stat = fstatSync(file);
-    if (!stat.isFile()) return { reason: "It is no plain file." };
+    if (!stat.isFile()) return { reason: "It is not a regular file." };
     if (stat.size > limit) return { reason: `It has ${stat.size} bytes; at most ${limit} are taken.` };
     const bytes = readFileSync(file);
     return isUtf8(bytes) ? bytes.toString("utf8") : { reason: "It is not UTF-8." };
@@ -70,8 +70,8 @@ export function readPlainFile(
 }
 
 /**
- * Writes a message aside and has it taken in at once, whole. The name it got there. Nobody waits for the disk: what we post
- * follows from a message that is still in `active`, and a power failure that empties it has it made again.
+ * Writes a message and moves it into a queue, whole. Returns its name there. The file is not synced: what we post follows
+ * from a message that is still in `active`, so it is made again if a power failure has emptied it.
  */
 export function postMessage(queues: Queues, queue: QueueName, message: MeshMessage, tmp: string): string {
   const { name, header, body } = message;
@@ -87,12 +87,12 @@ export function postMessage(queues: Queues, queue: QueueName, message: MeshMessa
   }
 }
 
-/** Writes a message anew in its place, whole at any instant, and as old as it was: what waits goes by that. */
+/** Replaces a message, whole at any moment. It keeps its time, which the order of the outbox depends on. */
 export function rewriteMessage(path: string, { header, body }: MeshMessage, tmp: string): void {
   const aside = join(tmp, `${process.pid}-${++written}.md`);
   mkdirSync(tmp, { recursive: true });
   try {
-    // Whoever sent it may have heard that it was taken: it is on the disk before it takes the place of what was.
+    // Its sender may have been told that it was taken, so it is on the disk before it replaces the old one.
     writeFileSync(aside, format(header, body), { mode: 0o600, flush: true });
     const { atimeMs, mtimeMs } = statSync(path);
     utimesSync(aside, atimeMs / 1000, mtimeMs / 1000);
@@ -105,7 +105,7 @@ export function rewriteMessage(path: string, { header, body }: MeshMessage, tmp:
 
 let written = 0;
 
-/** At most so many bytes of it, and a word where it was cut. */
+/** At most this many bytes of a text, with a note where it was cut. */
 export function clipped(text: string, bytes: number): string {
   return Buffer.byteLength(text) <= bytes ? text : `${headOf(text, bytes - CUT.length)}${CUT}`;
 }

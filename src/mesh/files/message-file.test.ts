@@ -89,13 +89,13 @@ test.each([
     "---\nfrom: &x a\nto: b\ntype: task\n---\n",
     'Its header has no plain value for "from"; anchors, aliases, tags, blocks, lists and maps are not taken.',
   ],
-  ["---\nfrom: a\n  deep: b\n---\n", 'Its header has a line that is no "name: value": "  deep: b"'],
+  ["---\nfrom: a\n  deep: b\n---\n", 'Its header has a line that is not "name: value": "  deep: b"'],
   ["---\n---\n", "Its header holds no fields."],
   [
     "---\nfrom: a\nto: b\ntype: rumour\n---\n",
     'Its header is wrong: "type": there is no rumour. There are: task, ask, ask-response, task-complete, error.',
   ],
-  [`${START}---\n\0`, "It holds a NUL character, so it is no text."],
+  [`${START}---\n\0`, "It holds a NUL character, so it is not text."],
 ])("MESSAGE-FILE-2: no message, and why: %#", (text, reason) => {
   expect(parse(text)).toEqual({ ok: false, reason });
 });

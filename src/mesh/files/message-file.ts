@@ -5,14 +5,14 @@ import { issueWords } from "./issue-text.ts";
 /**
  * A message is a markdown file with a header.
  *
- * MESSAGE-FILE-1. Whatever the bytes are, parsing ends: with a message, or with the reason why it is none. Nothing in
+ * MESSAGE-FILE-1. Whatever the bytes are, parsing ends: with a message, or with the reason why it is not one. Nothing in
  *     it is run.
  * MESSAGE-FILE-2. A header is lines of `name: value`, and every value is a string; anchors, aliases, tags, blocks,
  *     lists, maps, duplicate keys and unknown fields are refused.
  * MESSAGE-FILE-3. What `format` writes, `parse` reads back unchanged.
  */
 export function parse(text: string): ParsedMessage {
-  if (text.includes("\0")) return bad("It holds a NUL character, so it is no text.");
+  if (text.includes("\0")) return bad("It holds a NUL character, so it is not text.");
   const opening = /^\uFEFF?---[ \t]*\r?\n/.exec(text);
   if (!opening) return bad('It has no header: the first line must be "---" and nothing else.');
   const begin = opening[0].length;
@@ -48,12 +48,12 @@ export function titleOf(body: string): string {
   );
 }
 
-/** `YYMMDDHHMM-0001-words-of-the-task.md`: the seed's pattern and a counter, so that two in a minute are two. */
+/** `YYMMDDHHMM-0001-words-of-the-task.md`: the seed's pattern and a counter, since two may come in one minute. */
 export function fileNameOf(at: Date, counter: number, title: string): string {
   return `${stampOf(at)}-${String(counter).padStart(4, "0")}-${sanitized(title)}.md`;
 }
 
-/** `YYMMDDHHMM`, by the clock on the wall: people read it. */
+/** `YYMMDDHHMM`, in local time: people read it. */
 export function stampOf(at: Date): string {
   const two = (number: number) => String(number).padStart(2, "0");
   return [at.getFullYear() % 100, at.getMonth() + 1, at.getDate(), at.getHours(), at.getMinutes()].map(two).join("");
@@ -73,7 +73,7 @@ export function sanitized(title: string): string {
 
 export const MAX_HEADER = 64 * 1024;
 export const MAX_MESSAGE = 1024 * 1024;
-/** As it is written, escapes counted. */
+/** As written, escapes included. */
 const MAX_VALUE = 2_000;
 
 const FIELDS = Object.keys(messageHeaderSchema.shape) as (keyof MessageHeader)[];
@@ -81,8 +81,8 @@ const FIELDS = Object.keys(messageHeaderSchema.shape) as (keyof MessageHeader)[]
 type Fields = { ok: true; value: Record<string, string> } | { ok: false; reason: string };
 
 /**
- * The YAML parser is built for trust, so it is shown only what cannot take it long: lines of `name: value`, each value on
- * its line. Most headers are so plain that they need no parser.
+ * The YAML parser is made for trusted input, so it gets only what cannot take it long: lines of `name: value`, each value
+ * on its own line. Most headers are so plain that they need no parser.
  */
 function fieldsOf(header: string): Fields {
   const plain = new Map<string, string>();
@@ -91,7 +91,7 @@ function fieldsOf(header: string): Fields {
     if (line.trim() === "" || /^[ \t]*#/.test(line)) continue;
     const name = /^[A-Za-z][A-Za-z0-9_-]{0,63}(?=:(?:[ \t]|$))/.exec(line)?.[0];
     if (name === undefined)
-      return bad(`Its header has a line that is no "name: value": ${JSON.stringify(shown(line))}`);
+      return bad(`Its header has a line that is not "name: value": ${JSON.stringify(shown(line))}`);
     const value = line.slice(name.length + 1).trim();
     if (value.length > MAX_VALUE) return bad(`Its header has more than ${MAX_VALUE} characters for "${name}".`);
     if (/^[&*!|>%@`{[]|^[-?](?:\s|$)/.test(value))
@@ -111,7 +111,7 @@ function byYaml(header: string): Fields {
   try {
     const document = parseDocument(header, { schema: "failsafe", strict: true, uniqueKeys: true, logLevel: "silent" });
     const [problem] = [...document.errors, ...document.warnings];
-    if (problem) return bad(`Its header is no YAML: ${problem.message.split("\n", 1)[0]}`);
+    if (problem) return bad(`Its header is not YAML: ${problem.message.split("\n", 1)[0]}`);
     if (!isMap(document.contents)) return bad("Its header holds no fields.");
     const value: unknown = document.toJS({ maxAliasCount: 0 });
     return { ok: true, value: value as Record<string, string> };
@@ -121,12 +121,12 @@ function byYaml(header: string): Fields {
   }
 }
 
-/** What stands for itself in YAML, unquoted. */
+/** A value that needs no quotes in YAML. */
 function isSimple(value: string): boolean {
   return /^[A-Za-z0-9](?:[A-Za-z0-9 _.:/~+@-]*[A-Za-z0-9_./~+@-])?$/.test(value) && !value.includes(": ");
 }
 
-/** JSON's strings are YAML's; what a reader might take for the end of a line is escaped as well. */
+/** JSON strings are YAML strings; what a reader might take for a line break is escaped as well. */
 function written(value: string): string {
   if (isSimple(value)) return value;
   return JSON.stringify(value).replace(

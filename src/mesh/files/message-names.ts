@@ -6,15 +6,15 @@ import { sanitized } from "./message-file.ts";
 export const BOARD = "agiraph";
 
 /**
- * What follows from a message is named after it: whoever makes it again after a crash finds it by its name, in whichever
- * queue it is by then.
+ * What follows from a message is named after it: if it is to be made again after a crash, it is found by its name, in
+ * whichever queue it is by then.
  */
 export function derivedName(name: string, suffix: string): string {
   const stem = stemOf(name);
   return `${Buffer.byteLength(stem) <= 120 ? stem : shortened(stem, 120)}.${suffix}.md`;
 }
 
-/** A name with this ending that a file system takes: it counts bytes. */
+/** A name with this ending that is short enough for a file system, which counts bytes. */
 export function fitting(stem: string, ending: string, bytes = 255): string {
   const room = bytes - Buffer.byteLength(ending);
   return `${Buffer.byteLength(stem) <= room ? stem : shortened(stem, room)}${ending}`;
@@ -24,12 +24,12 @@ function shortened(stem: string, bytes: number): string {
   return `${headOf(stem, bytes - 20)}-${hash(stem)}`;
 }
 
-/** A step of a mesh's task, made by the mesh: told by its name, for a header can be copied. */
+/** A step of a mesh's task, made by the mesh. Its name tells, since a header can be copied. */
 export function isStep({ name, header: { task, step } }: { name: string; header: MessageHeader }): boolean {
   return task !== undefined && step !== undefined && name === derivedName(`${task}.md`, step);
 }
 
-/** Somebody's own name for a message that looks like one of ours. */
+/** Whether somebody's own name for a message looks like one of ours. */
 export function looksLikeStep(name: string): boolean {
   return /\.(?:\d+|entry|completion|fix-\d+)\.md$/.test(name);
 }
@@ -43,7 +43,7 @@ export function asMessageId(stem: string): string {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/.test(stem) ? stem : `${sanitized(stem)}-${hash(stem)}`;
 }
 
-/** So many bytes of it, whole characters. */
+/** The first bytes of a text, whole characters only. */
 export function headOf(text: string, bytes: number): string {
   return Buffer.from(text)
     .subarray(0, Math.max(0, bytes))

@@ -7,12 +7,12 @@ import { fileNameOf } from "./message-file.ts";
 import { Queues } from "./queue.ts";
 
 /**
- * Seed 004's operations on messages, for whoever stands outside: they need no running mesh, since a message is a file and
- * every operation one rename.
+ * Seed 004's operations on messages, for use from outside: they need no running mesh, since a message is a file and every
+ * operation is one rename.
  */
 export const Message = { send, parseMessage, getMessages, moveMessage, removeMessage };
 
-/** A task for a mesh, or for one of its agents, in its inbox: the task is its heading, the context its words. */
+/** Puts a task into the inbox of a mesh or of one of its agents: the task is the heading, the context the text. */
 function send(layout: Layout, to: Place, task: string, context = "", metadata: Metadata = {}): string {
   const { now = new Date(), ...fields } = metadata;
   const queues = new Queues(layout, to);
@@ -25,7 +25,7 @@ function send(layout: Layout, to: Place, task: string, context = "", metadata: M
     ...fields,
   };
   const body = context === "" ? `# ${task}\n` : `# ${task}\n\n${context}\n`;
-  // Whoever wrote in the same minute has the number before.
+  // A message of the same minute may have the number already.
   const taken = (name: string) => queues.find(name) !== undefined || isThere(queues, name);
   let counter = 1;
   while (taken(fileNameOf(now, counter, task))) counter++;
@@ -34,7 +34,7 @@ function send(layout: Layout, to: Place, task: string, context = "", metadata: M
   return queues.path("inbox", name);
 }
 
-/** A reason when it is no message; undefined when there is no such file. */
+/** A reason if it is not a message; undefined if there is no such file. */
 function parseMessage(path: string): MeshMessage | { reason: string } | undefined {
   return readMessageFile(path, basename(path));
 }
@@ -46,7 +46,7 @@ function getMessages(layout: Layout, place: Place, queue: QueueName): string[] {
   return queues.list(queue);
 }
 
-/** By one rename; the name it has there, or undefined when it was not there. Whoever runs the mesh goes by it. */
+/** Returns its name there, or undefined if it was not there. The process that runs the mesh notices the move. */
 function moveMessage(layout: Layout, place: Place, name: string, from: QueueName, to: QueueName): string | undefined {
   return new Queues(layout, place).move(name, from, to);
 }

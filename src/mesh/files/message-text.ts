@@ -3,7 +3,7 @@ import { type Layout, nameOf, type Place } from "./layout.ts";
 import type { MeshMessage } from "./mesh-message.ts";
 import { titleOf } from "./message-file.ts";
 
-/** A message in the words that an agent reads: who says it, what is wanted, how to answer. */
+/** A message as an agent reads it: who says it, what is wanted, how to answer. */
 export function messageText(layout: Layout, place: Place, message: MeshMessage): string {
   const { head, tail } = frameOf(layout, place, message);
   const text = message.body.trim();
@@ -13,8 +13,8 @@ export function messageText(layout: Layout, place: Place, message: MeshMessage):
 }
 
 /**
- * The same in one line, for any command in a terminal: who reads line by line takes each of several for a message of its
- * own, and does its work that often. All of it is in the file that it names.
+ * The same in one line, for any command in a terminal: a program that reads line by line would take each of several lines
+ * for a message of its own. The whole message is in the file that the line names.
  */
 export function messageLine(layout: Layout, place: Place, message: MeshMessage): string {
   const { head, tail } = frameOf(layout, place, message);
@@ -39,7 +39,7 @@ function frameOf(layout: Layout, place: Place, message: MeshMessage): { head: st
     case "ask":
       return {
         head: `${MARK} Question ${name} from ${from}:`,
-        tail: `(Answer: tx send ${from} --answer ${idOf(name, header)} "your answer". Then go on with what you were doing.)`,
+        tail: `(Answer: tx send ${from} --answer ${replyIdOf(name, header)} "your answer". Then go on with what you were doing.)`,
       };
     case "ask-response":
       return { head: `${MARK} Answer ${name} from ${from}:`, tail: "" };
@@ -50,16 +50,16 @@ function frameOf(layout: Layout, place: Place, message: MeshMessage): { head: st
   }
 }
 
-/** Where a message lies once it was told. */
+/** The file of a message after it was told. */
 function fileOf(layout: Layout, place: Place, { name, header }: MeshMessage): string {
   const queue = header.type === "task" ? "active" : "complete";
   return `${relative(layout.project, layout.queue(place, queue))}/${name}`;
 }
 
-/** What the prompt declares as the way in which we speak. */
+/** The prompt says that what begins like this comes from us. */
 const MARK = "[tx]";
 const LONGEST = 8_000;
-/** The kernel cuts a line that is typed at 4,096 bytes. */
+/** The kernel cuts a typed line at 4,096 bytes. */
 const MOST_BYTES = 3_000;
 
 function oneLine(text: string): string {
@@ -71,7 +71,7 @@ function headOf(text: string, bytes: number): string {
   return cut.toString("utf8").replace(/\uFFFD{1,3}$/, "");
 }
 
-/** By which an answer names what it answers. */
-function idOf(name: string, header: MeshMessage["header"]): string {
+/** The id by which an answer refers to a message. */
+function replyIdOf(name: string, header: MeshMessage["header"]): string {
   return header["msg-id"] ?? name.replace(/\.md$/, "");
 }

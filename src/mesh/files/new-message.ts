@@ -21,18 +21,18 @@ export interface NewMessage {
   body: string;
   /** What it answers. */
   answers?: string;
-  /** Told its name before it is there. */
+  /** Called with its name before it is there. */
   named?(name: string): void;
 }
 
-/** A message is longer than any that is read. */
+/** A message is too long to be read. */
 export class MessageTooLong extends Error {
   override readonly name = "TooLong";
 }
 
 /**
- * Puts a message into somebody's queue, from outside the process that runs the meshes: written aside, then there at once
- * and whole, under a name that none of the queues has. The name.
+ * Puts a message into a queue, from outside the process that runs the meshes: whole at once, under a name that none of the
+ * queues has. Returns the name.
  */
 export function putMessage(layout: Layout, place: Place, queue: QueueName, at: Date, message: NewMessage): string {
   const { from, to, type, body, answers, named } = message;
@@ -53,7 +53,7 @@ export function putMessage(layout: Layout, place: Place, queue: QueueName, at: D
   }
 }
 
-/** False when the name is taken. */
+/** False if the name is taken. */
 export function putFile(layout: Layout, place: Place, queue: QueueName, name: string, text: string): boolean {
   if (Buffer.byteLength(text) > MAX_MESSAGE)
     throw new MessageTooLong(
@@ -64,7 +64,7 @@ export function putFile(layout: Layout, place: Place, queue: QueueName, name: st
   mkdirSync(layout.queue(place, queue), { recursive: true });
   const aside = join(tmp, `out-${process.pid}-${++written}.md`);
   try {
-    // Whoever hears that it was sent may count on it: on the disk before it is there, and there on the disk too.
+    // The sender relies on it: the file is on the disk before it is in the queue, and then the folder is synced.
     writeFileSync(aside, text, { mode: 0o600, flush: true });
     linkSync(aside, join(layout.queue(place, queue), name));
     syncFolder(layout.queue(place, queue));
@@ -72,7 +72,7 @@ export function putFile(layout: Layout, place: Place, queue: QueueName, name: st
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST") return false;
-    // A disk without links; nobody else writes this very name in the same instant.
+    // A file system without links; nobody else writes this very name at the same moment.
     if (code !== "EPERM" && code !== "ENOTSUP" && code !== "EOPNOTSUPP") throw error;
     if (existsSync(join(layout.queue(place, queue), name))) return false;
     renameSync(aside, join(layout.queue(place, queue), name));
@@ -88,7 +88,7 @@ function syncFolder(dir: string): void {
     folder = openSync(dir, "r");
     fsyncSync(folder);
   } catch {
-    // Some file systems sync no folders.
+    // Some file systems cannot sync folders.
   } finally {
     if (folder !== undefined) closeSync(folder);
   }
@@ -96,7 +96,7 @@ function syncFolder(dir: string): void {
 
 let written = 0;
 
-/** Where a message of this name is, in whichever queue. */
+/** The queue that a message of this name is in. */
 export function queueOf(layout: Layout, place: Place, name: string): QueueName | undefined {
   return QUEUES.find((queue) => existsSync(join(layout.queue(place, queue), name)));
 }

@@ -4,8 +4,8 @@ import { fitting, stemOf } from "./message-names.ts";
 import type { Queues } from "./queue.ts";
 
 /**
- * Out of the way, with the reason beside it: `x.md` and `x.reason.md`. The name it has there, or undefined when it was not
- * there to be moved. The reason is written first: killed in between, it is written again, and nothing lies there without.
+ * Puts a file into quarantine with the reason beside it: `x.md` and `x.reason.md`. Returns its name there, or undefined if
+ * it was not there to be moved. The reason is written first, so that no file is ever there without one.
  */
 export function quarantine(queues: Queues, from: QueueName, name: string, why: string): string | undefined {
   const aside = queues.freeName("quarantine", fitting(stemOf(name), ".md", ROOM), isReason);
@@ -20,10 +20,10 @@ export function reasonOf(name: string): string {
 }
 
 const REASON = ".reason.md";
-/** For a name, so that its reason has room as well. */
+/** The longest name, so that its reason has room as well. */
 const ROOM = 230;
 
-/** A message that is called like a reason would be one there. */
+/** A message whose name ends like that of a reason would be taken for one. */
 function isReason(name: string): boolean {
   return name.endsWith(REASON);
 }

@@ -2,12 +2,12 @@ import { linkSync, lstatSync, mkdirSync, readdirSync, renameSync, unlinkSync } f
 import { dirname, join } from "node:path";
 import type { QueueName } from "./layout.ts";
 
-/** The folders of queues on the disk: what is in them, and the two ways in which a message comes into one. */
+/** The folders of queues on the disk: what is in them, and the two ways to move a message into one. */
 
-/** How long nobody must have written to a file before it counts as whole. */
+/** How long a file must not have been written to before it counts as complete. */
 export const QUIET_MS = 100;
 
-/** Editors' temporary files, hidden ones and the reasons beside quarantined messages are no messages. */
+/** Temporary files of editors, hidden files and the reasons beside quarantined messages are not messages. */
 export function isMessageName(name: string, queue: QueueName): boolean {
   return name.endsWith(".md") && !name.startsWith(".") && !(queue === "quarantine" && name.endsWith(".reason.md"));
 }
@@ -24,17 +24,17 @@ export function messagesIn(dir: string, queue: QueueName): Map<string, Found> {
   for (const name of namesIn(dir, queue)) {
     const stat = lstatSync(join(dir, name), { bigint: true, throwIfNoEntry: false });
     if (!stat) continue;
-    // Somebody may go on writing what was written just now; only to these two do others write.
+    // Somebody may still be writing it; others write to these two queues only.
     const isOpen = queue === "inbox" || queue === "outbox";
     const isYoung = isOpen && Math.abs(now - Number(stat.mtimeMs)) < QUIET_MS;
-    // What an agent says goes in the order in which it was written: we write into it how far it is (loop-guard.ts).
+    // The outbox is read in the order in which it was written: we rewrite its messages (loop-guard.ts).
     const at = queue === "outbox" ? stat.mtimeMs * 1_000_000n : stat.ctimeNs;
     found.set(name, { at, isYoung });
   }
   return found;
 }
 
-/** When it came where it is, in nanoseconds. */
+/** When a file came to its folder, in nanoseconds. */
 export function arrivalOf(path: string): bigint | undefined {
   return lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ctimeNs;
 }
@@ -45,7 +45,7 @@ export function namesIn(dir: string, queue: QueueName): string[] {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== "ENOENT" && code !== "ENOTDIR") throw error;
-    // Somebody deleted the folder: what was in it is gone. What comes has it made again.
+    // Somebody deleted the folder, and what was in it is gone. The next message creates it again.
     return [];
   }
 }
@@ -58,12 +58,12 @@ export function compare(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** A link or a fifo is there too, although it is no message. */
+/** Also for a link or a fifo, although that is not a message. */
 export function exists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Unlike a rename this never writes over a file. False when somebody has the name. */
+/** Unlike a rename, this never overwrites a file. False if the name is taken. */
 export function linked(aside: string, to: string): boolean {
   try {
     linkSync(aside, to);
@@ -84,7 +84,7 @@ export function linked(aside: string, to: string): boolean {
   try {
     unlinkSync(aside);
   } catch {
-    // It is there, whole; what is left aside is cleared at some start.
+    // It is in its place; the temporary file is deleted at a later start.
   }
   return true;
 }

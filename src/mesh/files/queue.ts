@@ -17,22 +17,22 @@ import {
 /**
  * The queues of one agent, or of a mesh itself: folders of message files, and what is in them in the order it came.
  *
- * QUEUE-1. Every move is one rename: a message is in exactly one queue at any instant, whoever is killed.
+ * QUEUE-1. Every move is one rename: a message is in exactly one queue at any moment, whatever is killed.
  * QUEUE-2. Nothing is written over: a name that is taken gets a number.
- * QUEUE-3. First in, first out: by the order in which files appeared; after a restart by the time of that (ctime), then
- *     by name.
- * QUEUE-4. The files are the truth. Whoever moves one by hand is right, and a move of ours that comes too late does
- *     nothing.
- * QUEUE-5. A look takes no file that somebody may still be writing.
+ * QUEUE-3. First in, first out: by the order in which files appeared; after a restart by the time of that (ctime),
+ *     then by name.
+ * QUEUE-4. The files are the truth. A file that is moved by hand counts as moved, and a move of ours that comes too
+ *     late does nothing.
+ * QUEUE-5. A look takes no file that may still be being written.
  */
 export class Queues {
   readonly place: Place;
   /** Joining paths is a tenth of what a message costs. */
   readonly #dirs: ReadonlyMap<QueueName, string>;
   readonly #names = new Map<LiveQueue, Set<string>>(LIVE.map((queue) => [queue, new Set()]));
-  /** Of the inbox, what nobody has looked into yet. */
+  /** Messages in the inbox that were not read yet. */
   readonly #unread = new Set<string>();
-  /** What we moved to where it is over, and have not been told of yet: that was no hand. */
+  /** What we moved to `complete` or `archive` and were not notified of yet: it was not moved by hand. */
   readonly #own = new Set<string>();
 
   constructor(layout: Layout, place: Place) {
@@ -40,13 +40,13 @@ export class Queues {
     this.place = place;
   }
 
-  /** Makes the folders where they are missing and looks into all of them. */
+  /** Makes the folders that are missing, and looks into all of them. */
   open(): QueueChanges {
     for (const queue of QUEUES) mkdirSync(this.dir(queue), { recursive: true });
     return this.look();
   }
 
-  /** What is there now, also where nobody told us. */
+  /** Finds out what is there now, also what we were not notified of. */
   look(): QueueChanges {
     const found: QueueChanges = { changed: false, young: false, byHand: [] };
     for (const queue of LIVE) this.#lookInto(queue, found);
@@ -59,7 +59,7 @@ export class Queues {
     for (const name of [...known]) {
       if (there.has(name)) continue;
       found.changed = this.#lose(queue, name) || found.changed;
-      // Our own moves are known: somebody has ended it.
+      // We know our own moves, so somebody else has ended it.
       const over = OVER.find((one) => existsSync(this.path(one, name)));
       if (over) found.byHand.push([over, name]);
     }
@@ -72,23 +72,23 @@ export class Queues {
       this.#gain(queue, name);
       if (queue === "next" || queue === "active") found.byHand.push([queue, name]);
     }
-    // What came first may be what we learn of last.
+    // We may learn last of what came first.
     const inOrder = [...known].toSorted((a, b) => compare(there.get(a)?.at ?? 0n, there.get(b)?.at ?? 0n));
     known.clear();
     for (const name of inOrder) known.add(name);
   }
 
-  /** One file, of which somebody said that it came or went. True when that is news, and none of our own moves. */
+  /** A notice that this file came or went. True if that is news, and not a move of our own. */
   noticed(queue: QueueName, name: string): boolean {
     if (!isMessageName(name, queue)) return false;
     const isThere = exists(this.path(queue, name));
-    // Of what is over only the files are kept in mind: there may be any number.
+    // What is over is not kept in memory: there may be any number of files.
     if (!isLive(queue)) return !this.#own.delete(`${queue}/${name}`);
     if (!isThere) return this.#lose(queue, name);
     return !this.#of(queue).has(name) && this.#gain(queue, name);
   }
 
-  /** What has come to the inbox and was not looked into, in the order it came. */
+  /** Messages in the inbox that were not read, in the order they came. */
   unread(): string[] {
     return [...this.#unread];
   }
@@ -111,23 +111,23 @@ export class Queues {
     return [...messagesIn(this.dir(queue), queue)].toSorted(byArrival).map(([name]) => name);
   }
 
-  /** What came to where it is over before then (milliseconds), in that order. */
+  /** What came to the queue before this time (milliseconds), in that order. */
   before(queue: QueueName, time: number): string[] {
     const until = BigInt(Math.floor(time)) * 1_000_000n;
     const found = [...messagesIn(this.dir(queue), queue)].filter(([, { at }]) => at < until);
     return found.toSorted(byArrival).map(([name]) => name);
   }
 
-  /** When what has been there longest came there (milliseconds). */
+  /** When the oldest message came to the queue (milliseconds). */
   oldest(queue: LiveQueue): number | undefined {
     const came = this.list(queue).flatMap((name) => arrivalOf(this.path(queue, name)) ?? []);
     return came.length === 0 ? undefined : Math.min(...came.map((at) => Number(at / 1_000_000n)));
   }
 
-  /** What came to where it is over since then (milliseconds), in that order. Others get their turn in between. */
+  /** What came to the queue since this time (milliseconds), in that order. Yields to other work in between. */
   async since(queue: QueueName, time: number): Promise<string[]> {
     const from = BigInt(Math.floor(time)) * 1_000_000n;
-    // Whatever comes or goes changes the folder.
+    // A folder changes with everything that comes or goes.
     if ((arrivalOf(this.dir(queue)) ?? 0n) < from) return [];
     const found: [string, bigint][] = [];
     for (const [index, name] of this.names(queue).entries()) {
@@ -138,7 +138,7 @@ export class Queues {
     return found.toSorted(([a, at], [b, bt]) => compare(at, bt) || (a < b ? -1 : 1)).map(([name]) => name);
   }
 
-  /** Of those that are over, only those that are meant. */
+  /** Only `complete`, `archive` and `quarantine` are filtered. */
   count(queue: QueueName, isMeant: (name: string) => boolean = () => true): number {
     return isLive(queue) ? this.#of(queue).size : namesIn(this.dir(queue), queue).filter(isMeant).length;
   }
@@ -148,22 +148,22 @@ export class Queues {
   }
 
   /**
-   * Where a message of that name is, if it is anywhere. One in quarantine is none. What we do not know of is looked for on
-   * the disk, twice: a hand may be moving it past us, and what is held to be nowhere is made again.
+   * The queue that a message of this name is in; quarantine does not count. What we do not know of is looked for on the
+   * disk, twice: somebody may be moving it at this moment, and what is taken to be nowhere is made again.
    */
   find(name: string): QueueName | undefined {
     const onDisk = () => IN_ORDER.find((queue) => existsSync(this.path(queue, name)));
     return LIVE.find((queue) => this.#of(queue).has(name)) ?? onDisk() ?? onDisk();
   }
 
-  /** In no order, and without a look at each. */
+  /** In no order, without a look at each file. */
   names(queue: QueueName): string[] {
     return namesIn(this.dir(queue), queue);
   }
 
   /**
-   * Whether the one came where it is before the other did (of another's queues, perhaps), or in the same instant. What a
-   * hand has just taken away from there did not.
+   * Whether one message came to its queue before the other (perhaps in the queues of another agent), or at the same time.
+   * False if it was moved away meanwhile.
    */
   cameBefore(one: [QueueName, string], other: [QueueName, string], whose: Queues = this): boolean {
     const came = arrivalOf(this.path(...one));
@@ -178,24 +178,24 @@ export class Queues {
     return `${this.dir(queue)}${sep}${name}`;
   }
 
-  /** Moves within these queues. The name it has there, or undefined when it was not there to be moved. */
+  /** Moves within these queues. Returns the name there, or undefined if there was nothing to move. */
   move(name: string, from: QueueName, to: QueueName, isTaken: IsTaken = () => false): string | undefined {
     return this.#rename(name, from, this, to, this.freeName(to, name, isTaken));
   }
 
-  /** Moves to another's queue. */
+  /** Moves to the queue of another. */
   moveTo(name: string, from: QueueName, other: Queues, to: QueueName): string | undefined {
     return this.#rename(name, from, other, to, other.freeName(to, name));
   }
 
-  /** Moves under a name by which it is to be found. */
+  /** Moves under another name, by which it can be found. */
   moveAs(name: string, from: QueueName, to: QueueName, as: string): boolean {
     return this.#rename(name, from, this, to, this.freeName(to, as)) !== undefined;
   }
 
-  /** A name that the queue does not have, and that nobody minds. */
+  /** A name that is free in the queue, and that the caller does not reject. */
   freeName(queue: QueueName, name: string, isTaken: IsTaken = () => false): string {
-    // What has a number gets another one, not a second.
+    // A name that has a number gets another one, not a second.
     const stem = name.replace(/(?:~\d{1,6})?\.md$/, "");
     for (let number = 1; ; number++) {
       const candidate = number === 1 ? name : fitting(stem, `~${number}.md`);
@@ -203,7 +203,7 @@ export class Queues {
     }
   }
 
-  /** Takes in what lies written aside, under this name or a numbered one, also when others write here at this instant. */
+  /** Moves a temporary file into a queue, under this name or a numbered one, also if others write here now. */
   take(aside: string, to: QueueName, name: string): string {
     for (;;) {
       const taken = this.freeName(to, name);
@@ -224,7 +224,7 @@ export class Queues {
   #came(queue: QueueName, name: string): void {
     if (isLive(queue)) this.#gain(queue, name);
     else {
-      // Where the kernel has dropped notices they never come: not for ever.
+      // If the kernel has dropped notices, they never come.
       if (this.#own.size > 10_000) this.#own.clear();
       this.#own.add(`${queue}/${name}`);
     }
@@ -247,15 +247,15 @@ export class Queues {
 }
 
 export interface QueueChanges {
-  /** Something is other than we knew. */
+  /** Something was not as we knew it. */
   changed: boolean;
-  /** Something is there that may still be written: look again when it is older. */
+  /** A file may still be being written: look again later. */
   young: boolean;
-  /** What somebody else moved to where we did not know of it. */
+  /** What was moved by hand. */
   byHand: [QueueName, string][];
 }
 
-/** Of what is over: about a millisecond's worth. */
+/** About a millisecond of work. */
 const AT_ONCE = 100;
 
 type IsTaken = (name: string) => boolean;
@@ -264,7 +264,7 @@ type IsTaken = (name: string) => boolean;
 const LIVE = ["inbox", "next", "active", "outbox"] as const;
 type LiveQueue = (typeof LIVE)[number];
 
-/** Where what has come to its end lies. */
+/** The queues of messages that have ended. */
 const OVER = ["complete", "archive"] as const;
 
 const IN_ORDER = [...LIVE, ...OVER] as const;

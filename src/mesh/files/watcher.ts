@@ -4,15 +4,15 @@ import { QUEUES, type QueueName } from "./layout.ts";
 import { isMessageName, QUIET_MS } from "./queue-files.ts";
 
 /**
- * Says which message files came to or went from a place's queues.
+ * Notices which message files came to the queues of an agent or a mesh, and which went.
  *
- * WATCHER-1. A file that was renamed in is told at once. One that is written in place is told when nobody has written
- *     to it for a while: the kernel tells of the writing in the same breath as of the file, so one round of the loop is
- *     enough to know which it is.
+ * WATCHER-1. A file that was renamed into a queue is noticed at once. One that is written in place is noticed when it
+ *     was not written to for a while: the kernel reports the writing together with the file, so one round of the event
+ *     loop is enough to know which it is.
  * WATCHER-2. One notice for each arrival, however many events the kernel makes of it.
- * WATCHER-3. A folder that is deleted is made again and watched again, when whoever deletes is done. After a burst
- *     everything is looked at once more, since the kernel drops events when too many wait.
- * WATCHER-4. Where the kernel refuses to watch (its limit is reached), the folders are looked at every second instead.
+ * WATCHER-3. A folder that is deleted is made again and watched again, once the deleting is over. After a burst we look
+ *     at everything once more, since the kernel drops events when too many wait.
+ * WATCHER-4. If the kernel refuses to watch (its limit is reached), we look at the folders every second instead.
  */
 export class QueueWatcher {
   readonly #dir: string;
@@ -20,7 +20,7 @@ export class QueueWatcher {
   readonly #watched = new Map<string, FSWatcher>();
   /** Files that are being written: the timer that waits for quiet. */
   readonly #growing = new Map<string, NodeJS.Timeout>();
-  /** Files of which we wait one round to see whether somebody writes to them. */
+  /** Files for which we wait one round to see whether they are being written. */
   readonly #fresh = new Set<string>();
   #burst = 0;
   #calm: NodeJS.Timeout | undefined;
@@ -43,7 +43,7 @@ export class QueueWatcher {
     this.#watched.clear();
   }
 
-  /** All folders anew: an old watch of a folder that was deleted sees nothing any more. */
+  /** Watches all folders anew: the watch of a folder that was deleted sees nothing any more. */
   #watchAll(): void {
     for (const watcher of this.#watched.values()) watcher.close();
     this.#watched.clear();
@@ -55,7 +55,7 @@ export class QueueWatcher {
       for (const queue of QUEUES) {
         this.#watch(queue, (event, name) => {
           if (name !== null && isMessageName(name, queue)) this.#onFile(queue, name, event);
-          // A folder that is deleted itself says so under its own name.
+          // The deletion of the folder itself is reported under its own name.
           else if (name === queue && !isThere(join(this.#dir, queue))) this.#repairSoon();
         });
       }
@@ -154,6 +154,6 @@ function isThere(dir: string): boolean {
 }
 
 function sizeOf(path: string): number | undefined {
-  // A link that leads nowhere is there too.
+  // Also for a link that leads nowhere.
   return lstatSync(path, { throwIfNoEntry: false })?.size;
 }

@@ -20,12 +20,12 @@ import { copyFiles, filesBelow, MOST_BYTES } from "./output-files.ts";
  * A mesh is a worker on a board: its entry gets the node's spec and refs as a task, and what it completes is published.
  *
  * MESH-WORKER-1. A task is named after the agent and its node: taken up by that name after a restart, never given
- *     twice. Its end waits in the mesh's outbox until the end of the node is on record (`takeEnds`).
+ *     twice. Its end waits in the mesh's outbox until the end of the node is recorded (`takeEnds`).
  * MESH-WORKER-2. What the mesh left in shared/output since it began is copied into the node's folder before its end is
- *     told.
+ *     reported.
  * MESH-WORKER-3. What it says to `agiraph` goes to the team, once; what the team says goes to its entry as a question.
  * MESH-WORKER-4. A node whose result is refused goes back to the mesh as another task, a few times.
- * MESH-WORKER-5. The mesh lives by itself: whoever closes this only stops listening. Its task goes on, and is taken up
+ * MESH-WORKER-5. The mesh lives by itself: closing this only stops listening. Its task goes on, and is taken up
  *     later.
  */
 export function meshAdapter({ agent, layout, host, problemOf, clock }: BoardWorkerPorts): Adapter {
@@ -42,14 +42,14 @@ export function meshAdapter({ agent, layout, host, problemOf, clock }: BoardWork
   };
 }
 
-/** The end of a node is on record: what the mesh said of it was dealt with, and it need not wait any more. */
+/** The end of a node is recorded: what the mesh said of it was dealt with and need not wait any more. */
 export async function takeEnds(layout: Layout, name: string, agent: AgentId, node: string): Promise<void> {
   const mesh = new MeshFileClient(layout, readMesh(layout, name));
   const first = stemOf(taskName(agent, node, 1));
   mesh.takeEnds((task) => task === first || task.startsWith(`${first}-`));
 }
 
-/** The node was cancelled: a mesh that has its task, or is still to begin with it, is told to end it as it is. */
+/** The node was cancelled: a mesh that has its task, or has yet to begin with it, is told to end it as it is. */
 export function withdraw(layout: Layout, name: string, agent: AgentId, node: string, now: Date): void {
   const mesh = new MeshFileClient(layout, readMesh(layout, name));
   let round = 1;
@@ -66,11 +66,11 @@ function taskName(agent: AgentId, node: string, round: number): string {
 
 export interface BoardWorkerPorts {
   agent: AgentId;
-  /** Of the agent's project. */
+  /** The layout of the agent's project. */
   layout: Layout;
-  /** Sees that somebody moves the messages of this project: this process, or another that does already. */
+  /** Makes sure that a process moves the messages of this project: this one, or another that does already. */
   host(): Promise<void>;
-  /** Why nothing of this mesh may run now; null where it may. */
+  /** Why nothing of this mesh may run now; null if it may. */
   problemOf(mesh: string): string | null;
   clock: Clock;
 }
@@ -83,7 +83,7 @@ const contextSchema = z.object({
 });
 
 class MeshSession implements OutsideSession {
-  readonly events = new EventQueue((event) => this.#dealtWith(event));
+  readonly events = new EventQueue((event) => this.#onHandled(event));
   readonly #mesh: MeshFileClient;
   readonly #job: OutsideJob;
   readonly #spec: z.infer<typeof contextSchema>;
@@ -92,7 +92,7 @@ class MeshSession implements OutsideSession {
   readonly #clock: Clock;
   readonly #after = new Map<OutsideEvent, () => void>();
   readonly #seen = new Set<string>();
-  /** How often the mesh was given the node. */
+  /** How many times the mesh was given the node. */
   #round = 1;
   #hasEnded = false;
   #looking: Promise<void> = Promise.resolve();
@@ -112,13 +112,13 @@ class MeshSession implements OutsideSession {
 
   async begin(): Promise<void> {
     while (this.#mesh.find(taskName(this.#agent, this.#spec.node_id, this.#round + 1)) !== undefined) this.#round++;
-    // Its end was dealt with: by somebody else perhaps, or before the node was opened again.
+    // Its end was dealt with: perhaps by another process, or before the node was opened again.
     if (this.#isOver(this.#task)) this.#round++;
     const queue = this.#mesh.find(this.#task);
     this.events.push({ kind: "begun", session_id: stemOf(this.#task), about: `the mesh ${this.#mesh.name}` });
     this.#mesh.watch(() => this.#look());
     if (queue === undefined) await this.#give(await this.#taskWords());
-    // What may not have been passed on is, as long as there is somebody to hear it.
+    // What may not have been passed on is passed on now, as long as the task is not over.
     else if (queue !== "complete" && this.#job.resume !== null && this.#job.words !== resumeText([], []))
       await this.say(this.#job.words);
     this.#look();
@@ -132,7 +132,7 @@ class MeshSession implements OutsideSession {
     this.#noteDown(`Passed on to the mesh ${this.#mesh.name}.`);
   }
 
-  /** What it wants permission for is decided by its own people. */
+  /** Permissions are asked for and decided within the mesh. */
   async decide(): Promise<void> {}
 
   async interrupt(): Promise<void> {
@@ -171,7 +171,7 @@ class MeshSession implements OutsideSession {
     this.#mesh.takeEnds((task) => task === stemOf(before));
   }
 
-  /** On record at once: what stands after it has not been passed on. */
+  /** Recorded at once, so that a restart knows what was passed on. */
   #noteDown(text: string): void {
     const { name } = this.#mesh;
     this.events.push({ kind: "said", text }, { kind: "used", model: `mesh/${name}`, usage: NO_USAGE, cost_usd: 0 });
@@ -196,14 +196,14 @@ class MeshSession implements OutsideSession {
     else if (this.#mesh.find(task) === "quarantine") this.#failed(`${task} was put into quarantine.`);
   }
 
-  /** One mesh has one task at a time, so what it says without naming one is about that. */
+  /** A mesh has one task at a time, so what it says without naming one is about that. */
   #isOurs({ header: { "in-reply-to": about, type, from } }: MeshMessage): boolean {
     if (from === this.#mesh.name && (type === "task-complete" || type === "error")) return false;
     if (about !== undefined) return about === stemOf(this.#task) || about.startsWith(`${stemOf(this.#task)}.`);
     return ["active", "complete"].includes(this.#mesh.find(this.#task) ?? "");
   }
 
-  /** MESH-WORKER-3. To whom, its first line may say. */
+  /** MESH-WORKER-3. The first line may say to whom. */
   #passOn(message: MeshMessage): void {
     this.#seen.add(message.name);
     const body = message.body.trim();
@@ -233,19 +233,19 @@ class MeshSession implements OutsideSession {
     this.events.push({ kind: "rested", how: "refused", words });
   }
 
-  #dealtWith(event: OutsideEvent): void {
+  #onHandled(event: OutsideEvent): void {
     this.#after.get(event)?.();
     this.#after.delete(event);
   }
 
-  /** MESH-WORKER-2. No link is followed; what was there before the task is of another one. */
+  /** MESH-WORKER-2. No link is followed; older files belong to another task. */
   async #copyOutput(words: string): Promise<void> {
     await copyFiles(this.#layout.output(this.#mesh.name), this.#job.cwd, {
       since: this.#mesh.began(this.#task) - GRAIN_MS,
       note: (text) => this.events.push({ kind: "noted", text }),
     });
     const there = (await readdir(this.#job.cwd)).filter((name) => !PROTOCOL_FILES.includes(name));
-    // Somebody whose answer is all of the work has something to publish all the same.
+    // If its answer is all of the work, that is published.
     if (there.length === 0) await putFile(this.#job.cwd, "result.md", `${words}\n`);
   }
 
@@ -262,7 +262,7 @@ class MeshSession implements OutsideSession {
     return `${parts.filter(Boolean).join("\n\n")}\n`;
   }
 
-  /** What others published is laid where those of the mesh can read it. */
+  /** Copies what others published to where the agents of the mesh can read it. */
   async #bringRefs(): Promise<string[]> {
     const run = resolve(this.#job.cwd, "../../..");
     const shared = this.#layout.shared(this.#mesh.name);
@@ -287,7 +287,7 @@ class MeshSession implements OutsideSession {
 
 const HOW_TO_ANSWER = `To ask or tell whoever gave it something: \`tx ask agiraph "words"\` (a first line \`TO: name\` is for somebody in their team).`;
 const MOST_ROUNDS = 3;
-/** What others are told, whole, is short; the rest is in the files. */
+/** A summary is short; the rest is in the files. */
 const MOST_WORDS = 3_900;
-/** File systems tell time by the tick. */
+/** The resolution of file times. */
 const GRAIN_MS = 20;

@@ -10,7 +10,7 @@ import { type MeshTrust, type MeshTrustState, mayRun } from "./trust.ts";
 import { type TrustSummary, trustQuestion, trustSummary } from "./trust-text.ts";
 
 export type MeshTrustView = MeshTrustState & TrustSummary;
-/** The content that the person saw, and what they allow it. */
+/** The content that the person saw, and what they allow. */
 export type Agreed = Pick<TrustGrant, "hash" | "terminals" | "by">;
 
 export interface ConsentPorts {
@@ -20,10 +20,10 @@ export interface ConsentPorts {
 }
 
 /**
- * The person's yes to the meshes of a project that is at work.
+ * A person's consent to the meshes of a project that is at work.
  *
- * CONSENT-1. A yes is for the content that the person was shown: where the project holds another one now, it is refused.
- * CONSENT-2. Each content is asked about once, in the inbox, wherever the wish to run it came from.
+ * CONSENT-1. Consent is for the content that the person was shown: if the project holds another one now, it is refused.
+ * CONSENT-2. Each content is asked about once, in the inbox, wherever the request to run it came from.
  */
 export class MeshConsent {
   readonly #layout: Layout;
@@ -38,7 +38,7 @@ export class MeshConsent {
     this.#ports = ports;
   }
 
-  /** What is declared now, which may be newer than what is at work. */
+  /** The newest declaration, which may be newer than the one at work. */
   viewOf(declared: DeclaredMesh): MeshTrustView {
     const newest = this.#meshes.held.get(declared.config.mesh) ?? declared;
     const state = this.#ports.trust.stateOf(this.#layout.project, newest);
@@ -93,7 +93,7 @@ export class MeshConsent {
 const TRUST = "trust";
 const TRUST_TERMINALS = "trust with terminals";
 
-/** As it lies in the project at this instant. */
+/** The mesh as it is in the project now. */
 function readNow(layout: Layout, mesh: string): DeclaredMesh {
   try {
     return readMesh(layout, mesh);

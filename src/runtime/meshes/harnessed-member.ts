@@ -15,21 +15,21 @@ export interface HarnessedPorts {
   worker_id: string;
   recorder: Recorder;
   model(): Promise<Model>;
-  /** Who it is and how it works, as it is declared now. */
+  /** Its prompt, as it is declared now. */
   prompt(): Promise<string>;
   tools(actor: Actor, model: Model): Tool[];
   words(message: MeshMessage): string;
-  /** Whether this task has not ended. */
+  /** Whether this task is still active. */
   isActive(name: string): boolean;
-  /** It gives up on the task it has; why. */
+  /** Gives up on its task; why. */
   giveUp(why: string): Promise<void>;
   record(state: "busy" | "idle" | "dead", detail?: string): void;
   maxTurns: number;
 }
 
 /**
- * A mesh agent that is a model in our own loop. Each task is a conversation of its own: what lasts is in the messages and
- * in the shared files (seed 004, "Stateless agents").
+ * A mesh agent that is a model in our own loop. Each task is a conversation of its own: what remains is in the messages
+ * and in the shared files (seed 004, "Stateless agents").
  *
  * HARNESSED-MEMBER-1. A message is told when it is in the conversation, on disk. What comes while it works enters
  *     between two turns.
@@ -65,7 +65,7 @@ export class HarnessedMember implements Member {
     await this.#working?.catch(() => {});
   }
 
-  /** Until there is nothing to hear. */
+  /** Works until there are no more messages. */
   async #work(): Promise<void> {
     while (this.#messages.length > 0 && !this.#stop.signal.aborted) {
       this.#task = undefined;
@@ -78,7 +78,7 @@ export class HarnessedMember implements Member {
         }),
       );
       if (this.#stop.signal.aborted) return;
-      // Whoever could not even begin has not heard it: the reason is said for the task that it was to hear of.
+      // A conversation that could not begin has not heard the message: its task fails with the reason.
       for (const { message, told } of outcome.kind === "failed" ? this.#messages.splice(0) : []) {
         if (message.header.type === "task") this.#task = message.name;
         told();
@@ -88,9 +88,9 @@ export class HarnessedMember implements Member {
     }
   }
 
-  /** The one it works on. */
+  /** The task it works on. */
   #task: string | undefined;
-  /** It has asked somebody, or handed something on, and may wait for what comes of it. */
+  /** It has asked another agent something, or handed something on, and may wait for the answer. */
   #waits = false;
 
   async #converse(): Promise<Outcome> {
@@ -119,7 +119,7 @@ export class HarnessedMember implements Member {
     }
   }
 
-  /** HARNESSED-MEMBER-3: the task that it had begun in an earlier life of the process, as far as it was. */
+  /** HARNESSED-MEMBER-3: the conversation about a task that an earlier process had begun. */
   async #takenUp(): Promise<Past | undefined> {
     const [first] = this.#messages;
     if (first?.message.header.type !== "task") return undefined;
@@ -156,13 +156,13 @@ export class HarnessedMember implements Member {
     if (this.#messages.length > 0) this.#waits = false;
     return this.#messages.splice(0).map(({ message, told }): UserEntry => {
       if (message.header.type === "task") this.#task = message.name;
-      // The loop has it on disk before the model is asked.
+      // The loop writes it to disk before the model is asked.
       queueMicrotask(told);
       return { role: "user", from: "agiraph", content: this.#ports.words(message) };
     });
   }
 
-  /** Without a task silence is the end. With one it is waiting for an answer, or forgetting `tx_done`: asked once or twice. */
+  /** Silence without a task is the end. With one it is waiting for an answer, or a forgotten `tx_done`. */
   async #onSilence({ reply, inARow, missedCall }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> {
     if (this.#messages.length > 0) return this.#take();
     if (this.#task === undefined) return { kind: "finished", summary: textOf(reply) };

@@ -20,21 +20,21 @@ export interface HeadlessPorts {
   tools: readonly Tool[];
   prompt(): Promise<string>;
   words(message: MeshMessage): string;
-  /** Whether this task has not ended. */
+  /** Whether this task is still active. */
   isActive(name: string): boolean;
   giveUp(why: string): Promise<void>;
-  /** Decided by a person. */
+  /** Asks a person. */
   askPermission(request: ToolRequest): Promise<boolean>;
   record(state: "starting" | "ready" | "busy" | "idle" | "dead" | "gone", detail?: string): void;
 }
 
 /**
- * A mesh agent that is a program without a terminal, in the sandbox, with `tx` as tools at its door.
+ * A mesh agent that is a program without a terminal, in the sandbox, with `tx` as tools over MCP.
  *
- * HEADLESS-MEMBER-1. What is said while it works is in its context by its next model call, where the program can.
- * HEADLESS-MEMBER-2. A turn that is over while its task has not ended is asked about a few times, and then the task is
- *     given up on.
- * HEADLESS-MEMBER-3. One that has ended is begun anew by the next message.
+ * HEADLESS-MEMBER-1. What is said while it works is in its context by its next model call, if the program can do that.
+ * HEADLESS-MEMBER-2. If a turn ends before its task does, the program is reminded a few times; then the task is given up
+ *     on.
+ * HEADLESS-MEMBER-3. A program that has ended is started again by the next message.
  */
 export class HeadlessMember implements Member {
   readonly #ports: HeadlessPorts;
@@ -43,14 +43,14 @@ export class HeadlessMember implements Member {
   #telling: Promise<void> = Promise.resolve();
   #task: string | undefined;
   #reminders = 0;
-  /** It has asked somebody, or handed something on: a turn that is over is waiting. */
+  /** It has asked another agent something, or handed something on: then the end of a turn means waiting. */
   #waits = false;
 
   constructor(ports: HeadlessPorts) {
     this.#ports = ports;
   }
 
-  /** One after the other: the second of two that come at once finds what the first has begun. */
+  /** One after the other: if two come at once, the second finds the session that the first has started. */
   tell(message: MeshMessage): Promise<void> {
     const told = this.#telling.then(() => this.#tell(message));
     this.#telling = told.catch(() => {});
@@ -167,13 +167,13 @@ export class HeadlessMember implements Member {
 }
 
 const MOST_REMINDERS = 3;
-/** A tool of another server whose name ends like ours is not ours. */
+/** A tool of another server with a similar name is not ours. */
 const OUR_NAMES = new RegExp(`^(mcp[._]+${OUR_SERVER}[._]+)?tx_(done|send|ask)$`);
 const AWAITED = new Set(["tx_ask", "tx_send"]);
 
 /**
- * Whether it asks for one of the tools at its door, which need nobody's permission. A name alone does not tell: some
- * programs make it of words that their model chose. None of our tools is called with a command or works on a file.
+ * Whether it asks for one of our own tools, which need no permission. The name alone does not tell: some programs make it
+ * from words that their model chose. None of our tools is called with a command or works on a file.
  */
 export function isForOurTool(request: ToolRequest): boolean {
   return OUR_NAMES.test(request.tool) && commandOf(request) === undefined && pathsOf(request).length === 0;

@@ -18,7 +18,7 @@ interface MeshProgramsPorts {
   clock: Clock;
 }
 
-/** The programs of the house, and the meshes of an agent's project as programs beside them, called `mesh/NAME`. */
+/** The configured programs, and the meshes of an agent's project as programs beside them, called `mesh/NAME`. */
 export function withMeshes(
   outside: ProgramPorts,
   { agent, project, hostMeshes, trust, clock }: MeshProgramsPorts,
@@ -40,13 +40,13 @@ export function withMeshes(
       const { kind, command } = this.program(name);
       const [mesh = ""] = command;
       const problem = kind === "mesh" ? problemOf(mesh) : null;
-      // Whoever runs the meshes of a project asks the person about those that are not trusted.
+      // The process that runs the meshes of a project asks the person about those that are not trusted.
       if (problem !== null) await host();
       return problem;
     },
     async adapter(kind) {
       if (kind !== "mesh") return outside.adapter(kind);
-      // With the first of them: nobody else pays for it.
+      // Loaded only when a mesh is hired.
       const { meshAdapter } = await import("./board-worker.ts");
       return meshAdapter({ agent, layout, host, problemOf, clock });
     },
@@ -62,7 +62,7 @@ export function withMeshes(
 
 const PREFIX = "mesh/";
 
-/** A mesh may be at work for days, and be silent meanwhile: what it does is in its own record. */
+/** A mesh may work for days without a word: what it does is in its own record. */
 const SILENCE_SECONDS = 23 * 86_400;
 
 function profileOf(mesh: string): ProgramProfile {
@@ -74,7 +74,7 @@ function declared({ configs }: Layout): string[] {
   return names.flatMap((name) => /^([a-z0-9][a-z0-9_-]*)\.json$/.exec(name)?.[1] ?? []).toSorted();
 }
 
-/** Why nothing of a mesh may run now: its content is not what a person has agreed to. Null where it may. */
+/** Why nothing of a mesh may run now: its content is not what a person has agreed to. Null if it may. */
 function trustProblem(layout: Layout, mesh: string, trust: MeshTrust): string | null {
   try {
     const { status } = trust.stateOf(realpathSync(layout.project), readMesh(layout, mesh));

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { allFilesIn, type ForeignFile, putFile, readPart } from "../../store/disk/foreign-folder.ts";
 
 /**
- * Copies what somebody made from one folder to another. No link is followed; what is too much, or too large, stays where
- * it is and is told. The files that were copied.
+ * Copies files from one folder to another. No link is followed; files that are too many or too large stay where they are,
+ * and that is noted. Returns the files that were copied.
  */
 export async function copyFiles(
   from: string,

@@ -18,13 +18,13 @@ export interface PlainPorts {
   outside: ProgramPorts;
   profile: ProgramProfile;
   home: string;
-  /** Its own folder: each run has one of its own in there. */
+  /** Its own folder; each run has one of its own in there. */
   workspace: string;
-  /** Where the mesh keeps what it makes. */
+  /** The folder for what the mesh makes. */
   output: string;
   /** Looked up at each start: files come and go in the project. */
   binds: () => Promise<Binds>;
-  /** Where it is: for its environment and `_context.json`. */
+  /** For its environment and `_context.json`. */
   about: Readonly<Record<string, string>>;
   prompt(): Promise<string>;
   isActive(name: string): boolean;
@@ -38,15 +38,15 @@ export interface PlainPorts {
 }
 
 /**
- * A mesh agent that is any program, without a terminal: it knows no turns and no tools, so each task, and each question,
- * is one run of it, by the files of `autonomous.ts`.
+ * A mesh agent that is any program, without a terminal: it knows no turns and no tools, so each task and each question is
+ * one run of it, by the files of the autonomous protocol.
  *
  * PLAIN-MEMBER-1. It works in a folder of its own and writes nothing to the user's project. What it leaves there goes
  *     to shared/output.
- * PLAIN-MEMBER-2. Its task ends by `_result.md`; without one by its exit: well, with what it printed as its words, or
- *     else as failed, with the last that it said.
- * PLAIN-MEMBER-3. What it is told while it runs is in `_inbox.md`; what it writes to `_outbox.md` is said, and to whom
- *     had asked it something, as the answer.
+ * PLAIN-MEMBER-2. Its task ends with `_result.md`, or else with its exit: exit code 0 means done, with what it printed as
+ *     its result; anything else means failed, with the last that it said.
+ * PLAIN-MEMBER-3. What it is told while it runs is in `_inbox.md`; what it writes to `_outbox.md` is sent, as
+ *     the answer if the receiver had asked it something.
  */
 export class PlainMember implements Member {
   readonly #ports: PlainPorts;
@@ -68,7 +68,7 @@ export class PlainMember implements Member {
       await run.session.say(`${message.header.from}: ${message.body.trim()}`);
       return;
     }
-    // News for somebody who does not run changes nothing: the next run reads what there is.
+    // News changes nothing while it does not run: the next run reads what there is.
     if (!isWork) return;
     const begun = this.#beginning.then(async () => {
       await this.#run?.ended;
@@ -161,7 +161,7 @@ export class PlainMember implements Member {
     const words = String(args.summary ?? args.content ?? args.suggestion ?? "");
     if (tool === "publish") {
       await this.#end(run, words);
-      // Its work has ended; whatever it would still do is for nobody.
+      // Its work has ended; nobody needs what it would still do.
       void run.session.close();
     } else if (tool === "send_message") await this.#send(run, String(args.to ?? ""), words);
     else if (tool === "suggest_next")
@@ -199,7 +199,7 @@ export class PlainMember implements Member {
     if (run.isOver) return;
     const notes: string[] = [];
     const made = (await filesBelow(run.cwd)).filter((file) => !PROTOCOL_FILES.includes(file));
-    // Where its words are all that it made, the adapter has laid them beside as a file; they are said already.
+    // If it made nothing but words, the adapter has put them into a file; they are sent already.
     const isWords = made.length === 1 && made[0] === "result.md" && (await textOf(run.cwd)) === words.trim();
     const isMeant = (file: string) => !isWords && made.includes(file);
     await copyFiles(run.cwd, this.#ports.output, { isMeant, note: (text) => notes.push(text) });
@@ -221,7 +221,7 @@ interface Run {
   session: OutsideSession;
   message: MeshMessage;
   cwd: string;
-  /** Who has asked it something while it runs, and what their question is called. */
+  /** The agents that have asked it something while it runs, with the id of their question. */
   asked: Map<string, string>;
   words: string;
   notes: string;
@@ -233,7 +233,7 @@ async function textOf(cwd: string): Promise<string | undefined> {
   return (await readPart(cwd, "result.md", 0, MOST_BYTES))?.toString("utf8").trim();
 }
 
-/** The same for the same message, over restarts. */
+/** The same number for the same message, also after a restart. */
 function numberOf(name: string): number {
   return createHash("sha256").update(name).digest().readUInt32BE(0);
 }

@@ -24,43 +24,43 @@ import type { SessionStarted } from "./session-reports.ts";
 export interface HostedMeshes {
   readonly layout: Layout;
   readonly meshes: Meshes;
-  /** How an agent is run and how it is doing, as far as it was begun here. */
+  /** How an agent is run and how it is doing, as far as it was started here. */
   stateOf(mesh: string, agent: string): AgentStatusView;
   /** A person's message: to a mesh, or to one of its agents. The name of its file. */
   send(
     mesh: string,
     message: { to: string | null; type: MessageHeader["type"]; text: string; answers?: string },
   ): string;
-  /** Begins an agent, or tells it again what it has not ended. */
+  /** Starts an agent, or tells it again what it has not ended. */
   spawn(mesh: string, agent: string): Promise<void>;
   kill(mesh: string, agent: string): Promise<void>;
-  /** How its last task of its own ended. */
+  /** How the last task of the mesh itself ended. */
   lastEnd(mesh: string): MeshEnd | null;
-  /** What is wrong with what is declared, or keeps somebody from beginning. */
+  /** What is wrong with the declarations, or keeps an agent from starting. */
   problems(): { file: string; problem: string }[];
   /** What the person agreed to, and what they see before they agree to what is declared now. */
   trustOf(mesh: string): MeshTrustView;
-  /** The person trusts this content. Refused where it is not what the project holds now. */
+  /** The person trusts this content. Refused if the project holds another one now. */
   trust(mesh: string, agreed: Agreed): Promise<void>;
-  /** All that was begun of it ends; its messages stay. */
+  /** Ends everything that was started of it; its messages stay. */
   distrust(mesh: string): Promise<void>;
-  /** What a person types to sit down before it; null for those without a terminal. */
+  /** The command that attaches to its terminal; null if it has none. */
   attachWords(mesh: string, agent: string): string[] | null;
-  /** The house closes, and terminals are left as they are; or the meshes are stopped, and nothing of them runs on. */
+  /** `leaves`: the runtime closes, and terminals go on running. `ends`: nothing of the meshes runs on. */
   close(how: "leaves" | "ends"): Promise<void>;
 }
 
 /**
  * Opens the meshes that a project declares, and keeps their record.
  *
- * MESH-PROJECT-1. What the house closes goes on where it was when it is opened again: messages are files, and terminals
- *     outlive us.
- * MESH-PROJECT-2. What a person stops runs on nowhere: sessions end with all that they began. What they had not ended
- *     they are told when they are started again.
+ * MESH-PROJECT-1. When the runtime is closed and opened again, everything goes on where it was: messages are files, and
+ *     terminals outlive us.
+ * MESH-PROJECT-2. When a person stops the meshes, nothing runs on: sessions end with everything they started. What they
+ *     had not ended, they are told when they are started again.
  */
 export async function openMeshes(record: MeshRecordPorts, ports: MembersPorts): Promise<HostedMeshes> {
   const { project } = record.now().agent.created;
-  if (project === null) throw new Error("A record of meshes has a project.");
+  if (project === null) throw new Error("the record of a project's meshes has no project");
   const layout = new Layout(realpathSync(project));
   const hosted = new MeshProject(layout, record, ports);
   await hosted.open();
@@ -74,9 +74,9 @@ class MeshProject implements HostedMeshes {
   readonly #members: MeshMembers;
   readonly #clock: Clock;
   readonly #stop = new AbortController();
-  readonly #unheard = new Set<string>();
+  readonly #undelivered = new Set<string>();
   readonly #consent: MeshConsent;
-  /** As the record has them, and at once: it is a moment behind. */
+  /** As in the record, but at once: the record is a moment behind. */
   readonly #lastEnds: Map<string, MeshEnd>;
 
   constructor(layout: Layout, record: MeshRecordPorts, ports: MembersPorts) {
@@ -85,9 +85,9 @@ class MeshProject implements HostedMeshes {
     this.#record = new MeshRecord(layout, record);
     this.#lastEnds = new Map(Object.entries(record.now().mesh_ends));
     const onStarted: SessionStarted = (state, mesh, agent) => {
-      // Whoever is begun anew has heard nothing of what the one before had; and is told what that one could not be.
+      // A new session has heard nothing of what the former one had heard.
       if (state === "starting") setImmediate(() => this.meshes.meshes.get(mesh)?.tellNewcomer(agent));
-      else this.#tellUnheard(mesh, agent);
+      else this.#tellUndelivered(mesh, agent);
     };
     this.#members = new MeshMembers(layout, ports, this.#record, record, onStarted);
     this.meshes = new Meshes(layout, {
@@ -95,11 +95,11 @@ class MeshProject implements HostedMeshes {
       now: () => record.clock.now(),
       record: (fact) => {
         this.#record.record(fact);
-        if (fact.type === "mesh.held") this.#held(fact.data.mesh);
+        if (fact.type === "mesh.held") this.#onHeld(fact.data.mesh);
         if (fact.type === "mesh.opened" || fact.type === "mesh.reloaded") this.#introduce(fact.data.mesh);
-        if (fact.type === "mesh.undelivered") this.#unheard.add(`${fact.data.mesh}/${fact.data.agent}`);
-        // What could not be told to whoever was declared before is told to whoever is now.
-        if (fact.type === "mesh.reloaded" && fact.data.problem === null) this.#tellUnheard(fact.data.mesh);
+        if (fact.type === "mesh.undelivered") this.#undelivered.add(`${fact.data.mesh}/${fact.data.agent}`);
+        // What could not be told before the change is told now.
+        if (fact.type === "mesh.reloaded" && fact.data.problem === null) this.#tellUndelivered(fact.data.mesh);
         if (fact.type === "mesh.failed" || fact.type === "mesh.completed") this.#ended(fact);
       },
       member: (mesh, agent) => this.#members.member(mesh, agent),
@@ -122,7 +122,7 @@ class MeshProject implements HostedMeshes {
     }
     for (const mesh of this.meshes.meshes.keys()) this.#introduce(mesh);
     this.#record.onTrust = (about, answer) => void this.#consent.answered(about, answer);
-    this.#record.giveAnswers();
+    this.#record.deliverAnswers();
     await this.#members.reattach([...this.meshes.meshes.values()].map(({ declared }) => declared));
   }
 
@@ -149,16 +149,16 @@ class MeshProject implements HostedMeshes {
     const problem = this.#members.problemOf(who);
     if (problem !== null) throw new HumanRefusal("conflict", `${mesh}/${agent} cannot begin. ${problem}`);
     const member = this.#members.terminal(declared, who);
-    if (!member && this.#tellUnheard(mesh, agent)) return;
+    if (!member && this.#tellUndelivered(mesh, agent)) return;
     if (!member)
       throw new HumanRefusal("conflict", `${mesh}/${agent} has no terminal; it begins with its first message.`);
     await member.revive();
-    this.#tellUnheard(mesh, agent);
+    this.#tellUndelivered(mesh, agent);
   }
 
   async kill(mesh: string, agent: string): Promise<void> {
     const [declared, who] = this.#declared(mesh, agent);
-    // At once: whoever is begun by a message that comes meanwhile is somebody else.
+    // At once: a session that a message starts meanwhile is another one, and stays.
     const ended = this.#members.end(declared, who);
     await Promise.all([ended, this.meshes.dismiss(mesh, agent)]);
   }
@@ -177,7 +177,7 @@ class MeshProject implements HostedMeshes {
     await this.#consent.distrust(mesh);
   }
 
-  #held(mesh: string): void {
+  #onHeld(mesh: string): void {
     this.#introduce(mesh);
     this.#consent.ask(mesh);
   }
@@ -194,15 +194,15 @@ class MeshProject implements HostedMeshes {
     await this.#record.close();
   }
 
-  /** True when there was something. */
-  #tellUnheard(mesh: string, agent?: string): boolean {
+  /** True if there was something to tell. */
+  #tellUndelivered(mesh: string, agent?: string): boolean {
     const agents = agent === undefined ? [...(this.meshes.declared().get(mesh)?.agents.keys() ?? [])] : [agent];
-    const unheard = agents.filter((one) => this.#unheard.delete(`${mesh}/${one}`));
+    const unheard = agents.filter((one) => this.#undelivered.delete(`${mesh}/${one}`));
     for (const one of unheard) setImmediate(() => this.meshes.meshes.get(mesh)?.tellAgain(one));
     return unheard.length > 0;
   }
 
-  /** Whoever gave a mesh a task hears of its end by a message; a person sees the good ones, and is told of the bad. */
+  /** The agent that gave a task is told of its end by a message. A person sees successes, and is told of failures. */
   #ended({ type, data }: Extract<MeshFact, { type: "mesh.failed" | "mesh.completed" }>): void {
     const at = this.#clock.now() / 1000;
     const { mesh, agent, name } = data;

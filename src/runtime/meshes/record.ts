@@ -21,9 +21,9 @@ export interface MeshRecordPorts {
   live(delta: Delta): void;
 }
 
-/** A record of meshes has one run that never began: in it are its people. */
+/** The record of a project's meshes has one run, which is never started: its agents are the workers of it. */
 export const MESH_RUN: RunId = "run-1";
-/** Requests for permission of one agent; those beyond it are denied. */
+/** The most open requests for permission of one agent; more are denied. */
 const MOST_REQUESTS = 20;
 
 /**
@@ -51,7 +51,7 @@ export class MeshRecord {
     this.#writing ??= this.#write();
   }
 
-  /** Everybody of a mesh is known by name, as a worker of this kind. */
+  /** Adds the agents of a mesh to the roster, as workers of this kind. */
   introduce(mesh: string, agents: ReadonlyMap<string, string>): void {
     const { roster } = this.#ports.pending();
     for (const [agent, model] of agents) {
@@ -93,7 +93,7 @@ export class MeshRecord {
 
   readonly #asked = new Set<string>();
 
-  /** Something that a person should know and that nobody in the mesh says. */
+  /** Something that a person should know, and that no agent of the mesh says. */
   tellHuman(mesh: string, agent: string, text: string): void {
     const worker_id = workerIdOf(mesh, agent);
     const message_id = `${worker_id}:${this.#ports.log.seq + this.#waiting.length + 1}`;
@@ -101,7 +101,7 @@ export class MeshRecord {
     this.record({ type: "message.sent", data });
   }
 
-  /** What a person gave them failed, and nobody in the mesh says so: it waits in their inbox. */
+  /** A task from a person failed, and no agent of the mesh says so: it waits in the person's inbox. */
   tellFailure(failed_task: FailedTask, worker: string, text: string): void {
     const { mesh, agent, name } = failed_task;
     const file = `${agent === null ? mesh : `${mesh}/agents/${agent}`}/msgs/complete/${name}`;
@@ -124,7 +124,7 @@ export class MeshRecord {
     this.record({ type: "human.question", data: asked });
   }
 
-  /** Nobody needs an answer any more: the mesh is trusted, has another content now, or is gone. */
+  /** The question needs no answer any more: the mesh is trusted, has another content now, or is gone. */
   settleTrust(mesh: string, isOver: (hash: string) => boolean): void {
     for (const { worker_id, call_id } of Object.values(this.#ports.pending().questions.open)) {
       const asked = trustCall(call_id);
@@ -137,7 +137,7 @@ export class MeshRecord {
   /** What a person answered. */
   onTrust: (about: { mesh: string; hash: string }, answer: string) => void = () => {};
 
-  /** Permission to do something, asked of a person: it waits in the inbox. */
+  /** Asks a person for permission to do something: the question waits in the inbox. */
   async askPermission(worker_id: string, request: ToolRequest): Promise<boolean> {
     if (this.#hasMany(worker_id)) return false;
     const { log, now } = this.#ports;
@@ -165,9 +165,9 @@ export class MeshRecord {
     return asked + this.#waiting.filter(({ type }) => type === "human.question").length + 1;
   }
 
-  /** After a start: what was answered and has not come to whoever asked. */
-  giveAnswers(): void {
-    for (const question of Object.values(this.#ports.now().questions.answered)) this.#give(question);
+  /** After a start: delivers answers that have not reached the asker. */
+  deliverAnswers(): void {
+    for (const question of Object.values(this.#ports.now().questions.answered)) this.#deliverAnswer(question);
   }
 
   async close(): Promise<void> {
@@ -177,15 +177,15 @@ export class MeshRecord {
 
   #hear(fact: Fact): void {
     if (fact.type !== "human.response") return;
-    // The fold hears it first or after us; either way it has the question by the next round.
+    // The fold may hear it after us; by the next round it has the question.
     setImmediate(() => {
       const question = this.#ports.now().questions.answered[fact.data.question_id];
-      if (question) this.#give(question);
+      if (question) this.#deliverAnswer(question);
     });
   }
 
-  /** By a name that follows from the question's, so it comes once; then the question is settled. */
-  #give({ id, worker_id, call_id, text, answer }: Question): void {
+  /** Its name follows from that of the question, so it arrives once; then the question is settled. */
+  #deliverAnswer({ id, worker_id, call_id, text, answer }: Question): void {
     if (call_id.startsWith(PERMISSION)) {
       this.#permissions.get(id)?.answer(answer?.text ?? "");
       this.#permissions.delete(id);
@@ -217,14 +217,14 @@ export class MeshRecord {
     this.#settle(worker_id, call_id);
   }
 
-  /** Whoever asked has it. */
+  /** The asker has the answer. */
   #settle(worker_id: string, call_id: string): void {
     const result = { worker_id, node_id: null, call_id, tool: "tx ask", ok: true, ms: 0, gist: "answered" };
     this.record({ type: "tool.result", data: result });
   }
 
   async #write(): Promise<void> {
-    // What is recorded in this breath goes together.
+    // What is recorded in the same moment is written together.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       const facts = this.#waiting;
@@ -232,7 +232,7 @@ export class MeshRecord {
       try {
         await this.#ports.log.append({ facts }).durable;
       } catch {
-        // The log says so to everybody; what happened is said when there is room again.
+        // The log reports the failure; these facts are written when there is room again.
         this.#waiting = [...facts, ...this.#waiting].slice(-MOST_WAITING);
         break;
       }
@@ -246,7 +246,7 @@ const MOST_WAITING = 10_000;
 const PERMISSION = "leave-";
 const TRUST = "trust-";
 
-/** Messages of agents are named `….md`, so no question of theirs is taken for one. */
+/** Messages of agents are named `….md`, so none of their questions is taken for one about trust. */
 function trustCall(call_id: string): { mesh: string; hash: string } | undefined {
   const [, mesh, hash] = /^trust-([a-z0-9][a-z0-9_-]*)-([0-9a-f]{64})$/.exec(call_id) ?? [];
   return mesh !== undefined && hash !== undefined ? { mesh, hash } : undefined;
@@ -256,7 +256,7 @@ function settledQuestion(questions: Situation["questions"], worker_id: string, c
   return questions.settled.find((each) => each.worker_id === worker_id && each.call_id === call_id);
 }
 
-/** `{mesh}-{agent}`, or what is short enough and plain. */
+/** `{mesh}-{agent}`, or a shorter id if that is not a valid one. */
 export function workerIdOf(mesh: string, agent: string): string {
   const id = `${mesh}-${agent}`;
   if (workerIdSchema.safeParse(id).success) return id;

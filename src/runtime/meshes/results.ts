@@ -11,8 +11,8 @@ import type { HostedMeshes } from "./project.ts";
 /**
  * What came of a mesh's work: the words with which its last task ended, and the files in shared/output.
  *
- * MESH-RESULTS-1. From the files, and from the record what no file says: it is there after a restart too.
- * MESH-RESULTS-2. Who wrote a file is said only where one agent alone had a task when it was last changed.
+ * MESH-RESULTS-1. It is read from the files, and from the record what no file says, so it is there after a restart too.
+ * MESH-RESULTS-2. The writer of a file is named only if exactly one agent had a task when it was last changed.
  */
 export async function resultsView(hosted: HostedMeshes, mesh: string) {
   if (!hosted.meshes.declared().has(mesh)) return undefined;
@@ -28,7 +28,7 @@ export async function resultsView(hosted: HostedMeshes, mesh: string) {
   };
 }
 
-/** A file of shared/output. WalkTrouble says why not. */
+/** Opens a file of shared/output. Throws WalkTrouble if that is not possible. */
 export function openOutput({ layout }: HostedMeshes, mesh: string, path: string): OpenFile {
   return openIn(layout.running, `${relative(layout.running, layout.output(mesh))}/${path}`);
 }
@@ -44,7 +44,7 @@ function lastTask(hosted: HostedMeshes, name: string) {
     return { agent, failed, words: said && "body" in said ? clipped(said.body.trim(), MOST_WORDS) : "" };
   });
   const end = hosted.lastEnd(name);
-  // What did not pass its gates is said by nobody in the mesh.
+  // If a task did not pass its gates, no agent of the mesh says so.
   const refused = end?.task === message.name && end.failed && ends.every(({ failed }) => !failed) ? end.words : null;
   const at = arrival(queues, message.name);
   return { name: message.name, from: message.header.from, title: titleOf(message.body), at, refused, ends };
@@ -59,7 +59,7 @@ function arrival(queues: Queues, name: string): number {
   return (lstatSync(queues.path("complete", name), { throwIfNoEntry: false })?.ctimeMs ?? 0) / 1000;
 }
 
-/** When somebody had a task: from its being given to its end. */
+/** The time in which an agent had a task. */
 interface Shift {
   agent: string;
   from: number;
@@ -86,7 +86,7 @@ function shiftsOf({ meshes, layout }: HostedMeshes, mesh: string): Shift[] {
   });
 }
 
-/** MESH-RESULTS-2. The clock of the files ticks slowly: what is as old as the task that was given next belongs to the one before. */
+/** MESH-RESULTS-2. File times are coarse: a file as old as the start of the next task belongs to the task before it. */
 function writerOf({ at }: ForeignFile, shifts: readonly Shift[]): string | null {
   const there = shifts.filter(({ from, to }) => from <= at && at <= to);
   return onlyOne(there) ?? onlyOne(there.filter(({ from }) => from < at));

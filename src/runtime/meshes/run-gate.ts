@@ -6,7 +6,10 @@ import { filesBelow } from "./output-files.ts";
 
 const MOST_MS = 600_000;
 
-/** A named check of what a mesh has made: null is passed, words say what is wrong. Scripts are people's, and run in the sandbox all the same: they run what agents wrote. */
+/**
+ * Runs a named check of what a mesh has made. Null: passed; otherwise what is wrong. The scripts are written by people, but
+ * run in the sandbox: they run what agents wrote.
+ */
 export async function runGate(
   layout: Layout,
   { config: { mesh }, sources }: DeclaredMesh,
@@ -15,7 +18,7 @@ export async function runGate(
   signal: AbortSignal,
 ): Promise<string | null> {
   const output = layout.output(mesh);
-  // As it was read with the declaration: what a person has trusted, whatever the file says by now.
+  // As read with the declaration: what a person has trusted, whatever the file says by now.
   const script = sources.get(gateFile(gate))?.text;
   if (script === undefined && gate === "output-exists") {
     return (await filesBelow(output)).length > 0 ? null : "There is no file in shared/output/.";

@@ -7,7 +7,7 @@ import { missingFor } from "../programs/missing-program.ts";
 /** A terminal, a program without one, or a model in our own loop. */
 export type Runs = "tmux" | "headless" | "harnessed";
 
-/** As declared; otherwise a model of a provider thinks in our loop, and a program has a terminal where there are such. */
+/** As declared; otherwise a provider's model runs in our loop, and a program in a terminal if tmux is installed. */
 export function runsOf({ config: { options = {} } }: DeclaredAgent): Runs {
   if (options.runs) return options.runs;
   if (options.program === undefined && options.model?.includes("/") && !options.model.startsWith(`${CLAUDE_CODE}/`))
@@ -27,7 +27,7 @@ export function modelName({ config: { options } }: DeclaredAgent): string | null
   return alias ?? model;
 }
 
-/** For the roster: what somebody is. */
+/** What an agent is, for the roster. */
 export function describedRun(agent: DeclaredAgent): string {
   const { options } = agent.config;
   const isModel = options?.runs === "harnessed" || (options?.program === undefined && options?.model?.includes("/"));
@@ -35,7 +35,7 @@ export function describedRun(agent: DeclaredAgent): string {
   return `${programName(agent)}/${modelName(agent) ?? "default"}`;
 }
 
-/** What those in a mesh lack here, once each: the names of programs that are not installed. */
+/** The programs of a mesh that are not installed, once each. */
 export function missingPrograms({ agents }: DeclaredMesh, { config, env }: Pick<Settings, "config" | "env">): string[] {
   const programs = programsOf(config);
   const names = [...agents.values()].flatMap((agent) => (runsOf(agent) === "harnessed" ? [] : [programName(agent)]));

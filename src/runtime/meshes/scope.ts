@@ -7,7 +7,7 @@ import type { Scope } from "../../store/scope/scope.ts";
 
 /**
  * What a mesh agent in the sandbox may touch: it writes what the mesh shares and its own workspace, and reads its own
- * messages and the project, without its dot names and without our home, as everybody does.
+ * messages and the project, except names that begin with a dot and our home.
  */
 export function meshScope(layout: Layout, { mesh, agent }: { mesh: string; agent: string }, home: string): Scope {
   const root = layout.mesh(mesh);

@@ -16,7 +16,7 @@ export interface TerminalPorts {
   server: TmuxServer;
   outside: Pick<ProgramPorts, "makeHome">;
   env: Environment;
-  /** Where the home of the agents is, for `tx` in there. */
+  /** AGIRAPH_HOME, for `tx` in there. */
   home: string;
   /** How `tx` is called in there. */
   tx: readonly string[];
@@ -83,14 +83,14 @@ export function sessionOf(mesh: string, agent: string): string {
   return `${mesh}-${agent}`;
 }
 
-/** As people start those that speak another language to programs. */
+/** The commands with which people start the programs that we otherwise run by another protocol. */
 const TERMINALS: Partial<Record<TerminalKindName, readonly string[]>> = {
   codex: ["codex"],
   gemini: ["gemini"],
   opencode: ["opencode"],
 };
 
-/** Of ours what everybody may know, what the profile names, and where it is. */
+/** Of our environment: what is not secret. Then what the profile names, and where the agent is. */
 const PLAIN = ["PATH", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "SEARXNG_URL"];
 
 function environmentOf(

@@ -16,7 +16,7 @@ export interface TrustSummary {
   wants_terminals: boolean;
 }
 
-/** A file as it was read. Null: the answer would be too large with it. */
+/** A file as it was read. Its text is null if the answer would become too large. */
 interface ShownFile {
   path: string;
   bytes: number;
@@ -75,7 +75,7 @@ export function trustQuestion(project: string, mesh: string, state: MeshTrustSta
   ].join("\n\n");
 }
 
-/** Which files are not as the person trusted them. */
+/** Which files have changed since the person trusted them. */
 export function changeWords(changes: FileChanges | null): string {
   if (!changes) return "Which files changed is not known: it was not kept when you trusted it.";
   const parts = [
@@ -106,7 +106,7 @@ const MOST_FILES = 40;
 const MOST_TEXT = 64 * 1024;
 const MOST_TEXT_IN_ALL = 256 * 1024;
 
-/** A name from the project, so that it cannot look like anything else. */
+/** A name from the project, escaped so that it cannot look like anything else. */
 function shown(name: string): string {
   if (/^[\w./:@ -]{1,200}$/.test(name)) return name;
   const escaped = (sign: string) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`;

@@ -9,7 +9,7 @@ export interface FileChanges {
   removed: string[];
 }
 
-/** What trust is decided by. */
+/** What trust is decided on. */
 export type TrustedContent = Pick<DeclaredMesh, "config" | "hash" | "sources">;
 
 /**
@@ -23,7 +23,7 @@ export interface MeshTrustState {
   hash: string;
   /** Whether its agents may run in terminals, outside the sandbox. */
   terminals: boolean;
-  /** Of a mesh that has changed. Null otherwise, and where the grant does not say which files it was for. */
+  /** For a mesh that has changed. Null otherwise, and if the grant does not say which files it was for. */
   changes: FileChanges | null;
 }
 
@@ -54,12 +54,12 @@ export class MeshTrust {
     const { config, hash, sources } = declared;
     const files = [...sources].map(([path, { sha256, executable }]): GrantedFile => ({ path, sha256, executable }));
     const at = new Date(this.#now()).toISOString();
-    // A mesh of very many files must not make the file of all grants too large: there, only its hash is kept.
+    // A mesh of very many files must not make the file of grants too large: only its hash is kept.
     const listed = files.length <= MOST_FILES ? { files } : {};
     await this.#file.grant({ project, mesh: config.mesh, hash, ...grant, at, ...listed });
   }
 
-  /** False where nothing was granted. */
+  /** False if nothing was granted. */
   revoke(project: string, mesh: string): Promise<boolean> {
     return this.#file.revoke(project, mesh);
   }

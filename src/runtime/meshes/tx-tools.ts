@@ -5,7 +5,7 @@ import { defineTool, refusal, type Tool, type ToolOutput } from "../../tools/too
 
 const text = z.string().trim().min(1, "it must not be empty").max(200_000);
 
-/** What `tx` is in a terminal, for those who have none. */
+/** The commands of `tx` as tools, for agents without a terminal. */
 export function txTools(layout: Layout, place: { mesh: string; agent: string }, now: () => number): Tool[] {
   const say = (message: Parameters<typeof sendFromAgent>[3]) => sendFromAgent(layout, place, new Date(now()), message);
   return [

@@ -8,7 +8,7 @@ import { derivedName } from "../../mesh/files/message-names.ts";
 import { Queues } from "../../mesh/files/queue.ts";
 import type { HostedMeshes } from "./project.ts";
 
-/** What there is to be seen of meshes, when somebody looks. */
+/** A mesh as it is shown to people. */
 export function meshView(hosted: HostedMeshes, name: string) {
   const mesh = hosted.meshes.meshes.get(name);
   const declared = hosted.meshes.declared().get(name);
@@ -44,14 +44,14 @@ export function meshView(hosted: HostedMeshes, name: string) {
   };
 }
 
-/** Messages are files: they are there also for a mesh that is not at work. One that sleeps has put its folder away. */
+/** Messages are files: they are there also if the mesh is not at work. A mesh that is asleep has put them away. */
 function lookInto(layout: Layout, place: Place): Queues {
   const queues = new Queues(layout, place);
   queues.look();
   return queues;
 }
 
-/** Of a mesh that is not at work: not trusted, or between two tasks. */
+/** For a mesh that is not at work: not trusted, or between two tasks. */
 function atRest(queues: Queues) {
   return { status: "idle", current_agent: null, tasks_completed: completedTasks(queues) } as const;
 }
@@ -62,7 +62,7 @@ function standing(queues: Queues) {
   return { queues: Object.fromEntries(counts) as Record<QueueName, number>, active };
 }
 
-/** A rename changes a file's change time: since when it is where it is. */
+/** A rename changes the ctime of a file: since when it is in its queue. */
 function sinceWhen(queues: Queues): number | null {
   const active = queues.first("active");
   if (active === undefined) return null;
@@ -70,7 +70,7 @@ function sinceWhen(queues: Queues): number | null {
   return stat ? stat.ctimeMs / 1000 : null;
 }
 
-/** Whether a task that is over could not be done. */
+/** Whether a task has failed. */
 function hasFailed(hosted: HostedMeshes, queues: Queues, queue: QueueName, name: string): boolean {
   const { mesh, agent } = queues.place;
   if (queue !== "complete") return false;
@@ -122,7 +122,7 @@ function viewOf(name: string, message: MeshMessage | { reason: string }, at: num
   return { name, from, to, type, status, title: titleOf(message.body), at, problem: null };
 }
 
-/** One message, whole. Undefined when it is not there (any more). */
+/** One message, whole. Undefined if it is not there (any more). */
 export function wholeMessageView(hosted: HostedMeshes, place: Place, queue: QueueName, name: string) {
   const queues = new Queues(hosted.layout, place);
   const view = messageView(hosted, queues, queue, name);
