@@ -9,6 +9,8 @@ export interface CliOptions {
   folder: string;
   env?: Readonly<Record<string, string>>;
   stdin?: string;
+  /** Another program than ours. */
+  program?: string;
 }
 
 export interface Ended {
@@ -26,7 +28,7 @@ export class CliProcess {
   readonly #waiting = new Set<() => void>();
 
   constructor(words: readonly string[], options: CliOptions) {
-    const child = spawn(process.execPath, [main, ...words], {
+    const child = spawn(process.execPath, [options.program ?? main, ...words], {
       cwd: options.folder,
       env: surroundings(options),
       stdio: ["pipe", "pipe", "pipe"],
