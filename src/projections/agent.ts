@@ -78,10 +78,12 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
   agent.updated_ts = fact.ts;
   switch (fact.type) {
     case "agent.started":
-      return begin(agent);
+      begin(agent);
+      return;
     case "agent.resumed":
       agent.coordinator_decides = fact.data.coordinator_decides ?? false;
-      return begin(agent);
+      begin(agent);
+      return;
     case "agent.paused":
       agent.status = "paused";
       agent.halted = { why: fact.data.why ?? HUMAN, ts: fact.ts };
@@ -90,9 +92,11 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       agent.status = "stopped";
       return;
     case "agent.completed":
-      return complete(agent, fact);
+      complete(agent, fact);
+      return;
     case "agent.failed":
-      return fail(agent, fact);
+      fail(agent, fact);
+      return;
     case "agent.archived":
       agent.archived_ts = fact.ts;
       return;
@@ -103,11 +107,14 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       agent.created = { ...agent.created, model: fact.data.model, worker_model: fact.data.worker_model };
       return;
     case "budget.set":
-      return setBudget(agent, fact);
+      setBudget(agent, fact);
+      return;
     case "run.started":
-      return beginRun(agent, fact);
+      beginRun(agent, fact);
+      return;
     case "goal.set":
-      return setGoal(agent, fact);
+      setGoal(agent, fact);
+      return;
     case "worker.waiting":
       if (fact.data.worker_id === COORDINATOR && fact.data.for === "news") agent.coordinator_decides = false;
       return;
