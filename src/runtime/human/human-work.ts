@@ -14,7 +14,7 @@ import { reopenPublish } from "../../store/run/node-folder.ts";
 import type { AgentLog } from "../../store/store.ts";
 import type { NodeChange } from "../../tools/coordination.ts";
 import type { ToolOutput } from "../../tools/tool.ts";
-import { DONE, askHumanToWork, nodeQuestionId } from "../../workers/human-worker.ts";
+import { askHumanToWork, DONE, nodeQuestionId } from "../../workers/human-worker.ts";
 import { isTaken } from "../team/taken-node.ts";
 import type { Team } from "../team/team.ts";
 import { type Channel, checkNotArchived, HumanRefusal } from "./human-facts.ts";
