@@ -1,7 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { readSync } from "node:fs";
-import { childrenOf, closeFolder, openFile, openFolder, type TroubleKind, WalkTrouble } from "../../store/disk/walk.ts";
+import { childrenOf, closeFolder, type TroubleKind, WalkTrouble } from "../../store/disk/folder.ts";
+import { openFile, openFolder } from "../../store/disk/walk.ts";
 
 /** A file that decides the behavior of a mesh, as it was read. */
 export interface Source {

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { meshResultsSchema } from "../../protocol/api.ts";
 import { openOutput, resultsView } from "../../runtime/meshes/results.ts";
-import { type OpenFile, WalkTrouble } from "../../store/disk/walk.ts";
+import { WalkTrouble } from "../../store/disk/folder.ts";
+import type { OpenFile } from "../../store/disk/walk.ts";
 import { type Api, answers, type RouteDeps } from "../api-app.ts";
 import { answerFile } from "../file-answer.ts";
 import { notFound, Refused } from "../refusal.ts";

@@ -1,7 +1,8 @@
 import { createReadStream } from "node:fs";
 import { extname } from "node:path";
 import type { FastifyReply } from "fastify";
-import * as walk from "../../store/disk/walk.ts";
+import { closeFolder } from "../../store/disk/folder.ts";
+import { type OpenFile, openFile, openFolder } from "../../store/disk/walk.ts";
 import { parsePath } from "../../store/scope/scope-path.ts";
 import type { Api } from "../api-app.ts";
 import { notFound } from "../refusal.ts";
@@ -51,14 +52,14 @@ function sendFile(root: string, path: string, reply: FastifyReply): FastifyReply
     .send(createReadStream("", { fd: file.fd, start: 0 }));
 }
 
-function openIn(root: string, path: string): walk.OpenFile {
+function openIn(root: string, path: string): OpenFile {
   try {
     const parts = parsePath(path);
-    const folder = walk.openFolder(root, parts.slice(0, -1));
+    const folder = openFolder(root, parts.slice(0, -1));
     try {
-      return walk.openFile(folder, parts.at(-1) ?? "");
+      return openFile(folder, parts.at(-1) ?? "");
     } finally {
-      walk.closeFolder(folder);
+      closeFolder(folder);
     }
   } catch {
     throw notFound("There is nothing here.");

@@ -1,5 +1,6 @@
 import { fstatSync } from "node:fs";
-import { closeFolder, enterChild, type Folder, openFolder, type WalkOptions } from "./walk.ts";
+import { closeFolder, enterChild, type Folder } from "./folder.ts";
+import { openFolder, type WalkOptions } from "./walk.ts";
 
 /** How deep a walk over a whole tree goes. What lies deeper is reported as not looked at. */
 export const DEEPEST = 64;

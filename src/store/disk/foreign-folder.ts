@@ -1,18 +1,10 @@
 import { writeSync } from "node:fs";
 import { contentOf } from "./content.ts";
+import { closeFolder, type Folder, glance, WalkTrouble } from "./folder.ts";
 import { FolderChain } from "./folder-chain.ts";
+import { removeIn } from "./folder-changes.ts";
 import { type Look, type TreeBounds, walkTree } from "./tree-walk.ts";
-import {
-  closeFolder,
-  type Folder,
-  glance,
-  type OpenFile,
-  openFile,
-  openFileToWrite,
-  openFolder,
-  removeIn,
-  WalkTrouble,
-} from "./walk.ts";
+import { type OpenFile, openFile, openFileToWrite, openFolder } from "./walk.ts";
 import { writeWhole } from "./whole-file.ts";
 
 /**

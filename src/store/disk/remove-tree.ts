@@ -1,6 +1,7 @@
 import { type Dirent, readdir, rmdir, unlink } from "node:fs";
 import { promisify } from "node:util";
-import { closeFolder, type Folder, openBelow, WalkTrouble } from "./walk.ts";
+import { closeFolder, type Folder, WalkTrouble } from "./folder.ts";
+import { openBelow } from "./walk.ts";
 
 const list: (path: string, options: { withFileTypes: true; encoding: "buffer" }) => Promise<Dirent<Buffer>[]> =
   promisify(readdir);

@@ -1,6 +1,6 @@
+import { type Folder, namesOf, WalkTrouble } from "./folder.ts";
 import { DEEPEST, type FolderChain } from "./folder-chain.ts";
 import { TimeSlices } from "./time-slices.ts";
-import { type Folder, namesOf, WalkTrouble } from "./walk.ts";
 
 /**
  * A walk over a tree that somebody else fills, breadth first, so that a bound cuts the depths and not the overview.

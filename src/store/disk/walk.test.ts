@@ -2,16 +2,9 @@ import { linkSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSy
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryHome } from "../../testing/temporary-home.ts";
-import {
-  childrenOf,
-  closeFolder,
-  createFileAside,
-  makeFolder,
-  openFile,
-  openFolder,
-  renameIn,
-  WalkTrouble,
-} from "./walk.ts";
+import { childrenOf, closeFolder, WalkTrouble } from "./folder.ts";
+import { createFileAside, makeFolder, renameIn } from "./folder-changes.ts";
+import { openFile, openFolder } from "./walk.ts";
 
 test("a folder that is moved while it is open stays the same folder", async () => {
   await using home = await temporaryHome();

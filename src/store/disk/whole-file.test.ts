@@ -2,7 +2,8 @@ import { linkSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSy
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryHome } from "../../testing/temporary-home.ts";
-import { closeFolder, type Folder, openFolder } from "./walk.ts";
+import { closeFolder, type Folder } from "./folder.ts";
+import { openFolder } from "./walk.ts";
 import { addWhole, rewriteWhole, UNFINISHED, writeWhole } from "./whole-file.ts";
 
 const LONG = Buffer.from("long ".repeat(2000));

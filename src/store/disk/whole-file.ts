@@ -1,6 +1,8 @@
 import { closeSync, fdatasync, writeSync } from "node:fs";
 import { promisify } from "node:util";
-import { createFileAside, type Folder, glance, openFileToWrite, removeIn, renameIn, WalkTrouble } from "./walk.ts";
+import { type Folder, glance, WalkTrouble } from "./folder.ts";
+import { createFileAside, removeIn, renameIn } from "./folder-changes.ts";
+import { openFileToWrite } from "./walk.ts";
 
 /** A file being written carries this name until it is whole; a crash may leave one behind. */
 export const UNFINISHED = ".agiraph-unfinished-";

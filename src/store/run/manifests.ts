@@ -1,7 +1,8 @@
 import type { Board } from "../../projections/index.ts";
 import type { NodeId, PublishedFile, RunId } from "../../protocol/index.ts";
 import { hasContent } from "../disk/content-check.ts";
-import { closeFolder, openFile, openFolder, WalkTrouble } from "../disk/walk.ts";
+import { closeFolder, WalkTrouble } from "../disk/folder.ts";
+import { openFile, openFolder } from "../disk/walk.ts";
 import { nodeDir } from "../paths.ts";
 import type { Manifests } from "../scope/place.ts";
 

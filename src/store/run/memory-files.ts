@@ -1,9 +1,10 @@
 import { type BigIntStats, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { RunId, WorkerId } from "../../protocol/index.ts";
+import { closeFolder, glance, WalkTrouble } from "../disk/folder.ts";
 import { FolderChain } from "../disk/folder-chain.ts";
 import { walkTree } from "../disk/tree-walk.ts";
-import { closeFolder, glance, openFolder, WalkTrouble } from "../disk/walk.ts";
+import { openFolder } from "../disk/walk.ts";
 import { agentMemoryIndex } from "../paths.ts";
 import { type AccessRow, AccessTable } from "../scope/access.ts";
 import { FileScope } from "../scope/file-scope.ts";

@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
-import { closeFolder, type Folder, glance, makeFolderAside, openFile, openFolder } from "../disk/walk.ts";
+import { closeFolder, type Folder, glance } from "../disk/folder.ts";
+import { makeFolderAside } from "../disk/folder-changes.ts";
+import { openFile, openFolder } from "../disk/walk.ts";
 import { addWhole, rewriteWhole, writeWhole } from "../disk/whole-file.ts";
 
 export {

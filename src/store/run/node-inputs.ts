@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { PublishedFile } from "../../protocol/index.ts";
-import { closeFolder, openFolder } from "../disk/walk.ts";
+import { closeFolder } from "../disk/folder.ts";
+import { openFolder } from "../disk/walk.ts";
 import { writeWhole } from "../disk/whole-file.ts";
 
 /** Where files lie that were handed over with a node: beside `scratch/`, for its worker to read and nobody to write. */

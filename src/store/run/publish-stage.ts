@@ -3,16 +3,10 @@ import { promisify } from "node:util";
 import type { PublishedFile } from "../../protocol/index.ts";
 import { rememberContent } from "../disk/content-check.ts";
 import { copyHashed } from "../disk/copy-file.ts";
+import { closeFolder, type Folder, WalkTrouble } from "../disk/folder.ts";
+import { createFileAside, makeFolderAside } from "../disk/folder-changes.ts";
 import { removeTree } from "../disk/remove-tree.ts";
-import {
-  closeFolder,
-  createFileAside,
-  type Folder,
-  makeFolderAside,
-  openBelow,
-  openFile,
-  WalkTrouble,
-} from "../disk/walk.ts";
+import { openBelow, openFile } from "../disk/walk.ts";
 import { UNFINISHED } from "../disk/whole-file.ts";
 import { MAX_PUBLISHED_BYTES, type Survey, troubleInWords } from "./publish-survey.ts";
 

@@ -1,5 +1,7 @@
 import type { BigIntStats } from "node:fs";
-import { childrenOf, closeFolder, type Folder, glance, openFolder, removeIn, WalkTrouble } from "../disk/walk.ts";
+import { childrenOf, closeFolder, type Folder, glance, WalkTrouble } from "../disk/folder.ts";
+import { removeIn } from "../disk/folder-changes.ts";
+import { openFolder } from "../disk/walk.ts";
 import { UNFINISHED } from "../disk/whole-file.ts";
 import { ownNames, parsePath } from "../scope/scope-path.ts";
 import { ScopeRefusal } from "../scope/scope-refusal.ts";

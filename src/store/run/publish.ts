@@ -2,21 +2,10 @@ import { fchmodSync, fsync } from "node:fs";
 import { promisify } from "node:util";
 import type { PublishedFile } from "../../protocol/index.ts";
 import { hasContent } from "../disk/content-check.ts";
+import { childrenOf, closeFolder, type Folder, glance, WalkTrouble } from "../disk/folder.ts";
+import { makeFolderAside, moveFolderIn, moveTo, removeIn } from "../disk/folder-changes.ts";
 import { removeTree } from "../disk/remove-tree.ts";
-import {
-  childrenOf,
-  closeFolder,
-  type Folder,
-  glance,
-  makeFolderAside,
-  moveFolderIn,
-  moveTo,
-  openBelow,
-  openFile,
-  openFolder,
-  removeIn,
-  WalkTrouble,
-} from "../disk/walk.ts";
+import { openBelow, openFile, openFolder } from "../disk/walk.ts";
 import { UNFINISHED } from "../disk/whole-file.ts";
 import { discardStaged, STAGED, stage, Unpublishable } from "./publish-stage.ts";
 import { reasonAgainst, survey } from "./publish-survey.ts";

@@ -2,9 +2,10 @@ import { type BigIntStats, read, readSync } from "node:fs";
 import { promisify } from "node:util";
 import { closest } from "../../boundary/nearest.ts";
 import { hasContent } from "../disk/content-check.ts";
+import { childrenOf, closeFolder, type Folder, glance, WalkTrouble } from "../disk/folder.ts";
 import { FolderChain } from "../disk/folder-chain.ts";
 import { type Look, type TreeCut, walkTree } from "../disk/tree-walk.ts";
-import * as walk from "../disk/walk.ts";
+import { type OpenFile, openFile, openFolder, type WalkOptions } from "../disk/walk.ts";
 import { UNFINISHED, writeWhole } from "../disk/whole-file.ts";
 import {
   childPlace,
@@ -58,7 +59,7 @@ export class FileScope implements Scope {
     }
   }
 
-  async openChecked(path: string): Promise<walk.OpenFile> {
+  async openChecked(path: string): Promise<OpenFile> {
     const file = this.openFile(path);
     try {
       const place = placeOf(this.#view, path);
@@ -71,15 +72,13 @@ export class FileScope implements Scope {
     }
   }
 
-  openFile(path: string): walk.OpenFile {
+  openFile(path: string): OpenFile {
     const place = placeOf(this.#view, path);
     const name = place.parts.at(-1);
     if (place.judgement.access === "none") throw outside("read", place);
     if (name === undefined) throw isFolder(path);
     const file = this.#guarded(place, () =>
-      this.#inFolder(place, place.parts.slice(0, -1), (folder) =>
-        walk.openFile(folder, name, { anyForm: place.isProject }),
-      ),
+      this.#inFolder(place, place.parts.slice(0, -1), (folder) => openFile(folder, name, { anyForm: place.isProject })),
     );
     if (!file.linked || place.isProject || isPublished(place)) return file;
     file.close();
@@ -95,10 +94,10 @@ export class FileScope implements Scope {
       throw new ScopeRefusal("too_large", words);
     }
     const { createFrom } = place.judgement;
-    const folder = this.#guarded(place, () => walk.openFolder(place.root, place.parts.slice(0, -1), { createFrom }));
+    const folder = this.#guarded(place, () => openFolder(place.root, place.parts.slice(0, -1), { createFrom }));
     try {
       const name = place.parts.at(-1) ?? "";
-      const before = walk.glance(folder, name);
+      const before = glance(folder, name);
       // As it was, but never writable for others.
       const mode = before?.isFile() ? 0o600 | (Number(before.mode) & 0o755) : 0o600;
       await writeWhole(folder, name, bytes, "synced", mode);
@@ -106,7 +105,7 @@ export class FileScope implements Scope {
     } catch (error) {
       throw this.#explained(place, error);
     } finally {
-      walk.closeFolder(folder);
+      closeFolder(folder);
     }
   }
 
@@ -169,9 +168,9 @@ export class FileScope implements Scope {
   }
 
   /** A name in an open folder, as this participant sees it; undefined where it is not to be seen. */
-  #entryOf(place: Place, folder: walk.Folder, name: string): { entry: ListedFile; place: Place } | undefined {
+  #entryOf(place: Place, folder: Folder, name: string): { entry: ListedFile; place: Place } | undefined {
     const child = name.startsWith(UNFINISHED) ? undefined : childPlace(this.#view, place, name);
-    const stats = child && walk.glance(folder, name);
+    const stats = child && glance(folder, name);
     if (!child || !stats || (place.isProject && stats.isDirectory() && isHome(this.#view, stats))) return undefined;
     const kind = kindOf(stats);
     return { entry: { path: child.path, kind, bytes: kind === "file" ? Number(stats.size) : 0 }, place: child };
@@ -187,29 +186,29 @@ export class FileScope implements Scope {
     const name = parts.at(-1);
     if (name === undefined) return [{ path, kind: "folder", bytes: 0 }];
     try {
-      const folder = walk.openFolder(this.#view.agentDir, parts.slice(0, -1));
-      const stats = walk.glance(folder, name);
-      walk.closeFolder(folder);
+      const folder = openFolder(this.#view.agentDir, parts.slice(0, -1));
+      const stats = glance(folder, name);
+      closeFolder(folder);
       if (stats?.isDirectory()) return [{ path, kind: "folder", bytes: 0 }];
       return stats?.isFile() ? [{ path, kind: "file", bytes: Number(stats.size) }] : [];
     } catch (error) {
-      if (error instanceof walk.WalkTrouble) return [];
+      if (error instanceof WalkTrouble) return [];
       throw error;
     }
   }
 
-  #inFolder<T>(place: Place, parts: readonly string[], use: (folder: walk.Folder) => T): T {
-    const folder = walk.openFolder(place.root, parts, this.#walkOptions(place));
+  #inFolder<T>(place: Place, parts: readonly string[], use: (folder: Folder) => T): T {
+    const folder = openFolder(place.root, parts, this.#walkOptions(place));
     try {
       return use(folder);
     } finally {
-      walk.closeFolder(folder);
+      closeFolder(folder);
     }
   }
 
-  #walkOptions(place: Place): Pick<walk.WalkOptions, "enter" | "anyForm"> {
+  #walkOptions(place: Place): Pick<WalkOptions, "enter" | "anyForm"> {
     if (!place.isProject) return {};
-    const enter: walk.WalkOptions["enter"] = (stats) => {
+    const enter: WalkOptions["enter"] = (stats) => {
       if (isHome(this.#view, stats)) throw notTheHome(place.path);
     };
     return { enter, anyForm: true };
@@ -225,7 +224,7 @@ export class FileScope implements Scope {
 
   /** What the walk found in the way, as a sentence. */
   #explained(place: Place, error: unknown): unknown {
-    if (!(error instanceof walk.WalkTrouble)) return error;
+    if (!(error instanceof WalkTrouble)) return error;
     return error.kind === "missing"
       ? new FileNotFound(this.#notFound(place), { cause: error })
       : refusalOf(place.path, error);
@@ -249,16 +248,15 @@ export class FileScope implements Scope {
     try {
       return this.#inFolder(place, place.parts, (folder) => {
         const mounts = isTop(this.#view, place) ? this.#mounts() : [];
-        const found = walk
-          .childrenOf(folder, MOST_SUGGESTED)
-          .children.flatMap(({ name }) => this.#entryOf(place, folder, name)?.entry ?? []);
+        const { children } = childrenOf(folder, MOST_SUGGESTED);
+        const found = children.flatMap(({ name }) => this.#entryOf(place, folder, name)?.entry ?? []);
         return [...mounts, ...found].map(({ path, kind }) => {
           const name = path.slice(path.lastIndexOf("/") + 1);
           return kind === "folder" ? `${name}/` : name;
         });
       });
     } catch (error) {
-      if (error instanceof walk.WalkTrouble || error instanceof ScopeRefusal) return undefined;
+      if (error instanceof WalkTrouble || error instanceof ScopeRefusal) return undefined;
       throw error;
     }
   }
@@ -290,7 +288,7 @@ function isFolder(path: string): ScopeRefusal {
   return new ScopeRefusal("wrong_kind", `${path || "The top"} is a folder. Use list_files to see what is in it.`);
 }
 
-function refusalOf(path: string, trouble: walk.WalkTrouble): ScopeRefusal {
+function refusalOf(path: string, trouble: WalkTrouble): ScopeRefusal {
   const say = (reason: ScopeRefusal["reason"], words: string) => new ScopeRefusal(reason, words, { cause: trouble });
   switch (trouble.kind) {
     case "is_folder":

@@ -1,0 +1,134 @@
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  mkdir,
+  mkdirSync,
+  open,
+  rename,
+  renameSync,
+  unlinkSync,
+} from "node:fs";
+import { promisify } from "node:util";
+import { codeOf } from "./disk.ts";
+import { childPath, closeFolder, enterChild, type Folder, NO_LINKS_AT_ALL, troubleOf } from "./folder.ts";
+
+const openFd: (path: string, flags: number, mode: number) => Promise<number> = promisify(open);
+const makeDir: (path: string, mode: number) => Promise<unknown> = promisify(mkdir);
+const move = promisify(rename);
+
+/**
+ * A new file to write, ours alone; refused when the name is taken. It belongs to whom its folder belongs. Made without
+ * blocking the process: where many files were deleted lately, ext4 takes long to make one.
+ */
+export async function createFileAside(folder: Folder, name: string, mode: number): Promise<number> {
+  const path = childPath(folder, name);
+  const fd = await openFd(path, NEW_FILE | NO_LINKS_AT_ALL, mode).catch((error: unknown) => {
+    throw troubleOf(error, folder, name);
+  });
+  return madeOurs(folder, fd, mode);
+}
+
+const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+function madeOurs(folder: Folder, fd: number, mode: number): number {
+  try {
+    // The mode given to open is cut by the umask; what is asked for here is exact.
+    fchmodSync(fd, mode);
+    giveTo(folder, fd);
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+/** Makes a folder unless there is one. What stands in its place is judged when it is entered. */
+export function makeFolder(folder: Folder, name: string): void {
+  try {
+    mkdirSync(childPath(folder, name), 0o700);
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return;
+    throw troubleOf(error, folder, name);
+  }
+  giveChildTo(folder, name);
+}
+
+/** The same, without holding up everybody else: between syncs a change of a folder may have to wait for the disk. */
+export async function makeFolderAside(folder: Folder, name: string): Promise<void> {
+  try {
+    await makeDir(childPath(folder, name), 0o700);
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return;
+    throw troubleOf(error, folder, name);
+  }
+  giveChildTo(folder, name);
+}
+
+function giveChildTo(folder: Folder, name: string): void {
+  if (!isRoot() || ownerOf(folder).uid === 0) return;
+  const made = enterChild(folder, name);
+  try {
+    giveTo(folder, made.fd);
+  } finally {
+    closeFolder(made);
+  }
+}
+
+/** Takes the place of whatever file or link has the new name, in one step. */
+export function renameIn(folder: Folder, from: string, to: string): void {
+  try {
+    renameSync(childPath(folder, from), childPath(folder, to));
+  } catch (error) {
+    throw troubleOf(error, folder, to);
+  }
+}
+
+/** The same from one folder to another. */
+export function moveTo(from: Folder, name: string, to: Folder): void {
+  try {
+    renameSync(childPath(from, name), childPath(to, name));
+  } catch (error) {
+    throw troubleOf(error, from, name);
+  }
+}
+
+/** The same for a folder, which replaces an empty one; without holding up everybody else. */
+export async function moveFolderIn(folder: Folder, from: string, to: string): Promise<void> {
+  try {
+    await move(childPath(folder, from), childPath(folder, to));
+  } catch (error) {
+    throw troubleOf(error, folder, to);
+  }
+}
+
+/** Takes a file of ours away, if it is there. */
+export function removeIn(folder: Folder, name: string): void {
+  try {
+    unlinkSync(childPath(folder, name));
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw troubleOf(error, folder, name);
+  }
+}
+
+/** Only root can give files away; it does where the sandbox's user owns the folder, so that both can work in it. */
+function giveTo(folder: Folder, fd: number): void {
+  if (!isRoot()) return;
+  const owner = ownerOf(folder);
+  if (owner.uid !== 0) fchownSync(fd, owner.uid, owner.gid);
+}
+
+function isRoot(): boolean {
+  return process.geteuid?.() === 0;
+}
+
+const owners = new WeakMap<Folder, { uid: number; gid: number }>();
+
+/** Looked at once for as long as the folder is open: several things are made in it then. */
+function ownerOf(folder: Folder): { uid: number; gid: number } {
+  const { uid, gid } = owners.get(folder) ?? fstatSync(folder.fd);
+  owners.set(folder, { uid, gid });
+  return { uid, gid };
+}
