@@ -27,6 +27,7 @@ import { PROMPT_NAMES } from "../src/workers/prompt.ts";
  * DOCS-5. Every message in docs/troubleshooting.md is one that the program prints.
  * DOCS-6. Every example of config.json or of a trigger can be used as it is written.
  * DOCS-7. Every word is in the glossary once.
+ * DOCS-8. Every decision has one line in docs/decisions/README.md, and every file of the code that one names exists.
  */
 const ROOT = join(import.meta.dirname, "..");
 const textOf = (path: string) => readFileSync(join(ROOT, path), "utf8");
@@ -267,4 +268,25 @@ test("every word is in the glossary once", () => {
   const words = [...textOf("docs/GLOSSARY.md").matchAll(/^\| ([^|]+?)(?: \([^|]+\))? \|/gm)].map(([, word]) => word);
   expect(words.length).toBeGreaterThan(80);
   expect(words.filter((word, at) => words.indexOf(word) !== at)).toEqual([]);
+});
+
+const DECISIONS = globSync("docs/decisions/*.md", { cwd: ROOT }).sort();
+
+test("every decision has one line in the index", () => {
+  const index = "docs/decisions/README.md";
+  const listed = [...textOf(index).matchAll(/^\| \[[^\]]+\]\(([\w-]+\.md)\) \| \S/gm)].map(
+    ([, file]) => `docs/decisions/${file}`,
+  );
+  expect(listed.sort()).toEqual(DECISIONS.filter((page) => page !== index));
+});
+
+test("every file of the code that a decision or a guide for developers names exists", () => {
+  const files = globSync("{src,web,test,scripts,bench,examples}/**/*.{ts,tsx,mjs}", { cwd: ROOT });
+  const missing = [...DECISIONS, "CONTRIBUTING.md", "AGENTS.md"].flatMap((page) =>
+    [...textOf(page).matchAll(/`([\w./-]+\.(?:ts|tsx|mjs))`/g)]
+      .map(([, path = ""]) => path)
+      .filter((path) => !files.some((file) => file === path || file.endsWith(`/${path}`)))
+      .map((path) => `${page}: ${path}`),
+  );
+  expect(missing).toEqual([]);
 });
