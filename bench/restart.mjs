@@ -63,7 +63,7 @@ async function memoryOf(work) {
 
 async function makeHome(root, agents, facts) {
   const { openStore } = await import("../src/store/open-store.ts");
-  const { saveSituation, situationOf } = await import("../src/runtime/views/situations.ts");
+  const { saveSituation, situationOf } = await import("../src/runtime/state/situations.ts");
   let ms = 1_700_000_000_000;
   const store = await openStore({ root, clock: { now: () => ms++ } });
   for (let i = 0; i < agents; i++) {
@@ -82,7 +82,7 @@ async function makeHome(root, agents, facts) {
 /** So many agents that ended in peace, each with so many facts. */
 export async function restHome(root, agents, facts) {
   const { openStore } = await import("../src/store/open-store.ts");
-  const { saveSituation, situationOf } = await import("../src/runtime/views/situations.ts");
+  const { saveSituation, situationOf } = await import("../src/runtime/state/situations.ts");
   const store = await openStore({ root, clock: { now: Date.now } });
   for (let i = 0; i < agents; i++) {
     const log = await store.create(`agent-${String(i).padStart(4, "0")}`);

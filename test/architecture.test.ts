@@ -33,6 +33,13 @@ const INSIDE: Record<string, string[][]> = {
   workers: [["loop"], ["coordinator"], ["outside"]],
   "workers/outside": [["session"], ["acp", "claude", "files"]],
   server: [["routes"]],
+  runtime: [
+    ["config"],
+    ["programs", "telemetry", "state"],
+    ["team"],
+    ["human"],
+    ["meshes", "time", "views", "extensions"],
+  ],
 };
 
 const SRC = resolve(import.meta.dirname, "../src");

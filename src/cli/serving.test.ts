@@ -172,7 +172,7 @@ test("config.json may be changed while a server runs; a mistake in it keeps nobo
   expect(asked.stderr).toContain(`! ${path}:1: max_turns: expected a number`);
   expect(asked.stderr).toMatch(/The process that works there \(pid \d+\) goes by the last one that was good\./);
   const refused = await call("run", "goal", "--model", "openai-compatible/mine/m");
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("This goes by an older config.json")]);
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("The config.json in use is an older one")]);
   const mine = { base_url: String(env?.OLLAMA_BASE_URL) };
   await writeFile(path, JSON.stringify({ providers: { mine }, server: { port: 5 } }));
   const taken = await call("run", "Paint it red", "--model", "openai-compatible/mine/m");

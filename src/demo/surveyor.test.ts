@@ -6,7 +6,7 @@ import { type Model, ModelFailure } from "../models/model.ts";
 import type { Entry } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import { openRuntime } from "../runtime/open-runtime.ts";
-import { systemClock } from "../runtime/time/clock.ts";
+import { systemClock } from "../runtime/config/system-clock.ts";
 import { runDir } from "../store/paths.ts";
 import { script } from "../testing/script.ts";
 import { call } from "../testing/step.ts";

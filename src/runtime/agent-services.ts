@@ -2,10 +2,12 @@ import type { Catalog } from "../models/catalog/catalog.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { AgentId } from "../protocol/index.ts";
 import type { Sandbox } from "../sandbox/index.ts";
+import type { ProgramPorts } from "../workers/outside/session/program-ports.ts";
 import { promptsOf } from "../workers/prompt.ts";
 import { dayWords } from "../workers/surroundings.ts";
 import { type Settings, zoneOf } from "./config/settings.ts";
 import type { OpenChannel } from "./human/open-channels.ts";
+import { withMeshes } from "./meshes/hirable-meshes.ts";
 import type { HostedMeshes } from "./meshes/project.ts";
 import type { MeshRecordPorts } from "./meshes/record.ts";
 import { MeshTrust } from "./meshes/trust.ts";
@@ -37,25 +39,33 @@ export type AgentServices = TeamServices & {
 export interface ServicePorts
   extends Pick<
     AgentServices,
-    "callbacks" | "channels" | "check" | "foreignTools" | "look" | "machine" | "outside" | "pid" | "random" | "tools"
+    "callbacks" | "channels" | "check" | "foreignTools" | "look" | "machine" | "pid" | "random" | "tools"
   > {
+  outside: ProgramPorts;
   catalog: Catalog;
   clock: Clock;
   sandbox(): Promise<Sandbox>;
 }
 
 /** What the runtime itself does for an agent. */
-type RuntimeServices = Pick<AgentServices, "checkModel" | "checkTools" | "checkPrices" | "hostMeshes" | "hadNoRoom">;
+interface RuntimeServices extends Pick<AgentServices, "checkModel" | "checkTools" | "checkPrices" | "hadNoRoom"> {
+  /** Sees that the messages of this project's meshes are moved: by us, or by another process that does so already. */
+  hostMeshes(project: string): Promise<void>;
+}
 
 const MAX_CONCURRENT = 4;
 const MAX_TURNS = 200;
 
-export function agentServices(settings: Settings, ports: ServicePorts, runtime: RuntimeServices): AgentServices {
+export function agentServices(
+  settings: Settings,
+  ports: ServicePorts,
+  { hostMeshes, ...checks }: RuntimeServices,
+): AgentServices {
   const { catalog, clock, random, tools, foreignTools, check, look, machine, outside, pid } = ports;
   const { home } = settings;
   const trust = new MeshTrust(home, () => clock.now());
   return {
-    ...runtime,
+    ...checks,
     prompts: promptsOf(home),
     today: () => dayWords(clock.now(), zoneOf(settings.config)),
     machine,
@@ -86,10 +96,9 @@ export function agentServices(settings: Settings, ports: ServicePorts, runtime: 
     },
     check,
     look,
-    outside,
+    outsideFor: (agent, project) => withMeshes(outside, { agent, project, hostMeshes, trust, clock }),
     channels: ports.channels,
     meshes: (record) => openMeshes(record, settings, ports, trust),
-    trust,
     random,
   };
 }

@@ -1,16 +1,16 @@
 import { type AgentState, isAtWork, type Situation } from "../projections/index.ts";
 import { isForWantOfRoom } from "../store/disk/disk.ts";
 import { StoreError } from "../store/errors.ts";
-import { onItsOwn } from "./acting.ts";
-import type { AgentFiles } from "./agent-files.ts";
 import type { AgentServices } from "./agent-services.ts";
-import { checkPricesToGoOn, TooLittleMoney, whyTooLittle } from "./budget-raise.ts";
-import { unheardGoal } from "./end-facts.ts";
-import type { GoalFile } from "./goal-file.ts";
 import { checkNotArchived } from "./human/human-facts.ts";
-import type { LiveSituation } from "./live-situation.ts";
 import type { MeshHosting } from "./mesh-hosting.ts";
-import { type Start, startOf, type WhyStarted } from "./start-facts.ts";
+import { onItsOwn } from "./state/acting.ts";
+import type { AgentFiles } from "./state/agent-files.ts";
+import { checkPricesToGoOn, TooLittleMoney, whyTooLittle } from "./state/budget-raise.ts";
+import { unheardGoal } from "./state/end-facts.ts";
+import type { GoalFile } from "./state/goal-file.ts";
+import type { LiveSituation } from "./state/live-situation.ts";
+import { type Start, startOf, type WhyStarted } from "./state/start-facts.ts";
 import type { Workforce } from "./team/workforce.ts";
 
 interface AgentWorkPorts {

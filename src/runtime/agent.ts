@@ -3,26 +3,26 @@ import { COORDINATOR, type Fact, type NewFact, type RunId } from "../protocol/in
 import type { AgentLog } from "../store/store.ts";
 import type { NodeChange } from "../tools/coordination.ts";
 import type { Delta } from "../workers/loop/recorded-loop.ts";
-import { onItsOwn } from "./acting.ts";
-import { AgentFiles } from "./agent-files.ts";
 import type { AgentServices } from "./agent-services.ts";
 import { AgentWork } from "./agent-work.ts";
-import { GoalFile } from "./goal-file.ts";
 import { type Channel, checkNotArchived, checkThinks } from "./human/human-facts.ts";
 import { HumanVoice, type Seen } from "./human/human-voice.ts";
 import { HumanWork } from "./human/human-work.ts";
 import { Postman } from "./human/postman.ts";
-import { LiveSituation } from "./live-situation.ts";
 import { MeshHosting } from "./mesh-hosting.ts";
 import type { HostedMeshes } from "./meshes/project.ts";
 import { modelChange, type NewModels } from "./model-change.ts";
-import type { PendingLog } from "./pending-log.ts";
-import type { Start, WhyStarted } from "./start-facts.ts";
+import { onItsOwn } from "./state/acting.ts";
+import { AgentFiles } from "./state/agent-files.ts";
+import { GoalFile } from "./state/goal-file.ts";
+import { LiveSituation } from "./state/live-situation.ts";
+import type { PendingLog } from "./state/pending-log.ts";
+import { situationOf } from "./state/situations.ts";
+import type { Start, WhyStarted } from "./state/start-facts.ts";
 import { Workforce } from "./team/workforce.ts";
 import type { Schedule } from "./time/schedule.ts";
 import { timekeeper } from "./time/timekeeper.ts";
 import { viewOf } from "./views/agent-views.ts";
-import { situationOf } from "./views/situations.ts";
 
 /**
  * One agent: what people ask of it, when it starts and stops, and what follows from each fact of its log.

@@ -12,11 +12,11 @@ import {
 } from "../protocol/commands.ts";
 import { type Actor, type AgentId, COORDINATOR, HUMAN } from "../protocol/index.ts";
 import type { TriggerOrder } from "../triggers/order.ts";
-import { actingAs } from "./acting.ts";
 import type { Agent } from "./agent.ts";
 import { type NewAgent, WrongField } from "./agent-order.ts";
 import { checkNotArchived } from "./human/human-facts.ts";
 import { HumanRefusal } from "./human/human-refusal.ts";
+import { actingAs } from "./state/acting.ts";
 import { changeTriggers, type TriggerChange } from "./time/trigger-changes.ts";
 
 /** Where commands are carried out. */

@@ -6,8 +6,8 @@ import { nodeDisk } from "../store/disk/node-disk.ts";
 import { openStore } from "../store/open-store.ts";
 import { call, script, temporaryHome } from "../testing/index.ts";
 import { scriptedCatalog, until } from "../testing/start-team.ts";
+import { systemClock } from "./config/system-clock.ts";
 import { openRuntime } from "./open-runtime.ts";
-import { systemClock } from "./time/clock.ts";
 
 test("an answer that found no room can be given again, and is then taken once", async () => {
   const { agent, disk } = await asking();

@@ -1,9 +1,9 @@
 import type { NewFact } from "../protocol/index.ts";
-import { onItsOwn } from "./acting.ts";
 import type { AgentServices } from "./agent-services.ts";
 import type { HostedMeshes } from "./meshes/project.ts";
 import type { MeshRecordPorts } from "./meshes/record.ts";
-import type { WhyStarted } from "./start-facts.ts";
+import { onItsOwn } from "./state/acting.ts";
+import type { WhyStarted } from "./state/start-facts.ts";
 
 interface MeshHostingPorts extends MeshRecordPorts {
   services: Pick<AgentServices, "meshes" | "pid">;

@@ -6,7 +6,7 @@ import type { AgentLog } from "../store/store.ts";
 import { temporaryHome } from "../testing/index.ts";
 import type { Agent } from "./agent.ts";
 import { OpenAgents } from "./open-agents.ts";
-import { situationOf } from "./views/situations.ts";
+import { situationOf } from "./state/situations.ts";
 
 const GRACE = 60_000;
 

@@ -2,8 +2,8 @@ import { type AgentSummaryData, type Situation, summarise } from "../projections
 import type { AgentId, Fact } from "../protocol/index.ts";
 import type { AgentLog, Store } from "../store/store.ts";
 import type { Agent } from "./agent.ts";
+import { saveSituation, situationOf } from "./state/situations.ts";
 import { bytesToFold, currentSummary, LIST_BYTES, preliminaryOf } from "./views/agent-list.ts";
-import { saveSituation, situationOf } from "./views/situations.ts";
 
 export interface OpenAgentsPorts {
   store: Store;

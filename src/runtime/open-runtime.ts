@@ -11,8 +11,9 @@ import { requireTrustedHome } from "../store/home/home-modes.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { liveScrubber } from "./config/known-secrets.ts";
-import { withStanding } from "./config/live-config.ts";
+import { withConfigProblem } from "./config/live-config.ts";
 import { type Settings, SettingsError } from "./config/settings.ts";
+import { systemClock } from "./config/system-clock.ts";
 import { AdditionNames } from "./extensions/addition-names.ts";
 import { type Additions, closablesOf, closeAll, merged } from "./extensions/additions.ts";
 import { guardedChannel } from "./extensions/guarded-channel.ts";
@@ -23,7 +24,6 @@ import { outsidePlace, programsForCatalog } from "./programs/program-launch.ts";
 import { secureRandom } from "./randomness.ts";
 import { Runtime, type RuntimePorts } from "./runtime.ts";
 import { startTelemetry, tracesUrl } from "./telemetry/telemetry.ts";
-import { systemClock } from "./time/clock.ts";
 import { createToolFactory } from "./tool-factory.ts";
 import { CatchUp } from "./views/catch-up.ts";
 
@@ -108,7 +108,7 @@ function liveCatalog(
     return made.catalog;
   };
   const explained = (error: unknown) => {
-    if (error instanceof Error) error.message = withStanding(settings, error.message);
+    if (error instanceof Error) error.message = withConfigProblem(settings, error.message);
     return error;
   };
   return {

@@ -10,7 +10,6 @@ import { createAgentFolder, removeAgentFolder } from "../store/run/node-folder.t
 import type { AgentLog, Store } from "../store/store.ts";
 import { problemWithTools } from "../tools/tool-names.ts";
 import { CLAUDE_CODE, isOutsideModel } from "../workers/outside/programs.ts";
-import { currentActor, onItsOwn } from "./acting.ts";
 import { Agent } from "./agent.ts";
 import { nameBeside, nameFrom, newAgentId } from "./agent-names.ts";
 import { type CheckedOrder, checkedOrder, type NewAgent, UnpricedModel } from "./agent-order.ts";
@@ -27,6 +26,7 @@ import type { Door, DoorPorts } from "./human/webhook-door.ts";
 import { webhookMemory } from "./human/webhook-memory.ts";
 import { MeshRecords } from "./mesh-records.ts";
 import { OpenAgents } from "./open-agents.ts";
+import { currentActor, onItsOwn } from "./state/acting.ts";
 import { changeTriggers } from "./time/trigger-changes.ts";
 import type { CatchUp } from "./views/catch-up.ts";
 import { existingAgent } from "./views/existing-agent.ts";

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { SIGNATURE_HEADER, signatureOf, TIMESTAMP_HEADER } from "../../src/mail/channels/signature.ts";
 import type { Config } from "../../src/protocol/config.ts";
 import { lookAtHome } from "../../src/runtime/open-runtime.ts";
-import { situationOf } from "../../src/runtime/views/situations.ts";
+import { situationOf } from "../../src/runtime/state/situations.ts";
 import type { AgentLog } from "../../src/store/store.ts";
 import {
   type ProviderRequest,

@@ -2,7 +2,7 @@ import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { ProgramProfile } from "../../src/protocol/index.ts";
-import { systemClock } from "../../src/runtime/time/clock.ts";
+import { systemClock } from "../../src/runtime/config/system-clock.ts";
 import { manualClock, temporaryHome } from "../../src/testing/index.ts";
 import { acpAdapter } from "../../src/workers/outside/acp/acp.ts";
 import type { OutsideEvent } from "../../src/workers/outside/session/session.ts";

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { ProgramProfile } from "../../src/protocol/index.ts";
-import { systemClock } from "../../src/runtime/time/clock.ts";
+import { systemClock } from "../../src/runtime/config/system-clock.ts";
 import { type ProviderServer, startProviderServer, temporaryHome } from "../../src/testing/index.ts";
 import { acpAdapter } from "../../src/workers/outside/acp/acp.ts";
 import { type AcpAgent, acpLaunch } from "../../src/workers/outside/acp/acp-launch.ts";

@@ -14,7 +14,7 @@ import {
 import type { Agent } from "../../src/runtime/agent.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
-import { systemClock } from "../../src/runtime/time/clock.ts";
+import { systemClock } from "../../src/runtime/config/system-clock.ts";
 import { nodeDisk } from "../../src/store/disk/node-disk.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { AgentLog, Store } from "../../src/store/store.ts";

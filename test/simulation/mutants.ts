@@ -87,7 +87,7 @@ export const mutants: Mutant[] = [
   mutant("news wakes nobody", "mail/mailbox.ts", "    this.#wake?.();\n", ""),
   mutant(
     "resume takes up nodes that are completed",
-    "runtime/start-facts.ts",
+    "runtime/state/start-facts.ts",
     "const taken = run ? openNodes(now.board, run.id).filter(isTaken) : [];",
     'const taken = run ? Object.values(now.board.nodes).flatMap((node) => (isTaken(node) || node.status === "completed" ? node : [])) : [];',
   ),

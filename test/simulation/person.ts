@@ -1,6 +1,6 @@
 import { COORDINATOR } from "../../src/protocol/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
-import { TooLittleMoney } from "../../src/runtime/budget-raise.ts";
+import { TooLittleMoney } from "../../src/runtime/state/budget-raise.ts";
 import { HumanRefusal } from "../../src/runtime/human/human-facts.ts";
 import type { Dice } from "./dice.ts";
 

@@ -5,7 +5,7 @@ import { hasEnded, isAtWork, isHeldUp, type Situation } from "../../src/projecti
 import { COORDINATOR, type Fact, type StoredEntry } from "../../src/protocol/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { Runtime } from "../../src/runtime/runtime.ts";
-import { situationOf } from "../../src/runtime/views/situations.ts";
+import { situationOf } from "../../src/runtime/state/situations.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { conversationFile } from "../../src/store/paths.ts";
 import type { Store } from "../../src/store/store.ts";

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import type { CreateAgent } from "../../protocol/commands.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { allSituations } from "../../runtime/views/situations.ts";
+import { allSituations } from "../../runtime/state/situations.ts";
 import { type ExitCode, UsageError } from "../exit-code.ts";
 import { detach, flags, isDetached, tellParent } from "../home/detached.ts";
 import { deafChannels } from "../home/extension-remarks.ts";

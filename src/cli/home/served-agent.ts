@@ -3,7 +3,7 @@ import { apply, isAtWork, type Situation } from "../../projections/index.ts";
 import type { Fact } from "../../protocol/index.ts";
 import { askControl } from "../../runtime/human/control.ts";
 import { controlPath } from "../../runtime/human/control-path.ts";
-import { situationOf } from "../../runtime/views/situations.ts";
+import { situationOf } from "../../runtime/state/situations.ts";
 import type { AgentLog } from "../../store/store.ts";
 import type { Delta } from "../../workers/loop/recorded-loop.ts";
 import { Refusal } from "../exit-code.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Config } from "../../protocol/config.ts";
 import { temporaryHome } from "../../testing/index.ts";
-import { type ConfigStanding, type LiveSettings, liveSettings, withStanding } from "./live-config.ts";
+import { type ConfigState, type LiveSettings, liveSettings, withConfigProblem } from "./live-config.ts";
 
 test("what is written to config.json holds at its next use", async () => {
   await using house = await houseWith({ model: "demo/surveyor" });
@@ -24,16 +24,16 @@ test("a file that cannot be taken changes nothing and is told once; mended, it h
   ]) {
     await house.write(broken);
     expect([house.settings.config, house.settings.config.max_turns]).toEqual([{ max_turns: 7 }, 7]);
-    expect(house.settings.standing.problem).toMatch(/config\.json|no such model/);
+    expect(house.settings.state.problem).toMatch(/config\.json|no such model/);
   }
-  expect(withStanding(house.settings, "There is no program x.")).toBe(
-    "There is no program x.\nThis goes by an older config.json: the file cannot be taken.\nno such model",
+  expect(withConfigProblem(house.settings, "There is no program x.")).toBe(
+    "There is no program x.\nThe config.json in use is an older one: the file as it is now cannot be used.\nno such model",
   );
   expect(house.heard.map(({ problem }) => problem !== null)).toEqual([true, true, true]);
   await house.write('{"max_turns": 8}');
   expect(house.settings.config).toEqual({ max_turns: 8 });
   expect(house.heard.at(-1)).toEqual({ problem: null, after_restart: [] });
-  expect(withStanding(house.settings, "There is no program x.")).toBe("There is no program x.");
+  expect(withConfigProblem(house.settings, "There is no program x.")).toBe("There is no program x.");
 });
 
 test("a config that others read while it is written is the old one or the new one, never a part", async () => {
@@ -47,9 +47,9 @@ test("what is opened once waits for a restart and says so; what a flag said stay
   await using house = await houseWith({ server: { port: 1 } }, { sandbox: { unsafe: true } });
   await house.write('{"server": {"port": 2}, "model": "a/b"}');
   expect(house.settings.config).toEqual({ model: "a/b", server: { port: 1 }, sandbox: { unsafe: true } });
-  expect(house.settings.standing).toEqual({ problem: null, after_restart: ["server"] });
+  expect(house.settings.state).toEqual({ problem: null, after_restart: ["server"] });
   await house.write('{"server": {"port": 1}}');
-  expect(house.settings.standing).toEqual({ problem: null, after_restart: [] });
+  expect(house.settings.state).toEqual({ problem: null, after_restart: [] });
 });
 
 test("the same config is the same object, so that nobody makes anew what follows from it", async () => {
@@ -63,7 +63,7 @@ test("the same config is the same object, so that nobody makes anew what follows
 interface LiveHouse extends AsyncDisposable {
   path: string;
   settings: LiveSettings;
-  heard: ConfigStanding[];
+  heard: ConfigState[];
   write(text: string): Promise<void>;
 }
 
@@ -74,8 +74,8 @@ async function houseWith(config: Config, flags: Config = {}): Promise<LiveHouse>
   const settings = liveSettings({ home: home.path, env: {}, config: { ...config, ...flags } }, ({ memory }) => {
     if (memory?.embeddings === "no") throw new Error("no such model");
   });
-  const heard: ConfigStanding[] = [];
-  settings.onChange((standing) => heard.push(standing));
+  const heard: ConfigState[] = [];
+  settings.onChange((state) => heard.push(state));
   return {
     path,
     settings,

@@ -3,22 +3,22 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Config } from "../../protocol/config.ts";
 import { codeOf } from "../../store/disk/disk.ts";
-import { systemClock } from "../time/clock.ts";
 import { parseConfig } from "./config-file.ts";
 import type { Settings } from "./settings.ts";
+import { systemClock } from "./system-clock.ts";
 
-/** How config.json stands against what this process goes by. */
-export interface ConfigStanding {
-  /** Why the file cannot be taken; what was good before it holds. */
+/** How config.json differs from the settings that this process uses. */
+export interface ConfigState {
+  /** Why the file cannot be used; the last good one stays in use. */
   problem: string | null;
-  /** What was changed in it since the start and holds only after a restart. */
+  /** What was changed in it since the start and takes effect only after a restart. */
   after_restart: readonly string[];
 }
 
 export interface LiveSettings extends Settings {
-  readonly standing: ConfigStanding;
-  /** Called with every change of the standing, and every time another config holds. */
-  onChange(listener: (standing: ConfigStanding) => void): void;
+  readonly state: ConfigState;
+  /** Called whenever the state changes or another config is in use. */
+  onChange(listener: (state: ConfigState) => void): void;
 }
 
 /** What is opened once, with the process: where it listens, by which channels it speaks, what extends it, how it confines. */
@@ -28,9 +28,9 @@ const FIXED = ["server", "channels", "extensions", "sandbox"] as const satisfies
  * Settings whose `config` is what config.json says now.
  *
  * LIVE-CONFIG-1. The file is looked at whenever somebody needs something of it: nothing polls, and nothing lags behind.
- * LIVE-CONFIG-2. All of it or nothing: a file that cannot be taken changes nothing, and `standing` says why until it is
- *     mended.
- * LIVE-CONFIG-3. What cannot change while the process runs (FIXED) stays as it was given; `standing` names what waits
+ * LIVE-CONFIG-2. All of it or nothing: a file that cannot be used changes nothing, and `state` says why until it is
+ *     fixed.
+ * LIVE-CONFIG-3. What cannot change while the process runs (FIXED) stays as it was given; `state` names what waits
  *     for a restart.
  */
 export function liveSettings(given: Settings, check: (config: Config) => void = () => {}): LiveSettings {
@@ -38,15 +38,15 @@ export function liveSettings(given: Settings, check: (config: Config) => void = 
   const fixed = Object.fromEntries(
     FIXED.flatMap((field) => (given.config[field] ? [[field, given.config[field]]] : [])),
   );
-  const listeners: ((standing: ConfigStanding) => void)[] = [];
+  const listeners: ((state: ConfigState) => void)[] = [];
   let { config } = given;
-  let standing: ConfigStanding = { problem: null, after_restart: [] };
+  let state: ConfigState = { problem: null, after_restart: [] };
   let seen: { stamp: string; found: Found } | undefined;
   /** What the file said at the start: a flag may say otherwise, and no file has changed by that. */
   let atStart: Config | undefined;
 
   const take = ({ text, why }: Found) => {
-    const before = { config, standing };
+    const before = { config, state };
     try {
       if (why !== undefined) throw new Error(`${path} cannot be read (${why}).`);
       const read = text === undefined ? {} : parseConfig(path, text);
@@ -55,12 +55,12 @@ export function liveSettings(given: Settings, check: (config: Config) => void = 
       check(next);
       if (!isDeepStrictEqual(next, config)) config = next;
       const changed = FIXED.filter((field) => !isDeepStrictEqual(read[field], atStart?.[field]));
-      standing = { problem: null, after_restart: changed };
+      state = { problem: null, after_restart: changed };
     } catch (error) {
-      standing = { ...standing, problem: error instanceof Error ? error.message : String(error) };
+      state = { ...state, problem: error instanceof Error ? error.message : String(error) };
     }
-    if (config === before.config && isDeepStrictEqual(standing, before.standing)) return;
-    for (const listener of listeners) listener(standing);
+    if (config === before.config && isDeepStrictEqual(state, before.state)) return;
+    for (const listener of listeners) listener(state);
   };
   const look = () => {
     const { stamp, isYoung } = stampOf(path);
@@ -79,25 +79,25 @@ export function liveSettings(given: Settings, check: (config: Config) => void = 
       look();
       return config;
     },
-    get standing() {
+    get state() {
       look();
-      return standing;
+      return state;
     },
     onChange: (listener) => void listeners.push(listener),
   };
 }
 
-/** Settings that nobody reads anew stand as they were given. */
-export function standingOf(settings: Settings | LiveSettings): ConfigStanding {
-  return "standing" in settings ? settings.standing : { problem: null, after_restart: [] };
+/** Settings that nobody reads again stay as they were given. */
+export function configStateOf(settings: Settings | LiveSettings): ConfigState {
+  return "state" in settings ? settings.state : { problem: null, after_restart: [] };
 }
 
-/** What is missing may be missing because the file with it could not be taken: whoever hears of one hears of the other. */
-export function withStanding(settings: Settings, message: string): string {
-  const { problem } = standingOf(settings);
+/** What is missing may be missing because the file with it could not be used: both are told together. */
+export function withConfigProblem(settings: Settings, message: string): string {
+  const { problem } = configStateOf(settings);
   return problem === null
     ? message
-    : `${message}\nThis goes by an older config.json: the file cannot be taken.\n${problem}`;
+    : `${message}\nThe config.json in use is an older one: the file as it is now cannot be used.\n${problem}`;
 }
 
 /** A file system tells times in steps: within them, a second writing cannot be told from the first. */

@@ -1,7 +1,7 @@
 import type { Letter, Situation } from "../../projections/index.ts";
 import { HUMAN, type NewFact, type RunId } from "../../protocol/index.ts";
-import type { PendingLog } from "../pending-log.ts";
-import type { Start } from "../start-facts.ts";
+import type { PendingLog } from "../state/pending-log.ts";
+import type { Start } from "../state/start-facts.ts";
 import type { Team } from "../team/team.ts";
 import {
   type Channel,

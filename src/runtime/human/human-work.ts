@@ -15,7 +15,7 @@ import type { AgentLog } from "../../store/store.ts";
 import type { NodeChange } from "../../tools/coordination.ts";
 import type { ToolOutput } from "../../tools/tool.ts";
 import { askHumanToWork, DONE, nodeQuestionId } from "../../workers/human-worker.ts";
-import { isTaken } from "../team/taken-node.ts";
+import { isTaken } from "../state/taken-node.ts";
 import type { Team } from "../team/team.ts";
 import { type Channel, checkNotArchived, HumanRefusal } from "./human-facts.ts";
 import type { HumanVoice } from "./human-voice.ts";

@@ -10,7 +10,7 @@ import { type Fact, HUMAN, type MeshFact, type NewFact, type RunId, workerIdSche
 import type { Delta } from "../../workers/loop/recorded-loop.ts";
 import { permissionQuestion } from "../../workers/outside/permission-question.ts";
 import { requestKey, type ToolRequest } from "../../workers/outside/session/tool-request.ts";
-import type { PendingLog } from "../pending-log.ts";
+import type { PendingLog } from "../state/pending-log.ts";
 
 /** The record of a project's meshes: an agent's log. */
 export interface MeshRecordPorts {

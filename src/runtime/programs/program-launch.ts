@@ -13,7 +13,7 @@ import type { ConfinedProgram, ProgramPorts, ProgramStart } from "../../workers/
 import { adapterWithoutSecrets } from "../../workers/outside/session/scrubbed-session.ts";
 import type { Adapter } from "../../workers/outside/session/session.ts";
 import { OUR_SERVER } from "../../workers/outside/session/session.ts";
-import { withStanding } from "../config/live-config.ts";
+import { withConfigProblem } from "../config/live-config.ts";
 import type { Environment, Settings } from "../config/settings.ts";
 import { keepLast, lastIsGone } from "./last-process.ts";
 import { missingFor } from "./missing-program.ts";
@@ -39,7 +39,7 @@ export function outsidePlace(settings: Settings, { price, sandbox, clock, scrubb
       const programs = programsOf(settings.config);
       const profile = Object.hasOwn(programs, name) ? programs[name] : undefined;
       const problem = profile ? missingFor(name, profile, env.PATH) : unknown(name, Object.keys(programs));
-      if (!profile || problem !== null) throw new Error(withStanding(settings, problem ?? ""));
+      if (!profile || problem !== null) throw new Error(withConfigProblem(settings, problem ?? ""));
       return profile;
     },
     adapter: async (kind) => adapterWithoutSecrets(await adapters[kind](clock), scrubber),

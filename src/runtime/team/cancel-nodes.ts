@@ -14,7 +14,7 @@ import { conversationFile } from "../../store/paths.ts";
 import type { Said } from "../../store/store.ts";
 import { entriesOn, lastNodeIn } from "../../workers/loop/past.ts";
 import { gist } from "../../workers/loop/recorded-loop.ts";
-import { isTaken } from "./taken-node.ts";
+import { isTaken } from "../state/taken-node.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
 
 /** What became of it: which nodes are cancelled, and which now wait for one of them. */

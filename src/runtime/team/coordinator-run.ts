@@ -7,9 +7,9 @@ import { BudgetExhausted } from "../../workers/loop/purse.ts";
 import { coordinateOutside } from "../../workers/outside/lead-outside.ts";
 import { noteRun } from "../../workers/worker-memory.ts";
 import type { Workplace } from "../../workers/workplace.ts";
-import type { AgentFiles } from "../agent-files.ts";
-import { endOf } from "../end-facts.ts";
-import { asOutcome } from "./outcomes.ts";
+import type { AgentFiles } from "../state/agent-files.ts";
+import { endOf } from "../state/end-facts.ts";
+import { asOutcome } from "../state/outcomes.ts";
 import type { RunningTasks } from "./running-tasks.ts";
 
 /** The coordinator on one run, to its end, or until it is stopped. */

@@ -1,7 +1,7 @@
 import type { Situation } from "../../projections/index.ts";
 import { COORDINATOR, HUMAN, type NewFact } from "../../protocol/index.ts";
+import { isTaken } from "../state/taken-node.ts";
 import { forwardedMail } from "./forwarded-mail.ts";
-import { isTaken } from "./taken-node.ts";
 
 /** Someone without work would never look: the coordinator reads it in their place. */
 export function readerOf(to: string, { roster, board }: Situation): string {

@@ -17,8 +17,8 @@ import { preparePublish, recoverPublish, undoPublish } from "../../store/run/nod
 import { entriesOn, pastOf } from "../../workers/loop/past.ts";
 import { publishPrepared } from "../../workers/publishing.ts";
 import type { Workplace } from "../../workers/workplace.ts";
+import { explain } from "../state/outcomes.ts";
 import { forwardedMail } from "./forwarded-mail.ts";
-import { explain } from "./outcomes.ts";
 
 type Who = { node_id: NodeId; worker_id: WorkerId };
 

@@ -15,10 +15,10 @@ import { workOnNode } from "../../workers/harnessed.ts";
 import { workByHuman } from "../../workers/human-worker.ts";
 import { workOutside } from "../../workers/outside/work-outside.ts";
 import type { Colleagues, Workplace } from "../../workers/workplace.ts";
+import { asOutcome, explain } from "../state/outcomes.ts";
+import type { TakenNode } from "../state/taken-node.ts";
 import { endFacts, handOver } from "./node-end.ts";
-import { asOutcome, explain } from "./outcomes.ts";
 import { pinnedRefs, problemWithRefs } from "./pinned-refs.ts";
-import type { TakenNode } from "./taken-node.ts";
 import { cannotWork, ringAfter } from "./working-time.ts";
 
 /** Who works on what, with whom and where. */

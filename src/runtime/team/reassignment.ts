@@ -4,9 +4,9 @@ import { conversationFile } from "../../store/paths.ts";
 import { workerScope } from "../../store/scope/team-scopes.ts";
 import type { Batch } from "../../store/store.ts";
 import { entriesOn } from "../../workers/loop/past.ts";
-import { givenUpWith } from "../budget-raise.ts";
+import { givenUpWith } from "../state/budget-raise.ts";
+import { isTaken } from "../state/taken-node.ts";
 import { cutOffCalls } from "./cancel-nodes.ts";
-import { isTaken } from "./taken-node.ts";
 import type { TeamPorts } from "./team-ports.ts";
 
 type Begun = Extract<NodeState, { worker_id: WorkerId }>;

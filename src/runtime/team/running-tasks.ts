@@ -1,6 +1,6 @@
 import { COORDINATOR } from "../../protocol/index.ts";
 import { StoreError } from "../../store/errors.ts";
-import { onItsOwn } from "../acting.ts";
+import { onItsOwn } from "../state/acting.ts";
 
 interface TaskPorts {
   failed(error: unknown): void;

@@ -1,9 +1,10 @@
+import type { AgentId } from "../../protocol/index.ts";
+import type { ProgramPorts } from "../../workers/outside/session/program-ports.ts";
 import type { Workplace } from "../../workers/workplace.ts";
-import type { MeshTrust } from "../meshes/trust.ts";
 import type { TeamLimits } from "./team-limits.ts";
 
 /** What the runtime provides to every team: models, tools, programs and limits. */
-export type TeamServices = Omit<Workplace, "log" | "now" | "pending" | "live" | "purse" | "schedule"> & {
+export type TeamServices = Omit<Workplace, "log" | "now" | "pending" | "live" | "purse" | "schedule" | "outside"> & {
   maxConcurrent: number;
   limits: TeamLimits;
   /** Throws, with advice, for a model that cannot be used here. */
@@ -12,8 +13,6 @@ export type TeamServices = Omit<Workplace, "log" | "now" | "pending" | "live" | 
   checkTools(names: readonly string[]): void;
   /** Rejects, with advice, for a model whose price nobody knows. */
   checkPrices(...models: (string | undefined)[]): Promise<void>;
-  /** Sees that the messages of this project's meshes are moved: by us, or by another process that does so already. */
-  hostMeshes(project: string): Promise<void>;
-  /** Which meshes of which projects the person trusts. */
-  trust: MeshTrust;
+  /** Programs that can be hired for this agent; the meshes of its project are among them. */
+  outsideFor(agent: AgentId, project: string | null): ProgramPorts;
 };

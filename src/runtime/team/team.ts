@@ -17,12 +17,12 @@ import { COORDINATOR, HUMAN, type NewFact, type NodeId, type RunId, type WorkerI
 import type { CoordinationPort, NewWorker, NodeChange, Reconvening, StageOfRoles } from "../../tools/coordination.ts";
 import { refusal, type ToolOutput } from "../../tools/tool.ts";
 import type { NewWork } from "../../tools/work.ts";
+import { isTaken } from "../state/taken-node.ts";
 import { cancelledWords, cancelNodes } from "./cancel-nodes.ts";
 import { problemHiring, spawned } from "./hiring.ts";
 import { createNode } from "./node-creation.ts";
 import { whyBarred } from "./not-by.ts";
 import { handingOver, problemAssigning } from "./reassignment.ts";
-import { isTaken } from "./taken-node.ts";
 import { TeamDirectory } from "./team-directory.ts";
 import { TeamMail } from "./team-mail.ts";
 import { record, type TeamPorts } from "./team-ports.ts";

@@ -3,15 +3,15 @@ import { COORDINATOR, type Fact, type NewFact, type NodeId, type RunId, type Wor
 import type { SchedulePort } from "../../tools/schedule.ts";
 import { Purse } from "../../workers/loop/purse.ts";
 import type { Delta } from "../../workers/loop/recorded-loop.ts";
+import type { ProgramPorts } from "../../workers/outside/session/program-ports.ts";
 import type { Workplace } from "../../workers/workplace.ts";
-import type { AgentFiles } from "../agent-files.ts";
-import { withMeshes } from "../meshes/hirable-meshes.ts";
-import type { PendingLog } from "../pending-log.ts";
+import type { AgentFiles } from "../state/agent-files.ts";
+import type { PendingLog } from "../state/pending-log.ts";
+import { isTaken } from "../state/taken-node.ts";
 import { Assigning } from "./assigning.ts";
 import { runCoordinator } from "./coordinator-run.ts";
 import { runNode } from "./node-run.ts";
 import { RunningTasks } from "./running-tasks.ts";
-import { isTaken } from "./taken-node.ts";
 import { Team } from "./team.ts";
 import type { TeamServices } from "./team-services.ts";
 
@@ -174,11 +174,9 @@ export class Workforce {
     }, failed);
   }
 
-  /** Programs, and the meshes of the project that the agent was given. */
-  #outside(): TeamServices["outside"] {
+  #outside(): ProgramPorts {
     const { log, now, services } = this.#ports;
-    const { outside, hostMeshes, trust, clock } = services;
-    return withMeshes(outside, { agent: log.id, project: now().agent.created.project, hostMeshes, trust, clock });
+    return services.outsideFor(log.id, now().agent.created.project);
   }
 
   #workplace(run: RunId): Workplace {

@@ -10,7 +10,7 @@ import { nextDue } from "../../triggers/due.ts";
 import { checkedTrigger, type TriggerOrder } from "../../triggers/order.ts";
 import { asWritten } from "../../triggers/wall-clock.ts";
 import { isCycle } from "../../workers/coordinator/cycles.ts";
-import type { PendingLog } from "../pending-log.ts";
+import type { PendingLog } from "../state/pending-log.ts";
 import { workerIdOf } from "../team/worker-names.ts";
 import { actionIn, conditionIn } from "./trigger-text.ts";
 

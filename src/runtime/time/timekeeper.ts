@@ -5,7 +5,7 @@ import { writeTriggers } from "../../store/run/triggers-file.ts";
 import type { Sight } from "../../triggers/change.ts";
 import { MEMORY_UPKEEP } from "../../workers/coordinator/cycles.ts";
 import { upkeepOf } from "../../workers/worker-memory.ts";
-import type { PendingLog } from "../pending-log.ts";
+import type { PendingLog } from "../state/pending-log.ts";
 import type { Team } from "../team/team.ts";
 import { Alarms } from "./alarms.ts";
 import { Schedule } from "./schedule.ts";

@@ -8,9 +8,9 @@ import type { AgentLog } from "../../store/store.ts";
 import { temporaryHome } from "../../testing/index.ts";
 import { writeLongLog } from "../../testing/long-log.ts";
 import { OpenAgents } from "../open-agents.ts";
+import { saveSituation, situationOf } from "../state/situations.ts";
 import { lookAtAll } from "./agent-list.ts";
 import { findAgent } from "./find-agent.ts";
-import { saveSituation, situationOf } from "./situations.ts";
 
 const LONG: AgentId = "agent-long";
 const STOPPED: NewFact = { type: "agent.stopped", data: { by: "human" } };

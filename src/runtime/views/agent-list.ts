@@ -8,7 +8,7 @@ import {
 } from "../../projections/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import type { AgentLog, Store } from "../../store/store.ts";
-import { situationOf } from "./situations.ts";
+import { situationOf } from "../state/situations.ts";
 
 /** What a list folds at once, over all its agents together: a third of a second of an idle machine. */
 export const LIST_BYTES = 8 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { AgentId } from "../../protocol/index.ts";
 import { openStore } from "../../store/open-store.ts";
-import { saveSituation, situationOf } from "./situations.ts";
+import { saveSituation, situationOf } from "../state/situations.ts";
 
 /** Runs in a thread: an agent's id in, its snapshots written, its id out. Why it failed is found out by who needs it. */
 const { root }: { root: string } = workerData;

@@ -8,7 +8,7 @@ import {
   loginLinkSchema,
   modelsPageSchema,
 } from "../../protocol/api.ts";
-import { standingOf } from "../../runtime/config/live-config.ts";
+import { configStateOf } from "../../runtime/config/live-config.ts";
 import { type Api, answers, pageOf, type RouteDeps } from "../api-app.ts";
 import type { Keys } from "../keys.ts";
 import { addressOf, pageOrigin } from "../reach.ts";
@@ -55,7 +55,7 @@ export function houseRoutes(
       },
     },
     async () => {
-      const { problem, after_restart } = standingOf(settings);
+      const { problem, after_restart } = configStateOf(settings);
       return { problem, after_restart: [...after_restart] };
     },
   );

@@ -1,5 +1,5 @@
-import { type Board, isLost, type NodeState, type Situation } from "../projections/index.ts";
-import { COORDINATOR, type NewFact, type NodeId, type RunId } from "../protocol/index.ts";
+import { type Board, isLost, type NodeState, type Situation } from "../../projections/index.ts";
+import { COORDINATOR, type NewFact, type NodeId, type RunId } from "../../protocol/index.ts";
 
 /** For the person to fix: with a larger budget. */
 export class TooLittleMoney extends Error {

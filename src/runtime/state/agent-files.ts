@@ -1,23 +1,23 @@
-import type { NodeState, Situation } from "../projections/index.ts";
-import type { Clock } from "../protocol/clock.ts";
-import type { Fact, FactOf, NodeId, Outcome, RunId } from "../protocol/index.ts";
-import { nodeDir, runDir } from "../store/paths.ts";
-import { writeMessage, writeMissingMessages } from "../store/run/message-files.ts";
+import type { NodeState, Situation } from "../../projections/index.ts";
+import type { Clock } from "../../protocol/clock.ts";
+import type { Fact, FactOf, NodeId, Outcome, RunId } from "../../protocol/index.ts";
+import { nodeDir, runDir } from "../../store/paths.ts";
+import { writeMessage, writeMissingMessages } from "../../store/run/message-files.ts";
 import {
   createAgentFolder,
   createNodeFolder,
   createRunFolder,
   writeSpec,
   writeStatus,
-} from "../store/run/node-folder.ts";
-import { NodeTraces } from "../store/run/node-trace.ts";
-import { runFiles } from "../store/run/results.ts";
-import { writeOutput } from "../store/run/run-files.ts";
-import type { AgentLog } from "../store/store.ts";
-import type { Prompts } from "../workers/prompt.ts";
+} from "../../store/run/node-folder.ts";
+import { NodeTraces } from "../../store/run/node-trace.ts";
+import { runFiles } from "../../store/run/results.ts";
+import { writeOutput } from "../../store/run/run-files.ts";
+import type { AgentLog } from "../../store/store.ts";
+import type { Prompts } from "../../workers/prompt.ts";
+import { PlanFile } from "./plan-file.ts";
+import { saveSituation } from "./situations.ts";
 import type { WhyStarted } from "./start-facts.ts";
-import { PlanFile } from "./team/plan-file.ts";
-import { saveSituation } from "./views/situations.ts";
 
 interface FilePorts {
   log: AgentLog;

@@ -1,11 +1,11 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
-import type { Situation } from "../projections/index.ts";
-import type { NewFact } from "../protocol/index.ts";
-import { writeFileAtomic } from "../store/disk/atomic-file.ts";
-import { codeOf } from "../store/disk/disk.ts";
-import { LONGEST_WORDS } from "./human/human-refusal.ts";
+import type { Situation } from "../../projections/index.ts";
+import type { NewFact } from "../../protocol/index.ts";
+import { LONGEST_WORDS } from "../../protocol/words.ts";
+import { writeFileAtomic } from "../../store/disk/atomic-file.ts";
+import { codeOf } from "../../store/disk/disk.ts";
 import type { PendingLog } from "./pending-log.ts";
 import type { Start, WhyStarted } from "./start-facts.ts";
 

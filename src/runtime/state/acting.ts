@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Actor } from "../protocol/index.ts";
+import type { Actor } from "../../protocol/index.ts";
 
 /**
  * Whose command is being carried out.

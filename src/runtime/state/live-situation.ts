@@ -1,8 +1,8 @@
-import { apply, type Situation, withOwnKeys } from "../projections/index.ts";
-import type { Fact } from "../protocol/index.ts";
-import type { AgentLog } from "../store/store.ts";
+import { apply, type Situation, withOwnKeys } from "../../projections/index.ts";
+import type { Fact } from "../../protocol/index.ts";
+import type { AgentLog } from "../../store/store.ts";
 import { type PendingLog, pendingLog } from "./pending-log.ts";
-import { RecentFacts } from "./views/recent-facts.ts";
+import { RecentFacts } from "./recent-facts.ts";
 
 /**
  * An agent's log with its two folds: `now` is what is on disk, `pending` also what has been appended and is on its way

@@ -5,7 +5,7 @@ import { nodeDisk } from "../../store/disk/node-disk.ts";
 import { openStore } from "../../store/open-store.ts";
 import type { AgentLog, Store } from "../../store/store.ts";
 import { manualClock, temporaryHome } from "../../testing/index.ts";
-import { findAgent } from "./find-agent.ts";
+import { findAgent } from "../views/find-agent.ts";
 import { allSituations, situationOf } from "./situations.ts";
 
 test("the situation is the newest snapshot and the facts since, however many, the same as without a snapshot", async () => {

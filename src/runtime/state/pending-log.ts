@@ -1,7 +1,7 @@
-import type { Fact } from "../protocol/index.ts";
-import type { AgentLog } from "../store/store.ts";
+import type { Fact } from "../../protocol/index.ts";
+import type { AgentLog } from "../../store/store.ts";
 import { currentActor, onItsOwn } from "./acting.ts";
-import type { RecentFacts } from "./views/recent-facts.ts";
+import type { RecentFacts } from "./recent-facts.ts";
 
 export interface PendingLog extends AgentLog {
   /** Resolves when everything appended so far is on disk: for those who are told that something was decided before. */

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { apply, begin, type Situation } from "../projections/index.ts";
-import type { Fact, NewFact } from "../protocol/index.ts";
-import type { AgentLog } from "../store/store.ts";
-import { manualClock } from "../testing/index.ts";
+import { apply, begin, type Situation } from "../../projections/index.ts";
+import type { Fact, NewFact } from "../../protocol/index.ts";
+import type { AgentLog } from "../../store/store.ts";
+import { manualClock } from "../../testing/index.ts";
 import { AgentFiles } from "./agent-files.ts";
 
 /** However large the board and however small its nodes, most of its past is kept. */

@@ -1,7 +1,7 @@
-import { currentStage, type Letter, losersIn, openNodes, type Situation } from "../projections/index.ts";
-import { COORDINATOR, HUMAN, type NewFact, type Outcome, type RunId } from "../protocol/index.ts";
-import { endOfCycles } from "../workers/coordinator/cycles.ts";
-import { explain } from "./team/outcomes.ts";
+import { currentStage, type Letter, losersIn, openNodes, type Situation } from "../../projections/index.ts";
+import { COORDINATOR, HUMAN, type NewFact, type Outcome, type RunId } from "../../protocol/index.ts";
+import { endOfCycles } from "../../workers/coordinator/cycles.ts";
+import { explain } from "./outcomes.ts";
 
 /** How the coordinator's work ends. Only the goal ends a run: one that failed (a wrong key, no turns left) goes on with resume. */
 export function endOf(now: Situation, run_id: RunId, outcome: Outcome): NewFact[] {

@@ -1,8 +1,8 @@
-import { type NodeState, openNodes, type Situation } from "../projections/index.ts";
-import { COORDINATOR, type FactOf, HUMAN, type NewFact, type RunId } from "../protocol/index.ts";
-import { hiredAs } from "../workers/outside/programs.ts";
+import { type NodeState, openNodes, type Situation } from "../../projections/index.ts";
+import { COORDINATOR, type FactOf, HUMAN, type NewFact, type RunId } from "../../protocol/index.ts";
+import { hiredAs } from "../../workers/outside/programs.ts";
 import { isAmong, reopenings } from "./budget-raise.ts";
-import { isTaken } from "./team/taken-node.ts";
+import { isTaken } from "./taken-node.ts";
 
 export type WhyStarted = FactOf<"agent.started">["data"]["why"];
 
