@@ -91,11 +91,11 @@ withTmux(
     late.child.stdin.end("One is done, once more.");
     const refused = await late.ended;
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain(`${first}, the task that this session was told last, is over already`);
+    expect(refused.stderr).toContain(`${first}, the last task this session was given, has already ended`);
     expect(session.house.queues("solo", "one").active).toEqual([second]);
     expect(await session.tx(["done", "Two is done."]).ended).toMatchObject({ code: 0 });
     expect(session.house.queues("solo", "one").active).toBeUndefined();
-    expect((await session.tx(["done", "Two is done, twice."]).ended).stderr).toContain(`${second}, the task`);
+    expect((await session.tx(["done", "Two is done, twice."]).ended).stderr).toContain(`${second}, the last task`);
   },
 );
 

@@ -65,7 +65,7 @@ export function unknown(kind: string, name: string, names: readonly string[]): s
   return `There is no ${kind} "${name}".${near ? ` Did you mean ${near}?` : ""} ${list}`;
 }
 
-export interface Running {
+export interface RunningMeshes {
   client: ApiClient;
   view: MeshProjectView;
 }
@@ -86,7 +86,7 @@ export async function settingsFor(call: TxCall): Promise<Settings> {
 }
 
 /** The server of the home, if the meshes of this project are at work there. */
-export async function runningMeshes(call: TxCall, layout: Layout): Promise<Running | undefined> {
+export async function runningMeshes(call: TxCall, layout: Layout): Promise<RunningMeshes | undefined> {
   const client = await runningServer(await settingsFor(call));
   if (!client) return undefined;
   const { projects } = await client.meshProjects({ limit: 1000 });
@@ -96,7 +96,7 @@ export async function runningMeshes(call: TxCall, layout: Layout): Promise<Runni
   return isAtWork(view.status) ? { client, view } : undefined;
 }
 
-export async function startedMeshes(call: TxCall, layout: Layout): Promise<Running> {
+export async function startedMeshes(call: TxCall, layout: Layout): Promise<RunningMeshes> {
   const running = await runningMeshes(call, layout);
   if (running) return running;
   throw new Refusal(`The meshes of ${layout.project} are not started. Start them: tx start`);

@@ -7,7 +7,7 @@ import {
   agentIn,
   declaredMesh,
   layoutOf,
-  type Running,
+  type RunningMeshes,
   runningMeshes,
   settingsFor,
   startedMeshes,
@@ -91,7 +91,7 @@ export async function attach(call: TxCall, mesh: string | undefined, agent: stri
 
 type AgentView = MeshView["agents"][number];
 
-function chosen({ view }: Running, mesh: string | undefined, agent: string | undefined) {
+function chosen({ view }: RunningMeshes, mesh: string | undefined, agent: string | undefined) {
   const all = view.meshes.flatMap((one) => one.agents.map((who) => ({ mesh: one.mesh, agent: who })));
   const inMesh = mesh === undefined ? all : all.filter((one) => one.mesh === mesh);
   if (mesh !== undefined && inMesh.length === 0)
@@ -125,7 +125,7 @@ function isOpen({ runs, state }: AgentView): boolean {
   return runs === "tmux" && state !== null && !["dead", "gone", "broken"].includes(state);
 }
 
-function agentsOf({ view }: Running, mesh: string, agent: string | undefined): AgentView[] {
+function agentsOf({ view }: RunningMeshes, mesh: string, agent: string | undefined): AgentView[] {
   const found = view.meshes.find((one) => one.mesh === mesh);
   if (!found)
     throw new UsageError(

@@ -83,13 +83,13 @@ export async function askBeforeStart(call: TxCall, layout: Layout, settings: Set
   }
 }
 
-type Looked = MeshTrustState & TrustSummary & { mesh: string; declared: DeclaredMesh };
+type MeshTrustLook = MeshTrustState & TrustSummary & { mesh: string; declared: DeclaredMesh };
 
 const BUNDLED = "It comes with Agiraph, unchanged: it needs no trust and runs in the sandbox.";
 
-async function lookAt(layout: Layout, settings: Settings): Promise<Looked[]> {
+async function lookAt(layout: Layout, settings: Settings): Promise<MeshTrustLook[]> {
   const { meshes } = await readDeclared(layout);
-  const of = (mesh: string, declared: DeclaredMesh): Looked => ({
+  const of = (mesh: string, declared: DeclaredMesh): MeshTrustLook => ({
     mesh,
     declared,
     ...trustIn(settings).stateOf(layout.project, declared),
@@ -99,12 +99,12 @@ async function lookAt(layout: Layout, settings: Settings): Promise<Looked[]> {
 }
 
 /** Nothing is left to decide. */
-function isSettled({ status, terminals, wants_terminals }: Looked, wanted: boolean): boolean {
+function isSettled({ status, terminals, wants_terminals }: MeshTrustLook, wanted: boolean): boolean {
   if (status === "bundled") return !wants_terminals;
   return status === "trusted" && (terminals || !wanted || !wants_terminals);
 }
 
-function saySettled({ terminal }: TxCall, settled: readonly Looked[]): void {
+function saySettled({ terminal }: TxCall, settled: readonly MeshTrustLook[]): void {
   for (const { mesh } of settled.filter(({ status }) => status === "bundled")) terminal.say(`${mesh}: ${BUNDLED}`);
   const trusted = settled.flatMap(({ mesh, status, terminals }) =>
     status === "trusted" ? [`${mesh}${terminals ? " (with terminals)" : ""}`] : [],
@@ -112,7 +112,7 @@ function saySettled({ terminal }: TxCall, settled: readonly Looked[]): void {
   if (trusted.length > 0) terminal.say(`Trusted already: ${trusted.join(", ")}.`);
 }
 
-function show({ terminal }: TxCall, { project }: Layout, looked: Looked): void {
+function show({ terminal }: TxCall, { project }: Layout, looked: MeshTrustLook): void {
   const { mesh, status, says, files, hash, changes } = looked;
   const state = {
     changed: `has changed since you trusted it. ${changeWords(changes)}`,
@@ -132,7 +132,7 @@ function show({ terminal }: TxCall, { project }: Layout, looked: Looked): void {
 /** Null means no. */
 async function ask(
   call: TxCall,
-  { mesh, status, wants_terminals }: Looked,
+  { mesh, status, wants_terminals }: MeshTrustLook,
   terminals: boolean | undefined,
 ): Promise<{ terminals: boolean } | null> {
   if (!isAttended(call))
@@ -153,7 +153,7 @@ async function settle(
   call: TxCall,
   layout: Layout,
   settings: Settings,
-  looked: Looked,
+  looked: MeshTrustLook,
   answer: { terminals: boolean } | null,
 ): Promise<void> {
   if (answer) return grant(call, layout, settings, looked, answer.terminals);
@@ -177,7 +177,7 @@ async function grant(
   call: TxCall,
   layout: Layout,
   settings: Settings,
-  { mesh, hash, declared }: Looked,
+  { mesh, hash, declared }: MeshTrustLook,
   terminals: boolean,
 ): Promise<void> {
   const running = await runningMeshes(call, layout);

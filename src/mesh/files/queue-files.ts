@@ -12,14 +12,14 @@ export function isMessageName(name: string, queue: QueueName): boolean {
   return name.endsWith(".md") && !name.startsWith(".") && !(queue === "quarantine" && name.endsWith(".reason.md"));
 }
 
-export interface Found {
+export interface Arrival {
   /** When it came there, in nanoseconds. */
   at: bigint;
   isYoung: boolean;
 }
 
-export function messagesIn(dir: string, queue: QueueName): Map<string, Found> {
-  const found = new Map<string, Found>();
+export function messagesIn(dir: string, queue: QueueName): Map<string, Arrival> {
+  const found = new Map<string, Arrival>();
   const now = Date.now();
   for (const name of namesIn(dir, queue)) {
     const stat = lstatSync(join(dir, name), { bigint: true, throwIfNoEntry: false });
@@ -50,7 +50,7 @@ export function namesIn(dir: string, queue: QueueName): string[] {
   }
 }
 
-export function byArrival([a, { at }]: [string, Found], [b, { at: bt }]: [string, Found]): number {
+export function byArrival([a, { at }]: [string, Arrival], [b, { at: bt }]: [string, Arrival]): number {
   return compare(at, bt) || (a < b ? -1 : 1);
 }
 

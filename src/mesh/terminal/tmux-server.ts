@@ -95,8 +95,8 @@ export class TmuxServer {
           why = error instanceof Error ? ` ${error.message}` : "";
         },
       );
-      const seat = await this.find(session);
-      if (seat) return seat;
+      const info = await this.find(session);
+      if (info) return info;
       // A server whose last session has just ended is about to exit, and takes a session that is made now with it.
       await new Promise((resolve) => setTimeout(resolve, 50 * tries));
     }
@@ -105,13 +105,13 @@ export class TmuxServer {
 
   /** Ends a session with all that runs in it: the one of this name, or only the one that is meant. TMUX-SERVER-4. */
   async kill(session: string, meant?: SessionInfo): Promise<void> {
-    const seat = await this.find(session);
-    if (!seat || (meant && (seat.id !== meant.id || seat.pid !== meant.pid))) return;
-    const leader = await this.#leaderOf(seat);
+    const info = await this.find(session);
+    if (!info || (meant && (info.id !== meant.id || info.pid !== meant.pid))) return;
+    const leader = await this.#leaderOf(info);
     const tree = leader ? treeOf(leader) : [];
-    const isIt = `#{==:#{session_name} #{pane_pid},${session} ${seat.pid}}`;
-    const end = commandLine(["kill-session", "-t", seat.id]);
-    await this.#run(["if-shell", "-F", "-t", `${seat.id}:`, isIt, end]).catch((error: unknown) => {
+    const isIt = `#{==:#{session_name} #{pane_pid},${session} ${info.pid}}`;
+    const end = commandLine(["kill-session", "-t", info.id]);
+    await this.#run(["if-shell", "-F", "-t", `${info.id}:`, isIt, end]).catch((error: unknown) => {
       if (error instanceof NoTmux) throw error;
       // It is gone already.
     });
@@ -121,7 +121,7 @@ export class TmuxServer {
   /** Every session, also those of agents that are not declared any more; then the server itself. */
   async killAll(): Promise<void> {
     const sessions = await this.sessions();
-    await Promise.all(sessions.map((seat) => this.kill(seat.name, seat)));
+    await Promise.all(sessions.map((info) => this.kill(info.name, info)));
     await this.#run(["kill-server"]).catch(() => {});
   }
 
