@@ -22,7 +22,7 @@ export interface Scrubber {
 export interface StreamScrubber {
   /** What can be passed on after this piece. */
   push(text: string): string;
-  /** What was kept back; the stream begins anew. */
+  /** What was kept back; the stream starts over. */
   end(): string;
 }
 

@@ -1,5 +1,5 @@
 /**
- * A fetch that never follows a redirect: a request carries a key, a token or somebody's words, and they are meant for
+ * A fetch that never follows a redirect: a request carries a key, a token or a person's words, and they are meant for
  * the address that a person configured and for no other. Node's own fetch keeps headers like `x-api-key` and the body
  * when it is sent to another origin.
  *

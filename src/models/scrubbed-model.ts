@@ -3,7 +3,7 @@ import type { Part, ReplyEntry } from "../protocol/index.ts";
 import { type Model, ModelFailure, type ModelRequest } from "./model.ts";
 
 /**
- * The same model, without known secrets in anything that it says or that is said about it: a provider may echo a key in
+ * The same model, without known secrets in anything that it says, or in errors about it: a provider may echo a key in
  * an error, and a model may repeat one that it has read.
  */
 export function withoutSecrets(model: Model, scrubber: Scrubber): Model {

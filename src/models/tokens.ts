@@ -35,7 +35,7 @@ export function estimateTokens(text: string): number {
 
 const specSizes = new WeakMap<object, { name: string; description: string; bytes: number }>();
 
-/** What the tools take in a request. Each is measured once, whoever has it: its schema is made once. */
+/** What the tools take in a request. Each is measured once for all workers: its schema is made once. */
 export function toolTokens(tools: readonly ToolSpec[]): number {
   const bytes = tools.reduce((sum, tool) => sum + specBytes(tool) + 1, 1);
   return Math.ceil(bytes / BYTES_PER_TOKEN);

@@ -16,7 +16,7 @@ export interface AgentSummaryData {
   goal: string;
   mode: "finite" | "infinite";
   status: AgentStatus;
-  /** It counts as working, and only the clock or somebody's word goes on with it. */
+  /** It counts as working, and only the clock or a message makes it go on. */
   asleep: boolean;
   /** Out of sight until it is restored. */
   archived: boolean;
@@ -36,7 +36,7 @@ export interface AgentSummaryData {
   needs_decision: boolean;
   /** Messages to the human that they have not seen. */
   unread: number;
-  /** Somebody's model does not answer: whose is told, and how many there are. */
+  /** A worker's model does not answer: which worker's, and how many there are. */
   trouble: (Trouble & { worker_name: string; workers: number }) | null;
   cost_usd: number;
   unpriced_calls: number;

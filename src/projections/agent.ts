@@ -186,14 +186,14 @@ function beginCycle(agent: AgentState, { seq }: Fact): void {
   if (agent.created.mode === "infinite") agent.cycle_seq = seq;
 }
 
-/** Somebody wants it to rest: nothing wakes it. */
+/** A person put it to rest: nothing wakes it. */
 export function isAtRest({ status, archived_ts }: AgentState): boolean {
   return status === "paused" || status === "stopped" || archived_ts !== null;
 }
 
 const FIRST_WORDS = 200;
 
-/** What it works on now, or did last: the goal that it was made with is not the last for ever. */
+/** What it works on now, or did last: later runs may have other goals than the first. */
 export function goalOf({ run, goal }: AgentState): string {
   return run?.goal ?? goal;
 }

@@ -4,7 +4,7 @@ import { isHeldUp } from "./lineage.ts";
 import type { Situation } from "./situation.ts";
 import type { OpenTrigger } from "./triggers.ts";
 
-/** Whether only the clock or somebody's word will go on with it. */
+/** Whether only the clock or a message makes it go on. */
 export function isAsleep({ agent, roster, board }: Situation): boolean {
   if (agent.status === "completed") return true;
   const coordinator = roster[COORDINATOR];

@@ -7,7 +7,7 @@ import { COORDINATOR, type Fact, isMadeByTrigger, type WorkerId } from "../proto
  *
  * ATTENTION-1. What a trigger causes by itself (its facts, the messages it sends) is neither news nor activity; nor is
  *     what the house sees to, as a message that is tried again by a channel.
- * ATTENTION-2. What happened before the coordinator last rested is no news: it was told all of it before its last turn.
+ * ATTENTION-2. What happened before the coordinator last rested is not news: it was told all of it before its last turn.
  *     So the work that a heartbeat itself set off does not set off the next one.
  */
 export interface Attention {

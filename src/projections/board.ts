@@ -77,7 +77,7 @@ function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
     }
     case "node.failed": {
       const { outcome } = fact.data;
-      // Whoever ends it from outside does not release it: reopened, it still waits for that.
+      // An end from outside does not release it: reopened, it still waits for that.
       return { ...base, ...held, ...endedIn(node, fact), status: "failed", outcome };
     }
     case "node.cancelled": {
@@ -97,7 +97,7 @@ function reserved(reserved_for: WorkerId | null, reserved_by: WorkerId | undefin
   return { reserved_for, ...(reserved_by !== undefined && { reserved_by }) };
 }
 
-/** Somebody else begins with tries of their own. Who had it keeps it by the same word as before. */
+/** Handed to another worker, it has no failed tries. Kept for the same worker, it keeps who assigned it. */
 function reopenedIn({ reserved_by, ...base }: NodeBase, { data }: FactOf<"node.reopened">): NodeState {
   const { reserved_for, why, from, did = "", by } = data;
   const handed = why === "reassigned" && from !== undefined ? { handed: { from, did }, failures: 0 } : {};
@@ -151,12 +151,12 @@ export function readyNodes(board: Board): NodeState[] {
   );
 }
 
-/** By a name that somebody made up: only what is really there. */
+/** By a name that may be made up: only what is really there. */
 export function nodeNamed(board: Board, name: string): NodeState | undefined {
   return Object.hasOwn(board.nodes, name) ? board.nodes[name as NodeId] : undefined;
 }
 
-/** Nodes of a run that somebody still has to finish. */
+/** Nodes of a run that have not ended. */
 export function openNodes(board: Board, run: RunId): NodeState[] {
   return nodesOf(board, [...waitingWork(board, run).open]);
 }

@@ -9,7 +9,7 @@ export interface Letter {
   id: string;
   from: string;
   to: string;
-  /** Who reads it: whom it was sent to, or the coordinator in their place. `*` is everyone. */
+  /** Who reads it: the recipient, or the coordinator in their place. `*` is everyone. */
   reader: string;
   text: string;
   hops: number;
@@ -24,8 +24,8 @@ export interface Letters {
   queued: Record<string, Letter>;
   settled: Letter[];
   /**
-   * The last message between two, either way, by their names in order: what the next one answers. It begins anew with a
-   * run, whose people are others, and with each cycle of an agent that works for ever: old words are no ping-pong.
+   * The last message between two, either way, by their names in order: what the next one answers. It begins again with a
+   * run, whose people are others, and with each cycle of an agent that works for ever: old messages do not count as going back and forth.
    */
   lastBetween: Record<string, { from: string; hops: number; count: number }>;
 }

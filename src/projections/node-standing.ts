@@ -11,7 +11,7 @@ export function isUnderWay(node: NodeState): node is UnderWay {
   return node.status === "assigned" || node.status === "running" || node.status === "publishing";
 }
 
-/** Somebody in the middle of something, seen from outside: while the agent rests, so do they. */
+/** A worker in the middle of something, seen from outside: while the agent rests, so does the worker. */
 export function whileWorking(status: string, standing: Standing): string {
   // Whatever ended the agent ended their work with it, and they go on when it does.
   if (standing === "working" || standing === "waiting_for_human") return status;

@@ -5,9 +5,9 @@ export interface NodeBase {
   spec: FactOf<"node.created">["data"];
   created_ts: number;
   children: NodeId[];
-  /** Whoever must take it, when somebody is named. */
+  /** The worker that must take it, when one is named. */
   reserved_for: WorkerId | null;
-  /** Who assigned it to them, where somebody did: a person's word goes before `not_by`. */
+  /** Who assigned it to that worker, if anyone did: a person's choice overrides `not_by`. */
   reserved_by?: WorkerId;
   /** Everybody who has had it, in the order in which they first did. */
   authors: WorkerId[];
@@ -21,7 +21,7 @@ export interface NodeBase {
   last_seq: number;
   /** It had ended and goes on: what was published of it is to be worked on again. */
   reopened?: true;
-  /** Who had it before, and what they left: whoever takes it goes on from there. */
+  /** Who had it before, and what they left: the next worker goes on from there. */
   handed?: { from: WorkerId; did: string };
   /** Nobody takes it before it is released. */
   held?: true;
@@ -67,7 +67,7 @@ export type NodeState = NodeBase &
 
 export type EndedNode = Extract<NodeState, { status: "completed" | "failed" | "cancelled" }>;
 
-/** Ended by whoever works on it, or from outside, with the run. */
+/** Ended by its worker, or from outside, with the run. */
 export function hasEnded(node: NodeState | undefined): node is EndedNode {
   return node?.status === "completed" || node?.status === "failed" || node?.status === "cancelled";
 }

@@ -120,7 +120,7 @@ function open(
 ): void {
   const unread = Object.values(letters.queued).filter(({ reader }) => reader === HUMAN);
   const said: Said[] = [
-    // First, where both are of the same millisecond: whoever asks says nothing more until they are answered.
+    // First, where both are of the same millisecond: a worker that asks says nothing more until it is answered.
     ...unread.map(({ id, from, text, sent_ts }): Said => ({ topic: "messages", of: id, from, text, ts: sent_ts })),
     ...Object.values(questions.open).map(saidOf),
   ];

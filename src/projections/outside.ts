@@ -3,7 +3,7 @@ import type { Fact, WorkerId } from "../protocol/index.ts";
 
 /** What is known of programs that think for themselves: how to take each up again, and what it may do unasked. */
 export interface Outside {
-  /** The newest session on each node, with whose it is; of somebody who leads, by who it is. */
+  /** The newest session on each node, with whose it is; for a program that leads, by its worker id. */
   sessions: Record<string, { worker_id: WorkerId; session_id: string }>;
   permitted: Record<WorkerId, Permission[]>;
 }

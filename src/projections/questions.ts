@@ -3,11 +3,11 @@ import type { Fact, FactOf } from "../protocol/index.ts";
 
 type Asked = FactOf<"human.question">["data"];
 
-/** What somebody wants to know from the human. */
+/** What a worker wants to know from the human. */
 export interface Question extends Omit<Asked, "question_id"> {
   id: string;
   asked_ts: number;
-  /** Whoever asked went on meanwhile: the answer is news for them. */
+  /** The worker that asked went on meanwhile: the answer is news to it. */
   deferred?: true;
   answer: { text: string; channel: string; ts: number } | null;
 }
@@ -18,9 +18,9 @@ export interface Questions {
   asked: number;
   /** Nobody has answered yet. */
   open: Record<string, Question>;
-  /** Answered, and not yet taken up by whoever asked. */
+  /** Answered, and not yet read by the worker that asked. */
   answered: Record<string, Question>;
-  /** The newest of those that are over: taken up, or no longer waited for. */
+  /** The newest of those that are over: read, or no longer waited for. */
   settled: Question[];
 }
 
@@ -55,7 +55,7 @@ export function applyToQuestions(questions: Questions, fact: Fact): void {
       if (question) question.deferred = true;
       return;
     }
-    // Whoever asked has its result, or will never want it.
+    // The worker that asked has its result, or will never want it.
     case "tool.result": {
       const { worker_id, call_id } = fact.data;
       for (const question of Object.values(questions.open))
@@ -67,7 +67,7 @@ export function applyToQuestions(questions: Questions, fact: Fact): void {
     case "node.completed":
     case "node.failed":
     case "node.cancelled":
-    // Whoever asked does not have it any more.
+    // The worker that asked does not have it any more.
     case "node.reopened":
       settle(questions, (each) => each.node_id === fact.data.node_id);
       return;

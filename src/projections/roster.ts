@@ -66,7 +66,7 @@ export function applyToRoster(roster: Roster, fact: Fact): void {
   }
 }
 
-/** Whoever has a model of their own keeps it, and so does a program. */
+/** A worker with a model of its own keeps it, and so does a program. */
 function rethought(spawned: WorkerState["spawned"], { model, worker_model, was }: FactOf<"model.set">["data"]) {
   if (spawned.kind !== "harnessed") return spawned;
   if (spawned.worker_id === COORDINATOR) return { ...spawned, model };

@@ -106,7 +106,7 @@ export function apply(now: Situation, fact: Fact): void {
   applyToThread(now.thread, fact);
   applyToSpending(now.spending, fact);
   applyToAttention(now.attention, fact);
-  // Who writes to whom is counted anew in each cycle.
+  // Who writes to whom is counted again from zero in each cycle.
   if (now.agent.cycle_seq === fact.seq) now.letters.lastBetween = dict();
   applyToTriggers(now.triggers, fact, now.agent.run?.trigger ?? null);
   applyToOutside(now.outside, fact);

@@ -1,6 +1,6 @@
 import { COORDINATOR, DEADLINE, type Fact, HEARTBEAT_OK, HUMAN } from "../protocol/index.ts";
 
-/** One utterance between people, by whoever spoke. The words in full are in the file the fact points at. */
+/** One thing that was said between people. The words in full are in the file the fact points at. */
 export interface Utterance {
   seq: number;
   ts: number;

@@ -48,7 +48,7 @@ export interface Match {
 /**
  * All that is to happen later.
  *
- * TRIGGERS-1. An occurrence that fired is `undone` until it is known to be done. Whoever opens the log does what is
+ * TRIGGERS-1. An occurrence that fired is `undone` until it is known to be done. The process that opens the log does what is
  *     undone.
  * TRIGGERS-2. An `on_event` trigger takes each fact at most once, and that it waits is part of the fold: a crash loses
  *     none.
@@ -115,7 +115,7 @@ export function applyToTriggers(triggers: Triggers, fact: Fact, begunBy: string 
   }
 }
 
-/** By a name that somebody made up: only what is really there. */
+/** By a name that may be made up: only what is really there. */
 export function triggerNamed(triggers: Triggers, name: string): TriggerState | undefined {
   if (Object.hasOwn(triggers.open, name)) return triggers.open[name as TriggerId];
   return triggers.settled.findLast((trigger) => trigger.id === name);

@@ -4,8 +4,8 @@ import type { Fact, WorkerId } from "../protocol/index.ts";
 /**
  * Whose model does not answer, though they look busy: they wait for its provider and nothing else.
  *
- * TROUBLE-1. One try that failed and is made again at once is no trouble; two in a row, a long wait or a silence are.
- * TROUBLE-2. It is over with the next answer, and when whoever it was no longer works.
+ * TROUBLE-1. One try that failed and is retried at once does not count; two in a row, a long wait or a silence are.
+ * TROUBLE-2. It is over with the next answer, and when that worker no longer works.
  */
 export interface Trouble {
   worker_id: WorkerId;

@@ -5,7 +5,7 @@ import type { Board, NodeState } from "./node-state.ts";
  * Which nodes are open, which are ready and who completed which, kept beside a board so that asking costs what the
  * answer costs, however many nodes there are.
  *
- * WAITING-1. It says nothing that the board does not say: made anew from a board, it is the same. So it is neither part
+ * WAITING-1. It says nothing that the board does not say: made again from a board, it is the same. So it is neither part
  *     of a snapshot nor of anybody's state; it is forgotten with its board.
  * WAITING-2. Lists of ready nodes are in the order in which the nodes were made.
  */
@@ -43,7 +43,7 @@ export function waitingRuns(board: Board): Iterable<WaitingWork> {
 
 /** To be told of every change of a node, once the board has it. */
 export function noteChange(board: Board, before: NodeState | undefined, after: NodeState): void {
-  // Nobody has asked yet, or the board came from a snapshot: it is made when somebody does.
+  // Nobody has asked yet, or the board came from a snapshot: it is made when it is asked for.
   const index = indexes.get(board);
   if (!index) return;
   if (!before) {

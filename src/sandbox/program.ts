@@ -17,7 +17,7 @@ export interface Program {
   binds: Binds;
   /** Absent: no network but the door. A listed `localhost:port` is also there under that very address inside. */
   network?: Network;
-  /** Not yet listening. Whoever is inside, and nobody else, reaches it by the address given to `launch`. */
+  /** Not yet listening. Only processes inside reach it, by the address given to `launch`. */
   door?: Server;
   /** Where they differ from those of commands. Address space is not bounded: programs reserve more than they use. */
   limits?: Partial<Limits>;
@@ -30,7 +30,7 @@ export interface Launched {
   env: Readonly<Record<string, string>>;
 }
 
-/** A program at work. Whoever starts one reads both its streams: it waits with what nobody takes. */
+/** A running program. The caller reads both its streams: the program blocks while nobody reads them. */
 export interface Running {
   /** The process of ours that holds the sandbox; killing it kills all that runs inside. */
   readonly pid: number;

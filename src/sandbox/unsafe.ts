@@ -9,7 +9,7 @@ import type { Command, Sandbox, SandboxPorts } from "./sandbox.ts";
 
 /**
  * No confinement: the command has all our rights, because someone asked for it. Bounds, time-outs and the stripped
- * environment still hold, and its process group is ended, also when we are killed; a process that leaves its group is not.
+ * environment still hold, and its process group is killed, even when we are killed; a process that leaves its group is not.
  */
 export function openUnsafe(ports: SandboxPorts): Sandbox {
   return {

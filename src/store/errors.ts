@@ -1,9 +1,9 @@
 /** What can go wrong with the home. Each message says what happened, to what, and what to do next. */
 
-/** The record could not be kept: whoever depends on it must stop. */
+/** The record could not be kept: whatever depends on it must stop. */
 export class StoreError extends Error {}
 
-/** STORE-4: somebody else appended meanwhile. Nothing was changed. */
+/** STORE-4: another append came first. Nothing was changed. */
 export class FenceError extends StoreError {
   override readonly name = "FenceError";
   constructor(agent: string, expected: number, seq: number) {

@@ -22,7 +22,7 @@ export interface StoreOptions {
    */
   readOnly?: boolean;
   /**
-   * Together with `readOnly`: snapshots are written all the same. Only for another thread of the process that holds the
+   * Together with `readOnly`: snapshots are written nevertheless. Only for another thread of the process that holds the
    * lock, and only for agents that are not open in it: a snapshot has one writer.
    */
   savesSnapshots?: boolean;

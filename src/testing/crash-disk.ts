@@ -11,7 +11,7 @@ import { ProcessDisk } from "./crash-process.ts";
  * CRASH-DISK-2. An unsynced name (made, renamed, removed) survives or not, each by itself.
  * CRASH-DISK-3. A sync makes safe what was done before it began, when it has ended. A write-through makes only itself
  *     safe.
- * CRASH-DISK-4. A failed sync leaves what it was to make safe visible and unsafe for ever (as Linux does: the pages are
+ * CRASH-DISK-4. A failed sync leaves what it was to make safe visible and unsafe forever (as Linux does: the pages are
  *     clean).
  *
  * ```ts

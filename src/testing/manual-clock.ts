@@ -14,7 +14,7 @@ import type { Clock } from "../protocol/clock.ts";
  * MANUAL-CLOCK-2. A sleep that begins while time advances, and is due within it, wakes within the same `advance`.
  */
 export interface ManualClock extends Clock {
-  /** Moves time forward, wakes whoever is due, and resolves when what they do at once has been done. */
+  /** Moves time forward, wakes what is due, and resolves when all that follows at once has been done. */
   advance(ms: number): Promise<void>;
   /** Resolves as soon as at least `count` sleepers wait. */
   sleeping(count?: number): Promise<void>;

@@ -8,7 +8,7 @@ export const STALL = "stall";
 
 export interface Delivery {
   response: ServerResponse;
-  /** Resolves when the connection is over, whoever ended it. */
+  /** Resolves when the connection is over, whichever side ended it. */
   gone: Promise<unknown>;
   gates: Gates;
   /** Called before a fault breaks the connection, so that the client is not blamed for it. */

@@ -125,7 +125,7 @@ class Office {
       if (route) await this.#answer(route, request, text, response);
       else this.#describe(request.method ?? "", path, response);
     } catch (error) {
-      // A client that left while it was still sending is no problem of the script; anything else is.
+      // A client that left while it was still sending is not a problem of the script; anything else is.
       if (!request.destroyed || request.complete)
         this.#problems.push(`${request.method} ${path}: ${error instanceof Error ? error.stack : error}`);
       response.destroy();

@@ -94,7 +94,7 @@ export class TriggerWorld {
   async stop(): Promise<void> {
     const stopped = this.#alarms?.stop();
     this.#alarms = undefined;
-    // Whoever is dead waits for the disk for ever.
+    // A dead process waits for the disk forever.
     if (this.died === undefined) await stopped;
   }
 
@@ -108,7 +108,7 @@ export class TriggerWorld {
     return new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** Somebody sets the clock. */
+  /** The clock is set. */
   jump(seconds: number): void {
     this.#offset += seconds * 1000;
   }
@@ -125,7 +125,7 @@ export class TriggerWorld {
   }
 
   append({ facts = [] }: Batch): Appended {
-    // Whoever is dead writes nothing, and hears of nothing.
+    // A dead process writes nothing, and hears of nothing.
     if (this.died !== undefined) return { facts: [], durable: new Promise(() => {}) };
     const numbered = facts.map((fact) => this.#number(fact));
     for (const fact of numbered) apply(this.now, fact);

@@ -67,7 +67,7 @@ export interface CatalogOptions extends RetryPorts {
   providers?: readonly ModelProvider[];
   /** Takes secrets out of what models and providers say; those of `env` and `config` unless another is given. */
   scrubber?: Scrubber;
-  /** Whether there is somebody who can have `claude-code/…` think, which is no model to be called. */
+  /** Whether programs like `claude-code/…`, which are not models to be called, can be used. */
   outsideAgents?: boolean;
 }
 

@@ -15,7 +15,7 @@ export interface DefaultModelPorts {
   hasCommand(name: string): Promise<boolean>;
   /** The models that a local Ollama has; empty when none answers. */
   ollamaModels(): Promise<readonly string[]>;
-  /** Whether there is somebody who can have `claude-code/…` think. */
+  /** Whether programs like `claude-code/…` can be used. */
   outsideAgents: boolean;
 }
 
@@ -29,7 +29,7 @@ export async function chooseDefaultModel(ports: DefaultModelPorts): Promise<Chos
   for (const { name, keyVariable } of PROVIDERS) {
     const model = DEFAULT_MODELS[name];
     const key = keyVariable === null ? "missing" : keyState(env[keyVariable]);
-    // Whoever set it means it to be used: a key that is malformed is told, not passed over.
+    // A variable that is set is meant to be used: a malformed key is reported, not skipped.
     if (model !== undefined && key !== "missing")
       return { model, why: `${keyVariable} is set${key === "malformed" ? ", but malformed" : ""}` };
   }

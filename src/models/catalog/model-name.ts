@@ -69,7 +69,7 @@ export function missingKey(place: Place, env: Env): string | null {
   return variable !== null && keyState(env[variable]) === "missing" ? variable : null;
 }
 
-/** The variable that has to be set again: what it holds is no key. */
+/** The variable that has to be set again: what it holds is not a key. */
 export function malformedKey(place: Place, env: Env): string | null {
   const variable = keyVariableOf(place);
   return variable !== null && keyState(env[variable]) === "malformed" ? variable : null;

@@ -8,7 +8,7 @@ import { redirectIn } from "../../boundary/without-redirects.ts";
  * streams and objects that nobody looks at here.
  *
  * POST-1. Resolves when the answer's head is there, whatever its status; rejects when there will be none.
- * POST-2. Connections are kept. One that the server closed while it was idle is no failure: the request goes out again,
+ * POST-2. Connections are kept. One that the server closed while it was idle is not a failure: the request goes out again,
  *     once, on a new one.
  * POST-3. The signal ends it at every point, and the socket with it.
  */

@@ -13,7 +13,7 @@ import type { Wire } from "./wire.ts";
  *
  * PROVIDER-MODEL-1. A reply is whole or it is a failure. Of a reply that broke off, stalled or flooded us, no call is
  *     ever returned.
- * PROVIDER-MODEL-2. One request, one attempt. Trying again is the business of retry.ts.
+ * PROVIDER-MODEL-2. One request, one attempt. Retrying is up to retry.ts.
  * PROVIDER-MODEL-3. The caller's signal is looked at before any error: a stopped request rejects with the signal's
  *     reason, at once.
  * PROVIDER-MODEL-4. A provider that pauses its own long turn gets it back and goes on; for us it is one reply.
@@ -37,7 +37,7 @@ export interface ProviderModelSettings {
   contextWindow: number;
   searchesWeb: boolean;
   seesPictures?: boolean;
-  /** Where its key stands, if it has one. */
+  /** The variable that holds its key, if it has one. */
   keyVariable?: string | null;
   stallMs?: number;
   maxReplyChars?: number;
@@ -198,7 +198,7 @@ function isWorthKeeping(part: Part): boolean {
   return (part.type !== "text" && part.type !== "reasoning") || part.text !== "" || part.meta !== undefined;
 }
 
-/** Thoughts alone are no reply. */
+/** Thoughts alone are not a reply. */
 function says(part: Part): boolean {
   return part.type === "text" ? part.text.trim() !== "" : part.type === "call" || part.type === "native";
 }

@@ -4,7 +4,7 @@ export type RawArguments = ReturnType<typeof createRawArguments>;
 
 /** The arguments of each call as they came over the wire in the chat-completions format, by call id. */
 export function createRawArguments() {
-  /** Any index may come, so this is no list. */
+  /** A map: an index may be any number. */
   const ids = new Map<number, string>();
   const texts = new Map<string, string>();
   let last = 0;

@@ -6,7 +6,7 @@ import { type FailureReason, type Model, ModelFailure, type ModelRequest } from 
  *
  * RETRY-1. The number of tries is bounded, and lower where a try costs tokens although it failed.
  * RETRY-2. We wait at least as long as the provider asked. A wait longer than `maxWaitMs` is not ours to sit out: the
- *     failure goes to the caller with `retryAfterMs`, and whoever owns the worker parks it.
+ *     failure goes to the caller with `retryAfterMs`, and the worker's owner parks it.
  * RETRY-3. Every failed try is told to `onFailure` before the wait that follows it. Words streamed by a failed try were
  *     heard already; `onFailure` is where a listener forgets them.
  */

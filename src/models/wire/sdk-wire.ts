@@ -36,7 +36,7 @@ export function createSdkWire(
     };
   }
 
-  /** The provider's own search stands for our tool: whoever may not use that one has none. */
+  /** The provider's own search replaces our tool: a worker that may not use ours does not get it. */
   function maySearch(tools: readonly ToolSpec[]): boolean {
     return quirks.search !== null && maxSearches !== null && tools.some(({ name }) => name === WEB_SEARCH);
   }

@@ -18,10 +18,10 @@ import { createTagReader, type TagPiece } from "./tag-reader.ts";
  *     forge a call or a result.
  * TEXT-TOOLS-2. In the record a call is a call and a result is a result. Only this middleware sees them as text, so a
  *     conversation can go on with another model, or with another nonce.
- * TEXT-TOOLS-3. What stands in a call's tags is answered, also when it is not a call: the toolbox tells the model what
+ * TEXT-TOOLS-3. What stands in a call's tags is answered, even when it is not a call: the toolbox tells the model what
  *     is wrong.
- * TEXT-TOOLS-4. A reply that called nothing and is answered by us sees the right form with that answer: who wrote a
- *     call in another form cannot know what was wrong with it.
+ * TEXT-TOOLS-4. A reply that called nothing and is answered by us sees the right form with that answer: a model
+ *     that wrote a call in another form cannot know what was wrong with it.
  */
 export function withTextTools(model: Model, nonce: string): Model {
   const { id, contextWindow, searchesWeb } = model;
@@ -128,7 +128,7 @@ function withForm(words: string, tag: string): string {
   return `${words}\n\nA call looks exactly like this, with this tag: ${formWith(tag)}`;
 }
 
-/** What we say to somebody who called nothing; news and what people say are not that. */
+/** What we say to a model that called nothing; news and what people say are different. */
 function isReminder({ from, upto }: UserEntry, before: Entry | undefined): boolean {
   return from === "agiraph" && upto === undefined && before?.role === "assistant" && callsOf(before).length === 0;
 }

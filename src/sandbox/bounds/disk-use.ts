@@ -39,7 +39,7 @@ export class DiskWatch {
     if (short) return short;
     const last = counts.get(keyOf(this.#binds)) ?? (await this.#start);
     if (!hasFallen(last.free, free, this.#limits)) return null;
-    const count = await countAnew(this.#binds, free, last);
+    const count = await recount(this.#binds, free, last);
     this.countingMs += count.ms;
     return this.#hasGrown(count) ? beyond(count, this.#limits) : null;
   }
@@ -68,7 +68,7 @@ export async function overBound(
   if (last && at === "start") last.commands++;
   const isFresh =
     last && last.commands < Math.max(8, last.ms / 500) && !beyond(last, limits) && !hasFallen(last.free, free, limits);
-  return beyond(isFresh ? last : await countAnew(binds, free, last, signal), limits);
+  return beyond(isFresh ? last : await recount(binds, free, last, signal), limits);
 }
 
 /** For a command in folders that hold more than they may: it can remove files, but not write any. */
@@ -107,7 +107,7 @@ const counts = new Map<string, Count>();
 const mostCounts = 10_000;
 const keyOf = ({ write }: Counted) => write.join("\0");
 
-async function countAnew(binds: Counted, free: Free, last: Count | undefined, signal?: AbortSignal): Promise<Count> {
+async function recount(binds: Counted, free: Free, last: Count | undefined, signal?: AbortSignal): Promise<Count> {
   const begun = performance.now();
   const { isWhole, ...held } = await holds(binds, signal);
   const lost = last ? fallen(last.free, free) : { bytes: 0, files: 0 };
@@ -195,10 +195,10 @@ function counted(args: readonly string[], signal?: AbortSignal): Promise<{ sum: 
     ...(signal ? { signal } : {}),
   } as const;
   return new Promise((resolve) => {
-    // It has an end of its own, also when we are killed meanwhile.
+    // It ends by itself, even when we are killed meanwhile.
     execFile("nice", ["-n", "10", "du", ...args], limits, (error, stdout, complaints) => {
       const sizes = stdout.split("\n").map((line) => Number(/^(\d+)\t/.exec(line)?.[1] ?? 0));
-      // That a file disappeared meanwhile is no reason for doubt.
+      // A file that disappeared meanwhile does not make the count incomplete.
       const isWhole = !error || (!error.killed && stdout !== "" && !complaints.includes("Permission denied"));
       resolve({ sum: sizes.reduce((sum, size) => sum + size, 0), isWhole });
     }).stdin?.end();

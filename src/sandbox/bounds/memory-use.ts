@@ -4,7 +4,7 @@ import { firstInside, programInside } from "../first-process.ts";
 
 /**
  * Whether a process and its descendants take more memory than this, with what lies in the sandbox's own /tmp and
- * /dev/shm; never where there is no /proc. For where no cgroup counts it.
+ * /dev/shm; never where there is no /proc. Used where no cgroup counts memory.
  *
  * Resident pages are cheap to read but count what processes share once for each; only when they are too many is it worth
  * asking for the fair share.

@@ -8,7 +8,7 @@ import { checkedCalls, missingCalls, modeCalls, refusedCalls } from "./system-ca
  * SECCOMP-2. Arguments are compared in the width in which the kernel reads them, so that high bits do not disguise them.
  * SECCOMP-3. What the bounds cannot see is refused: without a cgroup, memory that belongs to no process.
  * SECCOMP-4. No file gets a set-user-ID or set-group-ID bit: what a command makes is ours on disk, root's if we are root,
- *            and whoever else can reach the folder could run it as us.
+ *            and anyone else who can reach the folder could run it as us.
  *
  * Null on an architecture whose numbers we do not have.
  */
@@ -148,7 +148,7 @@ const smallSegments = [
   answer(ALLOW),
 ];
 
-/** The first process inside cannot take its own back, whoever writes into its memory. The call only seems to work. */
+/** The first process inside cannot take back its own, whatever is written into its memory. The call only seems to work. */
 const keepsParentDeathSignal = [
   load(argument(0)),
   jump(EQUAL, PR_SET_PDEATHSIG, 1, 0),

@@ -8,16 +8,16 @@ import { type Dial, egressProxy, type Network } from "./egress.ts";
 import type { Lookup } from "./public-address.ts";
 
 /**
- * What whoever is inside finds on loopback: our proxy, our door, and each listed port of this machine.
+ * What processes inside find on loopback: our proxy, our door, and each listed port of this machine.
  *
- * INNER-NETWORK-1. In a network namespace nobody but who is inside reaches them, and no process of ours stays beside
+ * INNER-NETWORK-1. In a network namespace only processes inside reach them, and no process of ours stays beside
  *     them: the sockets are opened inside by a helper that hands them to us and ends (`inner-ports.ts`).
  * INNER-NETWORK-2. Before anything else inside runs, all of them are served.
- * INNER-NETWORK-3. Whoever connects without end does not use up our descriptors: a port has so many connections and no
- *     more.
+ * INNER-NETWORK-3. A program that connects without end does not use up our descriptors: a port has a maximum number of
+ *     connections.
  */
-export function openInnerNetwork(wish: NetworkWish): InnerNetwork {
-  const { ports, env, door, close } = portsFor(wish, localPorts(wish));
+export function openInnerNetwork(needs: NetworkNeeds): InnerNetwork {
+  const { ports, env, door, close } = portsFor(needs, localPorts(needs));
   return {
     mounts: [
       { at: `${inside}/node`, source: process.execPath, access: "read", folder: false },
@@ -50,8 +50,8 @@ export function openInnerNetwork(wish: NetworkWish): InnerNetwork {
 }
 
 /** The same where there is no network of its own: on this machine's loopback, at ports that are free. */
-export async function openLoopback(wish: NetworkWish): Promise<LoopbackNetwork> {
-  const { ports, close } = portsFor(wish, new Map());
+export async function openLoopback(needs: NetworkNeeds): Promise<LoopbackNetwork> {
+  const { ports, close } = portsFor(needs, new Map());
   const found = new Map<Server, number>();
   for (const server of ports.values()) {
     server.listen(0, "127.0.0.1");
@@ -60,17 +60,17 @@ export async function openLoopback(wish: NetworkWish): Promise<LoopbackNetwork> 
     found.set(server, typeof address === "object" && address ? address.port : 0);
   }
   const [first, second] = [...found.values()];
-  const proxy = wish.network ? first : undefined;
-  const door = wish.door ? (wish.network ? second : first) : undefined;
+  const proxy = needs.network ? first : undefined;
+  const door = needs.door ? (needs.network ? second : first) : undefined;
   return {
     env: proxy === undefined ? {} : proxyEnv(proxy),
     door: door === undefined ? null : at(door),
-    ports: [...found.values(), ...localPorts(wish).keys()],
+    ports: [...found.values(), ...localPorts(needs).keys()],
     close,
   };
 }
 
-export interface NetworkWish {
+export interface NetworkNeeds {
   network?: Network | undefined;
   door?: Server | undefined;
   lookup?: Lookup | undefined;
@@ -108,7 +108,7 @@ const helper = fileURLToPath(
 const firstPort = 3128;
 const mostConnections = 256;
 
-function portsFor({ network, door, lookup, mirror }: NetworkWish, mirrored: ReadonlyMap<number, string>) {
+function portsFor({ network, door, lookup, mirror }: NetworkNeeds, mirrored: ReadonlyMap<number, string>) {
   const ports = new Map<number, Server>();
   const open = new Set<Socket>();
   const add = (server: Server, port: number) => {
@@ -158,7 +158,7 @@ function proxyEnv(port: number, direct = true): Record<string, string> {
 }
 
 /** Ports of this machine that are listed one by one, with the name under which they are. */
-function localPorts({ network, mirror }: NetworkWish): Map<number, string> {
+function localPorts({ network, mirror }: NetworkNeeds): Map<number, string> {
   const found = new Map<number, string>();
   if (!mirror) return found;
   for (const entry of network?.allow ?? []) {

@@ -5,7 +5,7 @@ import { BlockList, isIP } from "node:net";
  * Which addresses text from outside may make us dial.
  * PUBLIC-ADDRESS-1. Only globally routed unicast: nothing that could be this machine, its network, or a way around to
  *     them.
- * PUBLIC-ADDRESS-2. Whoever dials uses the addresses returned here, never the name again: a second lookup may answer
+ * PUBLIC-ADDRESS-2. The caller dials the addresses returned here, never the name again: a second lookup may answer
  *     differently.
  */
 export async function resolvePublic(host: string, port: number, guard: AddressGuard): Promise<Address[]> {

@@ -28,6 +28,6 @@ export function startGroupWatcher(): GroupWatcher {
 export interface GroupWatcher {
   /** Right after the leader was started. */
   watch(leader: number): void;
-  /** The group is gone: its number may soon be somebody else's. */
+  /** The group is gone: its number may soon belong to another process. */
   stop(): void;
 }

@@ -16,7 +16,7 @@ export function prologue({ limits, timeoutMs, linux, held = false, before = "" }
     before,
     // One stream for all the words of a command.
     timeoutMs === null ? "" : "exec 2>&1",
-    // What we ourselves inherited from whoever started us, and Node passes on.
+    // Descriptors that we inherited from our own parent, and that Node passes on.
     'cd /dev/fd && for fd in *; do [ "$fd" -gt 3 ] 2>/dev/null && eval "exec $fd>&-"; done; cd "$OLDPWD"; unset OLDPWD',
     timeoutMs === null ? 'command -v -- "$1" >/dev/null || { echo "$1 is not there inside" >&2; exit 127; }' : "",
     // A bound of the machine that is tighter than ours stays as it is.
@@ -32,7 +32,7 @@ export function prologue({ limits, timeoutMs, linux, held = false, before = "" }
 
 /**
  * Without a namespace around it: bubblewrap's first process inside asks to die with its parent only after it has started
- * us. Until it sleeps, waiting for us, it might not: whoever finds us dead then has to go by himself.
+ * us. Until it sleeps, waiting for us, it might not: a script that finds us dead by then has to exit by itself.
  */
 const untilHeld = `until read -r _ _ state _ </proc/1/stat && [ "$state" = S ]; do
   read -r -t 0.005 -u 3; [ $? -gt 128 ] || exit 125

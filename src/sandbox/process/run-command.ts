@@ -13,7 +13,7 @@ import { Output } from "./output.ts";
  * Starts a confining program, collects what comes out, and ends it when it must be ended.
  *
  * PROCESS-1. The promise settles only when the process is gone and its output is read. What we killed and the kernel
- *     does not end is a failure after a while: no call waits for ever.
+ *     does not end is a failure after a while: no call waits forever.
  * PROCESS-2. Whatever ends it (time, signal, a bound) ends it by SIGKILL: nothing inside can delay that.
  * PROCESS-3. Descriptor 3 is the line of life: the far end finds it closed when we are dead, and writes to it once it
  *     is ready to run the command. If it never wrote, the confinement failed, and stderr says why.
@@ -76,7 +76,7 @@ interface Ended {
   signal: string | null;
 }
 
-/** `close` comes when all holders of the output are gone; outside of a pid namespace someone may hold it for ever. */
+/** `close` comes when all holders of the output are gone; outside of a pid namespace a process may hold it forever. */
 function whenOver(
   child: ChildProcess,
   launch: Launch,
@@ -130,7 +130,7 @@ interface Due {
 
 const stuckText = `The command was killed, but after ${mostEndingMs / 1000} s some of its processes have not ended. The kernel holds them, perhaps because a disk does not answer.`;
 
-/** Whoever is told may throw; a command that nobody knows of must not go on. */
+/** The callback may throw; then the command is ended, since nobody would know of it. */
 function tellStart(child: ChildProcess, launch: Launch, command: Command): void {
   try {
     if (child.pid !== undefined) command.onStart?.(child.pid);

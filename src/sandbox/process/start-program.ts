@@ -41,7 +41,7 @@ export async function startProgram(
     watch.stop();
     over();
   });
-  // Whoever started it may look at its end later, or never.
+  // The caller may look at its end later, or never.
   ended.catch(() => {});
   if (!(await begun.ready)) throw await whyNot(stdout, stderr, launch, program.signal, ended);
   const [pid, stdin] = [child.pid as number, child.stdin as Writable];
@@ -135,7 +135,8 @@ class BegunProgram {
     ]);
     this.#exited = true;
     if (this.#first) await allGone(this.#first, mostEndingMs);
-    // Outside of a pid namespace somebody who left may hold the output for ever; and whom we killed nobody may read.
+    // Outside of a pid namespace a process that left the group may hold the output forever, and nobody may read the
+    // output of a program that we killed.
     const patience = this.#launch.group ? after(leftoverMs) : this.#killed.promise.then(() => after(leftoverMs));
     await Promise.race([closed, patience]);
     for (const stream of [stdout, stderr, life]) stream?.destroy();

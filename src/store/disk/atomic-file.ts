@@ -4,7 +4,7 @@ import { nodeDisk } from "./node-disk.ts";
 
 /**
  * A small file as a whole or not at all, on disk when it resolves: written aside, synced, renamed, the folder synced.
- * One writer at a time: whoever calls has the home's lock, or the node.
+ * One writer at a time: the caller holds the home's lock, or works on the node.
  */
 export async function writeFileAtomic(
   path: string,

@@ -21,7 +21,7 @@ export async function hasContent(fd: number, expected: { sha256: string; bytes: 
   }
 }
 
-/** For whoever has just written it, and knows. */
+/** For the caller that has just written the file. */
 export function rememberContent(fd: number, sha256: string | undefined): void {
   if (sha256 !== undefined) keep(keyOf(fstatSync(fd, { bigint: true })), Promise.resolve(sha256));
 }

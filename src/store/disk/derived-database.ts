@@ -7,7 +7,7 @@ import { oneAtATime } from "./one-at-a-time.ts";
 /**
  * A database that can be made again from other files: it may be deleted, damaged or out of date at any time.
  *
- * DERIVED-DB-1. What is opened has this very schema: anything else is thrown away and begun anew.
+ * DERIVED-DB-1. What is opened has this very schema: anything else is deleted and made again.
  * DERIVED-DB-2. Where no file can be kept (a read-only or full disk, another process at work on it) the work is done in
  *     memory.
  * DERIVED-DB-3. To look changes nothing on disk: what is there is used if it can be, else memory.

@@ -25,7 +25,7 @@ export interface Disk {
   remove(path: string): void;
   syncDir(dir: string): Promise<void>;
   syncDirNow(dir: string): void;
-  /** A lock that dies with its holder. Undefined when somebody has it. */
+  /** A lock that dies with its holder. Undefined when it is held. */
   lock(path: string): FileLock | undefined;
   /** Tells when another process changes the file. Returns the end of it. */
   watch(path: string, onChange: () => void): () => void;
@@ -35,7 +35,7 @@ export interface FileLock {
   release(): void;
   /**
    * A lock is on a file, not on its name. "replaced": the file was removed or replaced; the one that has the name now is
-   * made if need be, and locked too. "lost": somebody else has the lock of that one.
+   * made if need be, and locked too. "lost": another process has the lock of that one.
    */
   renew(): "held" | "replaced" | "lost";
 }
@@ -72,7 +72,7 @@ export function isOutOfFiles(error: unknown): boolean {
   return code === "EMFILE" || code === "ENFILE" || (error instanceof Error && error.name === "TooManyFilesError");
 }
 
-/** The system's word for it, or the store's: it passes, and whoever stopped for it may go on then. */
+/** The system's word for it, or the store's: it passes, and work that stopped for it can go on then. */
 export function isForWantOfRoom(error: unknown): boolean {
   return isDiskFull(error) || isOutOfFiles(error) || (error instanceof Error && error.name === "DiskFullError");
 }

@@ -10,7 +10,7 @@ export const DEEPEST = 64;
  * walk opens each folder once, however deep it lies: opening each from the root made a chain of 3,000 cost 4.5 million.
  *
  * CHAIN-1. The rules of walk.ts hold: one name at a time, no link followed, and `enter` sees each folder it opens.
- * CHAIN-2. It holds at most as many descriptors as the tree is deep; whoever walks bounds the depth.
+ * CHAIN-2. It holds at most as many descriptors as the tree is deep; the caller bounds the depth.
  */
 export class FolderChain implements Disposable {
   readonly #root: Folder;

@@ -20,7 +20,7 @@ const makeDir: (path: string, mode: number) => Promise<unknown> = promisify(mkdi
 const move = promisify(rename);
 
 /**
- * A new file to write, ours alone; refused when the name is taken. It belongs to whom its folder belongs. Made without
+ * A new file to write, ours alone; refused when the name is taken. It has the owner of its folder. Made without
  * blocking the process: where many files were deleted lately, ext4 takes long to make one.
  */
 export async function createFileAside(folder: Folder, name: string, mode: number): Promise<number> {
@@ -56,7 +56,7 @@ export function makeFolder(folder: Folder, name: string): void {
   giveChildTo(folder, name);
 }
 
-/** The same, without holding up everybody else: between syncs a change of a folder may have to wait for the disk. */
+/** The same, without blocking the process: between syncs a change of a folder may have to wait for the disk. */
 export async function makeFolderAside(folder: Folder, name: string): Promise<void> {
   try {
     await makeDir(childPath(folder, name), 0o700);
@@ -95,7 +95,7 @@ export function moveTo(from: Folder, name: string, to: Folder): void {
   }
 }
 
-/** The same for a folder, which replaces an empty one; without holding up everybody else. */
+/** The same for a folder, which replaces an empty one; without blocking the process. */
 export async function moveFolderIn(folder: Folder, from: string, to: string): Promise<void> {
   try {
     await move(childPath(folder, from), childPath(folder, to));

@@ -33,7 +33,7 @@ export const NO_LINKS_AT_ALL = process.platform === "darwin" ? 0x2000_0000 : 0;
 
 /**
  * Node has no `openat`. On Linux a descriptor's entry in /proc leads to the very folder that was opened, wherever it
- * has been moved to since. Elsewhere the path is resolved anew: opening is still safe on macOS by O_NOFOLLOW_ANY, but
+ * has been moved to since. Elsewhere the path is resolved again: opening is still safe on macOS by O_NOFOLLOW_ANY, but
  * renaming and making folders there can be raced by another process of the same user.
  */
 export function childPath(folder: Folder, name: string): string {
@@ -67,7 +67,7 @@ export function childrenOf(folder: Folder, limit: number): { children: Dirent[];
   return { children: children.sort(byName), more: false };
 }
 
-/** The same without holding up everybody else, for folders that somebody else fills. Not sorted. */
+/** The same without blocking the process, for folders that other programs fill. Not sorted. */
 export async function namesOf(folder: Folder, limit: number, slices: TimeSlices): Promise<Names> {
   const names: string[] = [];
   const listing = opendirSync(selfPath(folder), { bufferSize: 256 });

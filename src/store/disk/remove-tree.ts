@@ -8,7 +8,7 @@ const list: (path: string, options: { withFileTypes: true; encoding: "buffer" })
 const removeFile = promisify(unlink);
 const removeFolder = promisify(rmdir);
 
-/** A tree that somebody makes deeper while it is removed must not use up our file handles. */
+/** A tree that grows deeper while it is removed must not use up our file handles. */
 const MAX_DEPTH = 64;
 
 /**

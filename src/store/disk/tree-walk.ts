@@ -3,10 +3,10 @@ import { DEEPEST, type FolderChain } from "./folder-chain.ts";
 import { TimeSlices } from "./time-slices.ts";
 
 /**
- * A walk over a tree that somebody else fills, breadth first, so that a bound cuts the depths and not the overview.
+ * A walk over a tree that other programs fill, breadth first, so that a bound cuts the depths and not the overview.
  *
  * TREE-1. Every walk is bounded in depth, folders and names, and says what it did not look at.
- * TREE-2. Nobody else waits for it: it rests every few milliseconds (time-slices.ts).
+ * TREE-2. It does not block the process: it yields every few milliseconds (time-slices.ts).
  * TREE-3. Below the root, a folder that is closed to us or has just gone holds nothing.
  */
 export async function walkTree(chain: FolderChain, look: Look, bounds: Partial<TreeBounds> = {}): Promise<TreeCut> {

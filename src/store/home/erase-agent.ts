@@ -16,7 +16,7 @@ const ERASED = ".erased-";
  *
  * ERASE-1. The home is ours meanwhile, and opening it has emptied the journal: nothing is left that could bring a file
  *     back.
- * ERASE-2. The folder is renamed first: from then on there is no such agent, also when the rest is cut off by a crash.
+ * ERASE-2. The folder is renamed first: from then on there is no such agent, even if a crash interrupts the rest.
  *     What a crash left of an earlier one goes with the next.
  */
 export async function eraseAgent(root: string, id: AgentId, clock: { now(): number }): Promise<Erased> {

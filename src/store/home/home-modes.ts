@@ -107,7 +107,7 @@ function wayTo(path: string): { way: Step[]; end?: Step } {
   }
 }
 
-/** What may not be looked at is refused by whoever opens it. */
+/** What may not be looked at is refused when it is opened. */
 function lookAt(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });

@@ -68,7 +68,7 @@ export function lockHome(disk: Disk, root: string, now: number): HomeLock {
   const isHeld = before !== undefined && before.ended_ts === undefined && isRunning(before);
   if (lock === undefined) throw new HomeLockedError(root, before?.pid, isHeld ? "held" : "perhaps no locks");
   const release = () => lock.release();
-  // Its lock is on a file that is gone: somebody deleted `home.lock` under it.
+  // Its lock is on a file that is gone: `home.lock` was deleted while it was held.
   if (isHeld && before.pid !== process.pid) {
     release();
     throw new HomeLockedError(root, before.pid, "held");
@@ -160,7 +160,7 @@ function makeRoot(disk: Disk, root: string): void {
   disk.makeDir(root);
 }
 
-/** The folder above may belong to somebody else, who then decides about its syncing. */
+/** The folder above may belong to another user; then syncing it is up to them. */
 async function syncParent(disk: Disk, root: string): Promise<void> {
   try {
     await disk.syncDir(dirname(root));

@@ -17,7 +17,7 @@ export function tokenOf(home: string): string {
   return checked(readFileSync(file, "utf8").trim(), file);
 }
 
-/** Another one: whoever had the old one, or a cookie that was signed with it, has nothing any more. */
+/** Replaces the token: the old one, and cookies that were signed with it, are no longer accepted. */
 export function renewToken(home: string): string {
   rmSync(tokenFile(home), { force: true });
   return tokenOf(home);

@@ -52,7 +52,7 @@ export class TrustFile {
     this.#home = home;
   }
 
-  /** Read anew each time: `tx trust` may have written it in another process. */
+  /** Read again each time: `tx trust` may have written it in another process. */
   all(): TrustGrant[] {
     const path = trustFile(this.#home);
     const text = textIn(path);

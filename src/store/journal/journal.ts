@@ -172,7 +172,7 @@ export class Journal {
       this.#refuse([], NOTHING, refusal);
       return;
     }
-    // Whether a file can be opened nobody can ask for: whoever is refused tells.
+    // Whether a file can be opened shows only by opening it.
     if (this.#failure === undefined && this.#full === undefined && !isOfFiles) this.#tellTrouble(refusal);
     this.#refuse(segments, waiting, refusal);
   }

@@ -105,7 +105,7 @@ export class OpenFiles {
 
   async #syncFile(path: string): Promise<void> {
     const open = this.#open.get(path);
-    // Somebody took the file away by hand: there is nothing left to sync.
+    // The file was removed by hand: there is nothing left to sync.
     if (open === undefined && this.#disk.size(join(this.#root, path)) === undefined) return;
     const file = open ?? this.#disk.open(join(this.#root, path), "write");
     // Closing a file while it is synced in another thread would sync whatever gets its number next.

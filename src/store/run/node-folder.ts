@@ -40,7 +40,7 @@ export interface SpecifiedNode {
   refs: Readonly<Record<string, string>>;
 }
 
-/** `_spec.md`, as it is made. The coordinator may change it before somebody begins. */
+/** `_spec.md`, as it is made. The coordinator may change it before a worker begins. */
 export function specFile(node: SpecifiedNode): string {
   const inputs = listed(
     "Input",
@@ -90,7 +90,7 @@ export async function createAgentFolder(dir: string, agent: { soul: string; goal
   });
 }
 
-/** Of an agent that was not made after all. Where it cannot be removed it is a folder without facts, which is no agent. */
+/** Of an agent that was not made after all. Where it cannot be removed it is a folder without facts, which is not an agent. */
 export async function removeAgentFolder(dir: string): Promise<void> {
   await rm(dir, { recursive: true, force: true }).catch(() => {});
 }

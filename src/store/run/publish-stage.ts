@@ -22,7 +22,7 @@ const syncData = promisify(fdatasync);
 /** What is to be copied: folders, parents before their children, and the files in each. */
 type Tree = Survey["folders"];
 
-/** Something in `scratch/` that whoever publishes can put right. */
+/** Something in `scratch/` that the worker can fix. */
 export class Unpublishable extends Error {
   override readonly name = "Unpublishable";
 }

@@ -130,7 +130,7 @@ function unreadable(path: string, mode: string): string {
   return `${path} cannot be read, its permissions forbid it: chmod ${mode} it, or remove it`;
 }
 
-/** What stood in the way at a path, as a sentence for whoever publishes. */
+/** What stood in the way at a path, as a sentence for the worker. */
 export function troubleInWords(path: string, { kind }: WalkTrouble, mode: "u+r" | "u+rx"): string {
   if (kind === "denied") return unreadable(path, mode);
   return `${path} was changed while it was being published: publish when nothing writes to scratch/ any more`;
@@ -146,7 +146,7 @@ function isReadableName(path: string): boolean {
   }
 }
 
-/** Why this cannot be published, in words for whoever asked; or undefined. */
+/** Why this cannot be published, in words for the worker; or undefined. */
 export function reasonAgainst(found: Survey, deliverables: readonly string[]): string | undefined {
   const { folders, count, bytes, largest, problems } = found;
   if (isTooMuch(found)) {

@@ -20,7 +20,7 @@ export { MAX_PUBLISHED_FILES, PROTOCOL_FILES } from "./publish-survey.ts";
  * PUBLISH-2. `published/` is all or nothing: everything is copied, hashed, synced and read-only before ONE rename puts
  *     it there.
  * PUBLISH-3. Every step may be done again, from wherever a crash left it.
- * PUBLISH-4. What was said by files (`PROTOCOL_FILES`) is no part of the work: it is put beside it, into `protocol/`.
+ * PUBLISH-4. What was said by files (`PROTOCOL_FILES`) is not part of the work: it is put beside it, into `protocol/`.
  * PUBLISH-5. Only regular files and folders are published, each readable by the path in the manifest.
  * PUBLISH-6. Nobody who wrote the files can reach what is published: the copies are new files in a folder that no
  *     sandbox ever had bound to write, and the `scratch/` that a process may still hold is replaced by a new one before
@@ -59,7 +59,7 @@ export async function finishPublish(
 ): Promise<void> {
   await inFolder(dir, [], async (node) => {
     if (!(await holds(node, "published", files, verify))) {
-      const isStaged = (await holds(node, STAGED, files, verify)) || (await stagedAnew(node, files));
+      const isStaged = (await holds(node, STAGED, files, verify)) || (await stagedAgain(node, files));
       if (!isStaged) throw new PublishLost(dir, files);
       // Before the rename: where `published/` stands, `scratch/` is new, and what is in it is new work.
       await renewScratch(node);
@@ -156,7 +156,7 @@ export class PublishLost extends Error {
 const sync = promisify(fsync);
 
 /** An older version recorded a publish with its files in `scratch/` alone. */
-async function stagedAnew(node: Folder, files: readonly PublishedFile[]): Promise<boolean> {
+async function stagedAgain(node: Folder, files: readonly PublishedFile[]): Promise<boolean> {
   const tree = new Map<string, { parts: string[]; files: string[] }>([["", { parts: [], files: [] }]]);
   for (const { path } of files) {
     const parts = path.split("/");

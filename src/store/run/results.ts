@@ -145,7 +145,7 @@ export function isDerived(path: string): boolean {
   return mark !== null && mark[1] === digestOf((text ?? "").slice(0, mark.index));
 }
 
-/** Undefined where there is none; null where it is none that can be read: a link or a pipe that somebody put there. */
+/** Undefined where there is none; null where it is none that can be read: a link or a pipe that was put there. */
 function plainFile(path: string): string | null | undefined {
   let fd: number;
   try {

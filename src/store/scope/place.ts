@@ -89,7 +89,7 @@ function realPathOf(folder: string): string {
 
 /** An entry of a folder, or undefined where this participant is not to see it. */
 export function childPlace(view: View, place: Place, name: string): Place | undefined {
-  // A short name stands before a file of the run that has the same one.
+  // A short name overrides a file of the run that has the same name.
   if (isTop(view, place) && (view.aliases.has(name) || name === "project")) return undefined;
   const names = [...place.names, name];
   const child = { ...place, names, path: names.join("/"), parts: [...place.parts, name] };
@@ -130,7 +130,7 @@ export function recordOf(view: View, { parts }: Place): PublishedFile | null | u
   return files && (files.find((file) => file.path === path.join("/")) ?? null);
 }
 
-/** Agiraph's own home may lie inside the user's folder; it is no part of the project. */
+/** Agiraph's own home may lie inside the user's folder; it is not part of the project. */
 export function isHome(view: View, folder: { dev: bigint; ino: bigint }): boolean {
   const home = statSync(view.home ?? homeOf(view.agentDir), { bigint: true, throwIfNoEntry: false });
   return home !== undefined && home.dev === folder.dev && home.ino === folder.ino;

@@ -44,7 +44,7 @@ function viewOf(root: string, home: string): ProjectView {
 
 type Layout = ReturnType<typeof layOut>;
 
-/** One look at a time. It may have passed what changed since: whoever asks meanwhile shares the next, not this one. */
+/** One look at a time. It may have missed what changed since: callers that ask meanwhile share the next one. */
 class ProjectView {
   readonly #root: string;
   readonly #survey: ProjectSurvey;

@@ -31,7 +31,7 @@ const MOST_DEPENDENCIES = 200;
  * again only when its stamp has changed: a second look at 20,000 folders costs 20,000 `lstat`.
  *
  * SURVEY-1. A stale memory never shows more. A stamp is trusted only when it was older than the clock's grain when the
- *           folder was read, and it is compared anew at every look.
+ *           folder was read, and it is compared again each time.
  * SURVEY-2. It rests every few milliseconds, and is bounded in folders, names and depth.
  */
 export class ProjectSurvey {

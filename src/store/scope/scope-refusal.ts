@@ -1,4 +1,4 @@
-/** Why a path may not be used. The message is a sentence for whoever asked: what, why, and what to do instead. */
+/** Why a path may not be used. The message is a sentence for the caller: what, why, and what to do instead. */
 export class ScopeRefusal extends Error {
   override readonly name = "ScopeRefusal";
   readonly reason: RefusalReason;
