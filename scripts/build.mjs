@@ -13,7 +13,7 @@ const STAMPS = "dist/.built.json";
 const LOCK = "dist/.building";
 
 /** What each part is made of. The page may import these rooms of `src` and no others (test/architecture.test.ts). */
-export const PAGE_ROOMS = ["src/protocol", "src/projections"];
+export const PAGE_ROOMS = ["src/protocol", "src/projections", "src/wording", "src/client"];
 const SETTINGS = ["package.json", "package-lock.json", "tsconfig.json", "scripts"];
 const PARTS = [
   { name: "the program", result: "dist/bundle/main.js", sources: ["src", ...SETTINGS], script: "./bundle.mjs" },

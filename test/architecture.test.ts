@@ -9,6 +9,7 @@ import { expect, test } from "vitest";
 const ROWS = [
   ["protocol"],
   ["projections"],
+  ["wording"],
   ["boundary"],
   ["store", "models", "sandbox", "client"],
   ["mail", "memory", "triggers", "demo"],
@@ -75,21 +76,19 @@ test("protocol imports the schema library and nothing else", () => {
   expect(foreign).toEqual([]);
 });
 
-test("projections are pure: they import no package and no part of Node", () => {
+test("projections and wording are pure: they import no package and no part of Node", () => {
   const foreign = sources()
-    .filter((file) => roomOf(file) === "projections")
+    .filter((file) => ["projections", "wording"].includes(roomOf(file)))
     .flatMap((file) => packagesOf(file));
   expect(foreign).toEqual([]);
 });
 
-test("the page imports of ours only the vocabulary, the folds and the client", () => {
+test("the page imports of ours only the rooms that it is built from", async () => {
+  const { PAGE_ROOMS }: { PAGE_ROOMS: string[] } = await import("../scripts/build.mjs" as string);
   const page = resolve(SRC, "../web/src");
   const offences = filesIn(page, /(?<!\.test)\.tsx?$/).flatMap((file) =>
     importsOf(file)
-      .filter(
-        (target) =>
-          relative(page, target).startsWith("..") && !["protocol", "projections", "client"].includes(roomOf(target)),
-      )
+      .filter((target) => relative(page, target).startsWith("..") && !PAGE_ROOMS.includes(`src/${roomOf(target)}`))
       .map((target) => `${relative(page, file)} → ${short(target)}`),
   );
   expect(offences).toEqual([]);

@@ -185,7 +185,7 @@ test("logs gives every fact once, as a line for people or as it is for programs"
   const told = people.stdout.trimEnd().split("\n");
   expect(told.length).toBe(facts.length);
   expect(told[0]).toMatch(
-    /^ {4}1 {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}agent\.created {8}chip-faster-measure-both \(ollama\/test\): Which chip is faster\?$/,
+    /^ {4}1 {2}\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}agent\.created {8}chip-faster-measure-both was created \(ollama\/test\): Which chip is faster\?$/,
   );
 });
 

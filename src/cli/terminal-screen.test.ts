@@ -275,7 +275,7 @@ describe.skipIf(!hasTmux)(
       await expect.poll(head).toBe("deep-question · working");
       // The last thing that this chat has done there; from now on nothing happens that it could notice.
       const logs = () => agiraph(["logs", "deep"], { folder: folder.path, env });
-      await expect.poll(async () => (await logs()).stdout).toMatch(/message\.received .* by human/);
+      await expect.poll(async () => (await logs()).stdout).toMatch(/message\.received .*You read /);
       working.signal("SIGKILL");
       await working.ended;
       await expect.poll(head).toBe("deep-question · interrupted · goes on when you speak to it");

@@ -127,7 +127,7 @@ describe.skipIf(!hasChromium)("what the page says of agents at the first look", 
     await page.goto(`/ui/agents/${agent.log.id}?at=1`);
     const replay = page.getByRole("region", { name: "Replay" });
     await replay.getByText(/^· \w{3} \d+, \d{4}, \d\d:\d\d:\d\d$/).waitFor();
-    await replay.getByText("Escaped was made: Say it escaped").waitFor();
+    await replay.getByText("Escaped was created: Say it escaped").waitFor();
     await page.context().close();
   });
 

@@ -1,4 +1,4 @@
-import { lazy, type ReactNode, Suspense } from "react";
+import { lazy, type ReactNode, Suspense, useEffect } from "react";
 import { EntityView, Loading } from "./entity/entity-view.tsx";
 import { MoreMoney } from "./entity/more-money.tsx";
 import { useAgents } from "./live/use-live.ts";
@@ -16,7 +16,6 @@ import { type Route, useRoute } from "./shell/route.ts";
 import { ShortcutSheet } from "./shell/shortcut-sheet.tsx";
 import { useShortcuts } from "./shell/shortcuts.ts";
 import { Toasts } from "./shell/toasts.tsx";
-import { NewAgent } from "./sidebar/new-agent.tsx";
 import { Sidebar } from "./sidebar/sidebar.tsx";
 
 const Board = lazy(() => import("./board/board-view.tsx"));
@@ -24,6 +23,8 @@ const Timeline = lazy(() => import("./timeline/timeline-view.tsx"));
 const Triggers = lazy(() => import("./triggers/triggers-view.tsx"));
 const Mesh = lazy(() => import("./meshes/mesh-view.tsx"));
 const Files = lazy(() => import("./files/files-view.tsx"));
+const loadNewAgent = () => import("./sidebar/new-agent.tsx");
+const NewAgent = lazy(loadNewAgent);
 
 export function App() {
   const { state, problem, hasCome } = useAgents();
@@ -31,6 +32,8 @@ export function App() {
   const overlay = useOverlay();
   useShortcuts();
   useAttention();
+  // Not needed to show the first screen, and there when somebody asks for it. What went wrong is said then.
+  useEffect(() => void loadNewAgent().catch(() => {}), []);
   if (state === "locked" && !hasCome) return <Locked />;
   if (state === "unreachable") return <Unreachable problem={problem} />;
   return (
@@ -54,7 +57,13 @@ export function App() {
       </main>
       {overlay === "sidebar" && <Drawer />}
       {overlay === "palette" && <Palette />}
-      {overlay === "new_agent" && <NewAgent />}
+      {overlay === "new_agent" && (
+        <Broken what="The form" of={overlay} isSmall>
+          <Suspense>
+            <NewAgent />
+          </Suspense>
+        </Broken>
+      )}
       {overlay === "more_money" && "agent" in route && <MoreMoney agent={route.agent} />}
       {overlay === "shortcuts" && <ShortcutSheet />}
       <Toasts />

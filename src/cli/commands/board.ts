@@ -8,14 +8,14 @@ import {
   whileWorking,
 } from "../../projections/index.ts";
 import type { NodeId } from "../../protocol/index.ts";
+import { outcomeWords, POLICY } from "../../wording/phrases.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { lookAtAgent, standingOf } from "../home/look.ts";
 import type { Invocation } from "../invocation.ts";
-import { outcomeWords } from "../wording/fact-line.ts";
 import { nameOf } from "../wording/names.ts";
 import type { Paint } from "../wording/paint.ts";
 import { openQuestions } from "../wording/question-text.ts";
-import { isTold, POLICY, stageTitle } from "../wording/stage-words.ts";
+import { isTold, stageTitle } from "../wording/stage-title.ts";
 import { type Cell, table } from "../wording/table.ts";
 import { headline } from "../wording/width.ts";
 import { type Branch, workTree } from "../wording/work-tree.ts";

@@ -5,7 +5,7 @@ import type { Activity } from "../wording/activity.ts";
 import { amount, clockTime, costOf, count, type Spent, spentIn, spentSince } from "../wording/format.ts";
 import { nameOf } from "../wording/names.ts";
 import type { Paint } from "../wording/paint.ts";
-import { isTold, stageTitle } from "../wording/stage-words.ts";
+import { isTold, stageTitle } from "../wording/stage-title.ts";
 import { cut, headline, pad, plain, widthOf } from "../wording/width.ts";
 import { type Branch, whyWaiting, workTree } from "../wording/work-tree.ts";
 

@@ -1,9 +1,10 @@
 import { troubleWords } from "../../projections/trouble.ts";
-import type { Fact, FactOf, WorkerId } from "../../protocol/index.ts";
+import type { Fact, WorkerId } from "../../protocol/index.ts";
+import { waitingWords as waitingPhrase } from "../../wording/phrases.ts";
 import { milliseconds, timestamp } from "./format.ts";
 import { plain } from "./width.ts";
 
-/** What each worker is doing this moment, in a few words. Only for whoever looks on: it is no part of the record. */
+/** What each worker is doing this moment, in a few words. Only for those who look on: it is not part of the record. */
 export type Activity = Map<WorkerId, string>;
 
 export function applyToActivity(activity: Activity, fact: Fact): void {
@@ -24,7 +25,7 @@ export function applyToActivity(activity: Activity, fact: Fact): void {
       activity.set(fact.data.worker_id, waitingWords(fact.data));
       return;
     case "worker.busy":
-      if (isWaiting(activity.get(fact.data.worker_id))) activity.set(fact.data.worker_id, "goes on");
+      if (isWaiting(activity.get(fact.data.worker_id))) activity.set(fact.data.worker_id, "continues");
       return;
     case "worker.idle":
     case "worker.stopped":
@@ -33,19 +34,9 @@ export function applyToActivity(activity: Activity, fact: Fact): void {
   }
 }
 
-type Waiting = FactOf<"worker.waiting">["data"]["for"];
-
-const WAITING: Record<Waiting, string> = {
-  human: "waits for you",
-  news: "waits for the team",
-  rate_limit: "waits for the rate limit to pass",
-  children: "waits for its sub-nodes",
-  budget: "waits for room in the budget",
-};
-
 /** Why somebody waits, and until when, where that is known. */
-export function waitingWords({ for: reason, until_ts }: { for: Waiting; until_ts?: number | undefined }): string {
-  return until_ts === undefined ? WAITING[reason] : `${WAITING[reason]}, until ${timestamp(until_ts).slice(11)}`;
+export function waitingWords(waiting: Parameters<typeof waitingPhrase>[0]): string {
+  return waitingPhrase(waiting, (seconds) => timestamp(seconds).slice(11));
 }
 
 function isWaiting(words: string | undefined): boolean {

@@ -25,29 +25,29 @@ test("what a program's turns really cost is told as that, not as a reply", () =>
       },
     });
   expect([said(0.25), said(-0.25)]).toEqual([
-    "ann node-1 until now: $0.25 more than was counted",
-    "ann node-1 until now: $0.25 less than was counted",
+    "ann cost $0.25 more than was counted (node-1)",
+    "ann cost $0.25 less than was counted (node-1)",
   ]);
 });
 
 test("every kind of fact has words: nobody is shown raw JSON", () => {
   expect(factTypes.filter((type) => /[{}]|undefined/.test(factLine(sampleFact(type))))).toEqual([]);
-  expect(factTypes.filter((type) => factLine(sampleFact(type)) === "")).toEqual(["agent.resumed"]);
+  expect(factTypes.filter((type) => factLine(sampleFact(type)) === "")).toEqual([]);
 });
 
 test("what is to happen later reads as a line of the log", () => {
   const words = factTypes.filter((type) => type.startsWith("trigger.")).map((type) => factLine(sampleFact(type)));
   const [due, next] = [timestamp(DUE), timestamp(NEXT)];
   expect(words).toEqual([
-    `trigger-1 by coordinator: scheduled "0 9 * * MON" (UTC), next ${due}: wake up with "Look"`,
-    `trigger-1 due ${due}: wake_agent, next ${next}`,
-    "trigger-1 saw 120 bytes",
-    "trigger-1: The run has ended.",
-    `trigger-1 missed its time: ${due} → ${next}`,
-    "trigger-1 by human",
-    `trigger-1 by human, next ${next}`,
-    "trigger-1 by human",
-    "trigger-1: It names no further time.",
+    `coordinator set trigger-1, by calendar: 0 9 * * MON (UTC) (next ${due}): Look`,
+    `trigger-1 fires and wakes the agent (due ${due}, next ${next})`,
+    "trigger-1 looked for changes (saw 120 bytes)",
+    "trigger-1 could not be done: The run has ended.",
+    `trigger-1 missed its time (was due ${due}) (next ${next})`,
+    "trigger-1 was paused by you",
+    `trigger-1 was resumed by you (next ${next})`,
+    "trigger-1 was cancelled by you",
+    "trigger-1 never fires again: It names no further time.",
   ]);
 });
 
@@ -62,22 +62,22 @@ test("memory, insights, channels, triggers and held work are told in the story a
     "            ?   2  b",
     "you         → ann: a",
     "you         → coordinator: Faster",
-    "coordinator ✓ remembers: memory/a.md",
-    "coordinator ▸ goes on from a summary of 90 entries (80k → 9.0k tokens)",
-    "ann         → coordinator: an insight, Chips throttle",
-    "coordinator ✓ keeps insight-1 in memory/a.md",
-    "coordinator - declines insight-2: trivial",
-    "pager       + carries questions",
-    "pager       - closed",
-    "pager       ✓ question-1 delivered",
-    "pager       ✗ question-1 could not be delivered: 410",
-    'trigger-1   + scheduled "0 9 * * MON" (UTC): wake up with "Look"',
-    "trigger-1   ▸ wakes the agent",
-    "trigger-1   ✗ The run has ended.",
-    `trigger-1   ! missed its time; next ${timestamp(NEXT)}`,
-    "trigger-1   - paused",
-    "trigger-1   ▸ goes on",
-    "trigger-1   - cancelled",
-    "trigger-1   - It names no further time.",
+    "coordinator ✓ wrote memory/a.md",
+    "coordinator ▸ summed up 90 entries to make room (80k → 9.0k tokens)",
+    "ann         → offers an insight: Chips throttle",
+    "coordinator ✓ took insight-1 into memory/a.md",
+    "coordinator - declined insight-2: trivial",
+    "pager       + carries questions from now on",
+    "pager       - is closed",
+    "pager       ✓ delivered question-1",
+    "pager       ✗ could not deliver question-1: 410 (gave up after 1 try)",
+    "coordinator + set trigger-1, by calendar: 0 9 * * MON (UTC): Look",
+    "trigger-1   ▸ fires and wakes the agent",
+    "trigger-1   ✗ could not be done: The run has ended.",
+    `trigger-1   ! missed its time (next ${timestamp(NEXT)})`,
+    "trigger-1   - was paused by you",
+    "trigger-1   ▸ was resumed by you",
+    "trigger-1   - was cancelled by you",
+    "trigger-1   - never fires again: It names no further time.",
   ]);
 });

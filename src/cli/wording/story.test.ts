@@ -56,7 +56,7 @@ test("the story names who does what, how each call ended, and what the work cost
   expect(lines.flatMap((line) => storyText(line, undefined, noPaint))).toEqual([
     "node-1      + Survey the docs",
     "node-1      ▸ ann",
-    "ann         ! x/y (rate_limited): slow down; tries again in 2.0 s",
+    "ann         ! got no answer from x/y, rate limited: slow down (tries again in 2.0 s)",
     "ann         │ I read both.",
     "ann         │   Then I",
     "ann         ✓ read_file docs/a.md 4 ms",
@@ -73,7 +73,7 @@ test("words of a reply that broke off are not glued to those of the next try", (
   const lines = [...said("I rea"), ...story.tell(failed), ...said("I read both.\n")];
   expect(lines.flatMap((line) => storyText(line, undefined, noPaint))).toEqual([
     "ann         │ I rea … (broke off)",
-    "ann         ! x/y (rate_limited): slow down; tries again in 2.0 s",
+    "ann         ! got no answer from x/y, rate limited: slow down (tries again in 2.0 s)",
     "ann         │ I read both.",
   ]);
 });
@@ -94,16 +94,16 @@ test("on a terminal words wrap under each other and are all there; other lines a
 
 test("every fact is one readable line", () => {
   expect(facts.map(factLine)).toEqual([
-    "node-1: Survey the docs",
-    "node-1 ann",
-    "ann node-1 turn 1: x/y",
-    "ann node-1 rate_limited: slow down (tries again in 2.0 s)",
-    "ann node-1 turn 1: 1.2k in, 80 out, $0.02, 1.5 s",
-    "ann node-1 read_file docs/a.md",
-    "ann node-1 read_file docs/b.md",
-    "ann node-1 ✓ read_file 4 ms: # A",
-    "ann node-1 ✗ read_file 1 ms: There is no docs/b.md.",
-    "node-1 ann: One document.",
+    "coordinator created node-1: Survey the docs",
+    "ann begins node-1",
+    "ann thinks, turn 1 (node-1, x/y)",
+    "ann got no answer from x/y, rate limited (node-1, rate_limited): slow down (tries again in 2.0 s)",
+    "ann replied, 1.3k tokens (node-1, turn 1, 1.2k in, 80 out, $0.02, 1.5 s)",
+    "ann calls read_file (node-1): docs/a.md",
+    "ann calls read_file (node-1): docs/b.md",
+    "ann ran read_file (node-1, 4 ms): # A",
+    "ann ran read_file, which failed (node-1, 1 ms): There is no docs/b.md.",
+    "ann finished node-1: One document.",
   ]);
 });
 
@@ -148,40 +148,40 @@ test("the story of a team: stages, who comes and goes, what they tell each other
     return story.tell(fact);
   });
   expect(lines.flatMap((line) => storyText(line, undefined, noPaint))).toEqual([
-    "stage 2     ═ Synthesis (any one must complete)",
-    "Ann         + hired: A chemist. (x/y)",
+    "Stage 2     ═ Synthesis (any one must complete)",
+    "Ann         + joined: A chemist. (x/y)",
     "Ann         ! waits for room in the budget",
     "Ann         → everyone: It works.",
-    "Ann         → coordinator: suggests measure chip B too",
-    "Ann         → everyone: Half is done.",
-    "node-1      ! Ann tries again: no such key",
-    "stage 2     ✓ We know enough.",
-    "Ann         ▸ new brief: Now a writer.",
-    "Ann         - retired",
+    "Ann         → suggests: measure chip B too",
+    "Ann         → reached a checkpoint: Half is done.",
+    "node-1      ! Ann tries it again: no such key",
+    "Stage 2     ✓ was reviewed: We know enough.",
+    "Ann         ▸ has a new brief: Now a writer.",
+    "Ann         - was retired",
   ]);
 });
 
 test("what a team does is readable in the log, fact by fact", () => {
   expect(teamFacts.map(factLine)).toEqual([
-    "Stage 2: Synthesis: any one must complete, at most 40 turns and 60 s a node",
-    "ann (harnessed, x/y): A chemist.",
-    "node-1 for ann",
-    "ann node-1 waits for its sub-nodes",
-    "ann node-1 waits for room in the budget",
-    "msg-1 ann → *: It works.",
-    "msg-1 to coordinator",
-    "msg-1: the run has ended",
-    "ann node-1: measure chip B too",
-    "ann node-1: Half is done.",
-    "node-1 ann: no such key",
-    "ann node-1 publish done",
-    "ann node-1 ✓ publish 1 ms:",
-    "stage 2: We know enough.",
-    "ann: Now a writer.",
-    "ann",
-    "stage 2",
-    "ann node-1 pid 7 (bubblewrap): make",
-    "ann node-1 pid 7: code 0",
+    "Stage 2 begins (at most 40 turns and 60 s per node): Synthesis (any one must complete)",
+    "Ann joined (ann, harnessed): A chemist. (x/y)",
+    "node-1 is reserved for ann",
+    "ann waits for its sub-nodes (node-1)",
+    "ann waits for room in the budget (node-1)",
+    "ann writes to everyone (msg-1): It works.",
+    "msg-1 was forwarded to coordinator",
+    "msg-1 will not be read: the run has ended",
+    "ann suggests (node-1): measure chip B too",
+    "ann reached a checkpoint (node-1): Half is done.",
+    "ann tries node-1 again: no such key",
+    "ann calls publish (node-1): done",
+    "ann ran publish (node-1, 1 ms)",
+    "Stage 2 was reviewed: We know enough.",
+    "ann has a new brief: Now a writer.",
+    "ann was retired",
+    "Stage 2 is complete",
+    "ann starts a command (node-1, pid 7, bubblewrap): make",
+    "ann had a command end (node-1, pid 7): code 0",
   ]);
 });
 
@@ -236,17 +236,17 @@ test("what concerns the person stands out: questions with their choices, message
     "            ?   2  Red",
     expect.stringMatching(/^ {12}\? {3}until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d, then: Blue$/),
     "you         → ann: Red",
-    "ann         ! no answer came in time; goes on with: Blue",
+    "ann         ! got no answer in time and continues with the default: Blue",
     "you         → coordinator: Faster.",
     "ann         » It dries.",
     "            »   Do not touch.",
     "run-2       ▸ The fence",
   ]);
   expect(told.slice(0, 5).map(factLine)).toEqual([
-    "question-1 ann: Which colour? (Blue | Red)",
-    "ann node-1 waits for you",
-    "question-1 ann by terminal: Red",
-    "question-2 ann by deadline: Blue",
-    "by terminal: Faster.",
+    "ann asks you (question-1, Blue | Red): Which colour?",
+    "ann waits for you (node-1)",
+    "You answered ann (question-1, by terminal): Red",
+    "ann got no answer in time and continues with the default (question-2): Blue",
+    "You gave a hint (by terminal): Faster.",
   ]);
 });

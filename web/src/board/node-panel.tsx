@@ -2,6 +2,7 @@ import { X } from "lucide-react";
 import type { ReactNode } from "react";
 import { hasEnded, type NodeState, nodeStanding, type Situation } from "../../../src/projections/index.ts";
 import type { Fact } from "../../../src/protocol/index.ts";
+import { outcomeWords } from "../../../src/wording/phrases.ts";
 import { GoOn } from "../entity/go-on.tsx";
 import { nameOf } from "../entity/speech.tsx";
 import { type FileItem, nodeDetail } from "../live/api.ts";
@@ -10,10 +11,10 @@ import type { AgentView } from "../live/view.ts";
 import { Link } from "../shell/link.tsx";
 import { goTo, useRoute } from "../shell/route.ts";
 import { colourOf, StatusDot, statusOfNode } from "../shell/status.tsx";
-import { clockTime, exactTime, firstLine, money, size } from "../text/figures.ts";
+import { clockTime, exactTime, firstLine, gist, money, size } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { visible } from "../text/visible.ts";
-import { factWords, outcomeWords } from "../timeline/fact-words.ts";
+import { factWords } from "../timeline/fact-words.ts";
 import { CancelNode } from "./cancel-node.tsx";
 
 /** Everything about one node: why it exists, what was asked, what it reads, what it has made, what happened. */
@@ -107,7 +108,7 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
         )}
         {node.status === "failed" && (
           <Section title="Why it failed">
-            <p className="text-bad [overflow-wrap:anywhere]">{outcomeWords(node.outcome)}</p>
+            <p className="text-bad [overflow-wrap:anywhere]">{gist(outcomeWords(node.outcome))}</p>
             {run_id === situation.agent.run?.id && <GoOn agent={view.id} />}
           </Section>
         )}

@@ -1,7 +1,21 @@
 import { COORDINATOR, DEADLINE, type Fact, HUMAN } from "../../../src/protocol/index.ts";
-import { gist, stageTitle } from "../text/figures.ts";
-import { conditionWords } from "../triggers/words.ts";
+import { MODELS } from "../../../src/wording/model-sentences.ts";
+import {
+  clauseOf,
+  lineOf,
+  predicateOf,
+  type Sentence,
+  type Tone as SentenceTone,
+  type Style,
+} from "../../../src/wording/sentence.ts";
+import { TEAM } from "../../../src/wording/team-sentences.ts";
+import { TRIGGERS } from "../../../src/wording/trigger-sentences.ts";
+import { WORK } from "../../../src/wording/work-sentences.ts";
+import { clockTime, gist, stageTitle } from "../text/figures.ts";
+import { visible, visibleLines } from "../text/visible.ts";
 import type { LineSubject, StreamItem, Tone } from "./stream-item.ts";
+
+type LineItem = Extract<StreamItem, { kind: "line" }>;
 
 /** The row that a fact makes in an entity's stream, if it makes one. */
 export function itemOf(fact: Fact, worker: string): StreamItem | undefined {
@@ -39,7 +53,7 @@ function talkOf(fact: Fact, worker: string): StreamItem | undefined {
       };
     case "human.response":
       if (fact.data.worker_id !== worker || fact.data.channel !== DEADLINE) return;
-      return line(fact, "wait", "Nobody answered in time; the default counts.");
+      return said(fact);
     case "human.nudge":
       if (worker !== COORDINATOR) return;
       return {
@@ -79,35 +93,19 @@ function workOf(fact: Fact, worker: string): StreamItem | undefined {
       return { kind: "published", node_id, worker_id: worker, summary, files, ...stamp(fact) };
     }
     case "node.assigned":
-      return line(fact, "plain", `took on ${fact.data.node_id}`, { node: fact.data.node_id });
     case "node.failed":
-      return line(fact, "bad", `${fact.data.node_id} failed`, { node: fact.data.node_id });
     case "node.retried":
-      return line(fact, "bad", `tries ${fact.data.node_id} once more: ${fact.data.error}`, { node: fact.data.node_id });
-    case "model.failed": {
-      const next = fact.data.retry_in_ms === null ? "gave up" : "trying again";
-      const { model, message } = fact.data;
-      // Most providers' words begin with the model; on a phone, twice would leave no room for what is wrong.
-      return line(fact, "bad", `${message.startsWith(model) ? "" : `${model}: `}${message} (${next})`);
-    }
+      return said(fact, { node: fact.data.node_id });
     case "worker.waiting":
-      return fact.data.for === "rate_limit" || fact.data.for === "budget"
-        ? line(
-            fact,
-            "wait",
-            fact.data.for === "budget" ? "waits for room in the budget" : "waits for the rate limit to pass",
-          )
-        : undefined;
-    case "memory.compacted":
-      return line(fact, "plain", `summed up ${fact.data.entries} entries to make room`);
-    case "suggestion.made":
-      return line(fact, "plain", `suggests: ${fact.data.suggestion}`);
+      return fact.data.for === "rate_limit" || fact.data.for === "budget" ? said(fact) : undefined;
     case "insight.offered":
-      return line(fact, "plain", `offers to memory: ${fact.data.title}`, { isMemory: true });
+      return said(fact, { isMemory: true });
+    case "model.failed":
+    case "memory.compacted":
+    case "suggestion.made":
     case "worker.retired":
-      return line(fact, "plain", "was retired");
     case "worker.checkpointed":
-      return line(fact, "plain", `checkpoint: ${fact.data.summary}`);
+      return said(fact);
     default:
       return;
   }
@@ -119,52 +117,32 @@ function newsOf(fact: Fact): StreamItem | undefined {
     case "stage.started":
       return line(fact, "stage", stageTitle(fact.data.stage, fact.data.name));
     case "stage.reconvened":
-      return line(fact, "stage", `Stage ${fact.data.stage} reconvened: ${fact.data.assessment}`);
-    case "worker.spawned":
-      return fact.data.worker_id === COORDINATOR || fact.data.kind === "human"
+      return { ...said(fact), tone: "stage" };
+    case "worker.spawned": {
+      const { worker_id, kind } = fact.data;
+      return worker_id === COORDINATOR || kind === "human"
         ? undefined
-        : line(fact, "plain", `${fact.data.name} joined (${fact.data.model})`, { worker: fact.data.worker_id });
+        : said(fact, { who: worker_id, worker: worker_id });
+    }
     case "worker.retired":
-      return line(fact, "plain", "was retired", {
-        who: fact.data.worker_id,
-        worker: fact.data.worker_id,
-      });
-    case "node.completed":
-      return line(fact, "plain", `finished ${fact.data.node_id}: ${gist(fact.data.summary)}`, {
-        who: fact.data.worker_id,
-        node: fact.data.node_id,
-      });
-    case "node.failed":
-      return line(fact, "bad", `could not finish ${fact.data.node_id}`, {
-        who: fact.data.worker_id,
-        node: fact.data.node_id,
-      });
-    case "node.cancelled":
-      return line(fact, "plain", `${fact.data.node_id} was cancelled: ${gist(fact.data.reason)}`, {
-        node: fact.data.node_id,
-      });
     case "suggestion.made":
-      return line(fact, "plain", `suggests: ${fact.data.suggestion}`, {
-        who: fact.data.worker_id,
-        worker: fact.data.worker_id,
-      });
+      return said(fact, { who: fact.data.worker_id, worker: fact.data.worker_id });
+    case "node.completed":
+    case "node.failed":
+      return said(fact, { who: fact.data.worker_id, node: fact.data.node_id });
+    case "node.cancelled":
+      return said(fact, { who: fact.data.by, node: fact.data.node_id });
     case "insight.offered":
-      return line(fact, "plain", `offers to memory: ${fact.data.title}`, { who: fact.data.worker_id, isMemory: true });
+      return said(fact, { who: fact.data.worker_id, isMemory: true });
     case "insight.accepted":
-      return line(fact, "plain", `took ${fact.data.insight_id} into ${fact.data.path}`, { isMemory: true });
     case "insight.declined":
-      return line(fact, "plain", `declined ${fact.data.insight_id}: ${fact.data.why}`, { isMemory: true });
-    case "human.question":
+      return said(fact, { isMemory: true });
+    case "human.question": {
+      const { worker_id, mesh_trust } = fact.data;
       // A node of one's own is nobody's question: its words say what it is.
-      if (fact.data.worker_id === HUMAN) return line(fact, "wait", gist(fact.data.text), { worker: HUMAN });
-      if (fact.data.mesh_trust)
-        return line(fact, "wait", `Agiraph asks whether you trust the mesh ${fact.data.mesh_trust.mesh}`, {
-          worker: fact.data.worker_id,
-        });
-      return line(fact, "wait", `asks you: ${gist(fact.data.text)}`, {
-        who: fact.data.worker_id,
-        worker: fact.data.worker_id,
-      });
+      const isTheirs = worker_id !== HUMAN && !mesh_trust;
+      return said(fact, { ...(isTheirs && { who: worker_id }), worker: worker_id });
+    }
     case "agent.completed":
       return fact.data.summary === "HEARTBEAT_OK"
         ? undefined
@@ -182,38 +160,46 @@ function newsOf(fact: Fact): StreamItem | undefined {
           : "Paused. It goes on when it is resumed.",
       );
     case "agent.resumed":
-      return line(fact, "plain", "Goes on");
     case "budget.warned":
-      return line(
-        fact,
-        "wait",
-        fact.data.budget_tokens === undefined
-          ? `Most of the budget is spent: $${fact.data.spent_usd.toFixed(2)} of $${fact.data.budget_usd?.toFixed(2)}`
-          : `Most of the tokens are spent: ${fact.data.spent_tokens} of ${fact.data.budget_tokens}`,
-      );
     case "budget.exceeded":
-      return line(fact, "bad", "The budget is spent");
+      return said(fact);
     case "trigger.created":
-      return line(fact, "plain", `${fact.data.trigger_id} set: ${conditionWords(fact.data.when)}`, { isLater: true });
+      return said(fact, { who: fact.data.created_by, isLater: true });
     case "trigger.fired":
-      return line(fact, "plain", `${fact.data.trigger_id} fired`, { isLater: true });
-    case "trigger.done":
-      return fact.data.problem === undefined
-        ? undefined
-        : line(fact, "bad", `${fact.data.trigger_id} could not be done: ${fact.data.problem}`, { isLater: true });
     case "trigger.cancelled":
-      return line(fact, "plain", `${fact.data.trigger_id} was cancelled`, { isLater: true });
+      return said(fact, { isLater: true });
+    case "trigger.done":
+      return fact.data.problem === undefined ? undefined : said(fact, { isLater: true });
     case "memory.written":
       // Of its own writing the call tells already.
-      return fact.data.by === COORDINATOR
-        ? undefined
-        : line(fact, "plain", `remembered in ${fact.data.path}`, { who: fact.data.by, isMemory: true });
+      return fact.data.by === COORDINATOR ? undefined : said(fact, { who: fact.data.by, isMemory: true });
     default:
       return;
   }
 }
 
-function line(fact: Fact, tone: Tone, text: string, about: LineSubject = {}): StreamItem {
+/** In the words that the log and the terminal have for it. Who does it is drawn by the row, or is whose stream it is. */
+function said(fact: Extract<Fact, { type: keyof typeof TOLD }>, about: LineSubject = {}): LineItem {
+  const write = TOLD[fact.type] as (data: Fact["data"], style: Style) => Sentence;
+  const sentence = write(fact.data, STYLE);
+  const clause = sentence.who === undefined ? clauseOf(sentence) : predicateOf(sentence);
+  const { text = "", next, tone } = sentence;
+  const shown = SUMMED_UP.has(fact.type) ? gist(text) : visibleLines(text);
+  return line(fact, TONES[tone] ?? "plain", lineOf(visible(clause), shown, next), about);
+}
+
+/** What a stream tells of, and no more: these are among the first things that a browser loads. */
+const TOLD = { ...WORK, ...TEAM, ...MODELS, ...TRIGGERS };
+
+/** Nobody but the subject, and the reader, is named in the rows of a stream. */
+const STYLE: Style = { name: (id) => (id === HUMAN ? "you" : id), time: clockTime };
+
+/** Long texts with marks of markdown, which are to be read elsewhere. */
+const SUMMED_UP = new Set<Fact["type"]>(["node.completed", "node.cancelled", "human.question", "trigger.created"]);
+
+const TONES: Partial<Record<SentenceTone, Tone>> = { failed: "bad", warning: "wait", asks: "wait", stage: "stage" };
+
+function line(fact: Fact, tone: Tone, text: string, about: LineSubject = {}): LineItem {
   return { kind: "line", tone, text, ...about, ...stamp(fact) };
 }
 

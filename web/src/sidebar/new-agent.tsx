@@ -18,7 +18,7 @@ const NOTHING_KNOWN: Models = {
   next_after: null,
 };
 
-export function NewAgent() {
+export default function NewAgent() {
   const models = useLoaded("models", listModels);
   const [problem, setProblem] = useState("");
   const [fields, setFields] = useState<ApiError["fields"]>({});

@@ -1,11 +1,9 @@
+import { money } from "../../../src/wording/figures.ts";
 import { visible } from "./visible.ts";
 
-/** Figures and times as people read them. */
+export { age, amount, count, milliseconds, money } from "../../../src/wording/figures.ts";
 
-export function money(usd: number): string {
-  if (usd === 0) return "$0";
-  return usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
-}
+/** Figures and times as the page shows them. */
 
 export function costOf(tally: { cost_usd: number; unpriced_calls: number } | undefined): string {
   if (!tally) return "$0";
@@ -13,24 +11,9 @@ export function costOf(tally: { cost_usd: number; unpriced_calls: number } | und
   return tally.cost_usd === 0 ? "price unknown" : `${money(tally.cost_usd)} + ${tally.unpriced_calls} unpriced`;
 }
 
-export function amount(value: number): string {
-  if (value < 1000) return String(value);
-  if (value < 999_500) return `${(value / 1000).toFixed(value < 9950 ? 1 : 0)}k`;
-  return `${(value / 1_000_000).toFixed(value < 9_950_000 ? 1 : 0)}M`;
-}
-
 export function size(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`;
   return bytes < 1024 * 1024 ? `${(bytes / 1024).toFixed(1)} KB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
-}
-
-export function milliseconds(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} m ${Math.round((ms / 1000) % 60)} s`;
-}
-
-export function count(number: number, noun: string, many = `${noun}s`): string {
-  return `${number} ${number === 1 ? noun : many}`;
 }
 
 // From 0 to 23 wherever a time stands: the same moment must not look like two.
@@ -52,14 +35,6 @@ export const dayOf = (ts: number): string => day.format(ts * 1000);
 
 function isToday(ts: number, now: number): boolean {
   return new Date(ts * 1000).toDateString() === new Date(now).toDateString();
-}
-
-/** 5s, 12m, 3h, 2d. */
-export function age(seconds: number): string {
-  const whole = Math.max(0, Math.floor(seconds));
-  if (whole < 60) return `${whole}s`;
-  if (whole < 3600) return `${Math.floor(whole / 60)}m`;
-  return whole < 86_400 ? `${Math.floor(whole / 3600)}h` : `${Math.floor(whole / 86_400)}d`;
 }
 
 /** A stage's own name, unless it is only its number again. */

@@ -35,17 +35,17 @@ test("the person is spoken to", () => {
     words(sampleFact("human.response")),
     words(sampleFact("agent.stopped")),
   ]).toEqual([
-    "node-2 goes to you",
+    "You take on node-2",
     "You begin node-2",
     "You are at work on node-2",
     "node-2 is yours: Weigh it",
     "You published node-2: 3 kg",
     "You are free",
-    "You to Ann: Hello",
-    "Ann to you: Hello",
+    "You write to Ann: Hello",
+    "Ann writes to you: Hello",
     "Ann asks you: Which?",
     "You answered Ann: a",
-    "Stopped by you",
+    "The agent was stopped by you",
   ]);
 });
 
@@ -54,7 +54,7 @@ test("what a tool is called and told is seen as it is, in one line", () => {
   expect([
     told({ type: "tool.called", data: { ...call, gist: "fdp\u202E.exe\nmore" } }),
     told({ type: "tool.result", data: { ...EACH["tool.result"], ...call, gist: "ok" } }),
-  ]).toEqual(["Ann calls read⟨U+202E⟩ fdp⟨U+202E⟩.exe", "Ann: read⟨U+202E⟩ done: ok"]);
+  ]).toEqual(["Ann calls read⟨U+202E⟩: fdp⟨U+202E⟩.exe", "Ann ran read⟨U+202E⟩: ok"]);
 });
 
 test("a kind of fact that this page does not know is told by its name", () => {

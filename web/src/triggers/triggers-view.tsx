@@ -1,6 +1,7 @@
 import { AlarmClock, Plus } from "lucide-react";
 import { useState } from "react";
 import type { Situation, TriggerState } from "../../../src/projections/index.ts";
+import { actionWords, conditionWords } from "../../../src/wording/phrases.ts";
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { Loading, Missing, Nowhere } from "../entity/entity-view.tsx";
 import { nameOf } from "../entity/speech.tsx";
@@ -10,7 +11,7 @@ import { complain } from "../shell/overlay.ts";
 import { useRest } from "../shell/rest.ts";
 import { count } from "../text/figures.ts";
 import { NewTrigger } from "./new-trigger.tsx";
-import { actionWords, conditionWords, standingWords } from "./words.ts";
+import { standingWords } from "./words.ts";
 
 /** What the agent is to do later, and what is over: told from the fold, so that replay shows it as it was. */
 export default function TriggersView({ agent }: { agent: string }) {

@@ -10,9 +10,3 @@ export function isTold({ number, name }: Pick<Stage, "number" | "name">): boolea
 export function stageTitle({ number, name }: Pick<Stage, "number" | "name">): string {
   return name === `Stage ${number}` ? name : `Stage ${number}: ${headline(name)}`;
 }
-
-export const POLICY = {
-  all_must_complete: "all must complete",
-  majority: "a majority must complete",
-  any: "any one must complete",
-} as const;
