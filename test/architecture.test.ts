@@ -33,12 +33,6 @@ const INSIDE: Record<string, string[][]> = {
   mesh: [["files"], ["declaration"], ["engine"], ["terminal"]],
   workers: [["loop"], ["coordinator"], ["outside"]],
   "workers/outside": [["session"], ["acp", "claude", "files"]],
-  runtime: [
-    ["config", "state"],
-    ["programs", "telemetry", "team"],
-    ["human"],
-    ["meshes", "time", "views", "extensions"],
-  ],
   server: [["routes"]],
   runtime: [
     ["config"],
