@@ -48,7 +48,7 @@ export const TALKING: CommandGroup = {
       description: "give the coordinator a hint while it works; it need not reply",
       args: [AGENT, TEXT],
       options: [DETACH],
-      examples: ['nudge survey "The figures are in ./docs/figures.md"'],
+      examples: ['nudge survey "The figures are in ./figures.md"'],
       run: async (call, agent: string, text: string, options: object) =>
         (await import("../commands/speak.ts")).nudge(call, agent, text, options),
     },
