@@ -62,6 +62,30 @@ test("EXTENSION-1: a broken extension is named with what is wrong, and the other
   ]);
 });
 
+test("ADDITION-3: a tool that lacks a field is refused with the name of the field", async () => {
+  const tool = (fields: string) =>
+    `import { defineExtension, defineTool, z } from "agiraph";
+     export default defineExtension({ tools: [defineTool({ name: "rot13", ${fields} })] });`;
+  await using home = await homeWith({
+    "extensions/1.js": tool('description: "", parameters: z.object({}), run: async () => ""'),
+    "extensions/2.js": tool('description: "", parameters: { text: z.string() }, repeatable: true, run: async () => ""'),
+    "extensions/3.js": tool('description: "", parameters: z.object({}), repeatable: true'),
+    "extensions/4.js": tool('parameters: z.object({}), repeatable: true, run: async () => ""'),
+  });
+  expect(await home.states()).toEqual([
+    broken(
+      "extensions/1.js",
+      "tools[0] (rot13): `repeatable` is missing. Set it to true if a call may be made again after a crash, otherwise to false.",
+    ),
+    broken("extensions/2.js", 'The tool "rot13": `parameters` must be a schema, e.g. z.object({ text: z.string() }).'),
+    broken("extensions/3.js", 'The tool "rot13": `run` must be a function.'),
+    broken(
+      "extensions/4.js",
+      "tools[0] (rot13): `description` is missing. It is what the model is told about the tool.",
+    ),
+  ]);
+});
+
 test("EXTENSION-1: one that hangs is given up, and the others work", async () => {
   await using home = await homeWith({
     "extensions/a.js": "await new Promise(() => {}); export default {};",

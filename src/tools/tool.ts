@@ -54,6 +54,7 @@ export function defineTool<S extends z.ZodType>(definition: {
   close?(): Promise<void>;
 }): Tool {
   const { name, description, repeatable, readOnly, parameters } = definition;
+  refuseUntyped(definition);
   const schema = jsonSchemaOf(parameters);
   const looks = (args: unknown) => {
     const parsed = parameters.safeParse(args);
@@ -74,6 +75,14 @@ export function defineTool<S extends z.ZodType>(definition: {
     ...(definition.timeoutSeconds !== undefined && { timeoutSeconds: definition.timeoutSeconds }),
     ...(definition.close && { close: () => definition.close?.() ?? Promise.resolve() }),
   };
+}
+
+/** Written without types, a definition may lack what everything after this needs. */
+function refuseUntyped({ name, parameters, run }: { name: string; parameters: unknown; run: unknown }): void {
+  const isSchema = parameters instanceof Object && "_zod" in parameters;
+  if (!isSchema)
+    throw new Error(`The tool "${name}": \`parameters\` must be a schema, e.g. z.object({ text: z.string() }).`);
+  if (typeof run !== "function") throw new Error(`The tool "${name}": \`run\` must be a function.`);
 }
 
 /** Whether a call of one of these changes nothing for anybody. */

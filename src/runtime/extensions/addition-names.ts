@@ -1,10 +1,8 @@
-import type { Channel } from "../../mail/channels/channel.ts";
 import { PROVIDER_NAMES } from "../../models/catalog/model-name.ts";
-import type { ModelProvider } from "../../models/catalog/model-provider.ts";
-import { channelNameSchema, channelTopicSchema } from "../../protocol/channel.ts";
+import { channelNameSchema } from "../../protocol/channel.ts";
 import type { Config } from "../../protocol/config.ts";
-import type { Tool } from "../../tools/tool.ts";
 import { TOOL_NAMES } from "../../tools/tool-names.ts";
+import { shapeProblem } from "./addition-shapes.ts";
 import type { Additions } from "./additions.ts";
 
 type Kind = "tool" | "provider" | "channel";
@@ -73,51 +71,4 @@ function nameProblem(kind: Kind, name: string): string | undefined {
   const isUsable = kind === "channel" ? channelNameSchema.safeParse(name).success : PROVIDER_NAME.test(name);
   if (kind === "tool" || isUsable) return undefined;
   return `"${name}" cannot be a ${kind}'s name. Use lower-case letters, digits, - and _, at most 40.`;
-}
-
-const LISTS = { tools: isTool, providers: isProvider, channels: isChannel };
-
-/** The first that is not what its list is for. */
-function shapeProblem(additions: Additions): string | undefined {
-  for (const [list, isRight] of Object.entries(LISTS)) {
-    const given: unknown = additions[list as keyof Additions];
-    if (given === undefined) continue;
-    if (!Array.isArray(given)) return `"${list}" is not a list.`;
-    const wrong = given.findIndex((each) => !(each instanceof Object && isRight(each)));
-    if (wrong >= 0) return `${list}[${wrong}] is not a ${list.slice(0, -1)}. ${ADVICE[list as keyof Additions]}`;
-  }
-  return undefined;
-}
-
-const ADVICE: Readonly<Record<keyof Additions, string>> = {
-  tools: "Make it with defineTool.",
-  providers: "It needs a name and model(); make it with defineProvider.",
-  channels:
-    "It needs a name and deliver(), and `to` only lists questions, messages or ends; make it with defineChannel.",
-};
-
-function isTool({ spec, parse, run, repeatable, close }: Partial<Tool>): boolean {
-  const isSpec =
-    typeof spec?.name === "string" && typeof spec.description === "string" && spec.parameters instanceof Object;
-  return isSpec && isFunction(parse) && isFunction(run) && typeof repeatable === "boolean" && isOptional(close);
-}
-
-function isProvider({ name, model, models = [], keyVariable = "", close }: Partial<ModelProvider>): boolean {
-  const isListed = Array.isArray(models) && models.every((each) => typeof each?.name === "string");
-  return (
-    typeof name === "string" && isFunction(model) && isListed && typeof keyVariable === "string" && isOptional(close)
-  );
-}
-
-function isChannel({ name, deliver, to = [], listen, close }: Partial<Channel>): boolean {
-  const isCarrying = Array.isArray(to) && to.every((topic) => channelTopicSchema.safeParse(topic).success);
-  return typeof name === "string" && isFunction(deliver) && isCarrying && isOptional(listen) && isOptional(close);
-}
-
-function isFunction(value: unknown): boolean {
-  return typeof value === "function";
-}
-
-function isOptional(value: unknown): boolean {
-  return value === undefined || isFunction(value);
 }
