@@ -170,15 +170,18 @@ test("config.json may be changed while a server runs; a mistake in it keeps nobo
     standing: ["completed"],
   });
   expect(asked.stderr).toContain(`! ${path}:1: max_turns: expected a number`);
-  expect(asked.stderr).toMatch(/The process that works there \(pid \d+\) goes by the last one that was good\./);
+  expect(asked.stderr).toMatch(/The running process \(pid \d+\) still uses the last valid one\./);
   const refused = await call("run", "goal", "--model", "openai-compatible/mine/m");
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("The config.json in use is an older one")]);
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining("The config.json in use is an older one"),
+  ]);
   const mine = { base_url: String(env?.OLLAMA_BASE_URL) };
   await writeFile(path, JSON.stringify({ providers: { mine }, server: { port: 5 } }));
   const taken = await call("run", "Paint it red", "--model", "openai-compatible/mine/m");
   expect([taken.code, taken.stdout]).toEqual([0, expect.stringContaining("The house is blue.")]);
   expect((await call("doctor")).stdout).toMatch(
-    /– config\.json +server changed since the server was started\n +costs: the server \(pid \d+\) goes by what they were until it is started again\n/,
+    /– config\.json +server changed since the server was started\n +costs: the server \(pid \d+\) uses the old values until it is restarted\n/,
   );
   server.signal("SIGTERM");
   expect((await server.ended).code).toBe(0);

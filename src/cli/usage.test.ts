@@ -207,7 +207,7 @@ test("doctor names the channels, and the one whose secret is missing", async () 
           state: "broken",
           detail:
             "The channel pager takes its secret from PAGER_SECRET, which is not set. Set it, or remove the channel from config.json.",
-          costs: "nothing runs until it is mended",
+          costs: "nothing runs until it is fixed",
         },
       ],
     },

@@ -40,7 +40,7 @@ async function examine(call: Invocation): Promise<Check[]> {
   if ("error" in read)
     return [
       node,
-      { name: "settings", state: "broken", detail: read.error.message, costs: "nothing runs until it is mended" },
+      { name: "settings", state: "broken", detail: read.error.message, costs: "nothing runs until it is fixed" },
     ];
   const { home, env } = read.settings;
   const untrusted = checkModes(home, env);

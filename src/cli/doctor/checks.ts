@@ -18,7 +18,7 @@ import type { Environment } from "../live/terminal.ts";
 import { bytes } from "../wording/format.ts";
 import { plain } from "../wording/width.ts";
 
-/** One thing that was looked at. `missing` is fine, and says what it costs; `broken` must be mended. */
+/** One thing that was looked at. `missing` is fine, and says what it costs; `broken` must be fixed. */
 export type Check = { name: string } & (
   | { state: "ok"; detail: string }
   | { state: "missing" | "broken"; detail: string; costs: string }
@@ -99,14 +99,14 @@ export async function checkConfig(settings: Settings): Promise<Check[]> {
   const holder = liveHolder(settings.home);
   if (problem !== null) {
     const costs = holder
-      ? `pid ${holder.pid} goes by the last one that was good; nothing else begins until it is mended`
-      : "nothing runs until it is mended";
+      ? `pid ${holder.pid} still uses the last valid one; nothing else starts until it is fixed`
+      : "nothing runs until it is fixed";
     return [{ name, state: "broken", detail: problem, costs }];
   }
   const server = await runningServer(settings);
   const { after_restart: waiting = [] } = (await server?.config().catch(() => undefined)) ?? {};
   if (waiting.length === 0) return existsSync(path) ? [{ name, state: "ok", detail: path }] : [];
-  const costs = `the server (pid ${holder?.pid}) goes by what they were until it is started again`;
+  const costs = `the server (pid ${holder?.pid}) uses the old values until it is restarted`;
   return [{ name, state: "missing", detail: `${waiting.join(", ")} changed since the server was started`, costs }];
 }
 
@@ -118,7 +118,7 @@ export function checkChannels(settings: Settings): Check[] {
     return channels.length === 0 ? [] : [{ name, state: "ok", detail: channels.join(", ") }];
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
-    return [{ name, state: "broken", detail, costs: "nothing runs until it is mended" }];
+    return [{ name, state: "broken", detail, costs: "nothing runs until it is fixed" }];
   }
 }
 

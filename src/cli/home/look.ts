@@ -58,9 +58,7 @@ export async function settingsOf(
   const settings = await loadSettings({ home }, terminal.env, packageRoot, (root, error) => {
     const holder = liveHolder(root);
     if (!isOnlyLooking && holder?.url === undefined) throw error;
-    const meanwhile = holder
-      ? ` The process that works there (pid ${holder.pid}) goes by the last one that was good.`
-      : "";
+    const meanwhile = holder ? ` The running process (pid ${holder.pid}) still uses the last valid one.` : "";
     if (isTold) terminal.say(`${terminal.errPaint.yellow("!")} ${error.message}${meanwhile}`);
   });
   const there = await stat(settings.home).catch(() => undefined);
