@@ -33,8 +33,8 @@ export {
 } from "./runtime/extensions/extension.ts";
 export { lookAtHome, openRuntime, type RuntimeOptions } from "./runtime/open-runtime.ts";
 export type { Runtime } from "./runtime/runtime.ts";
-export { findAgent } from "./runtime/views/find-agent.ts";
 export { allSituations, situationOf } from "./runtime/state/situations.ts";
+export { findAgent } from "./runtime/views/find-agent.ts";
 export type { AgentLog, Store } from "./store/store.ts";
 export * as z from "./tools/schema.ts";
 export { defineTool, type Tool, type ToolOutput } from "./tools/tool.ts";

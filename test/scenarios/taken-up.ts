@@ -12,9 +12,9 @@ import {
   type ReplyEntry,
 } from "../../src/protocol/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
+import { systemClock } from "../../src/runtime/config/system-clock.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
-import { systemClock } from "../../src/runtime/config/system-clock.ts";
 import { nodeDisk } from "../../src/store/disk/node-disk.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { AgentLog, Store } from "../../src/store/store.ts";

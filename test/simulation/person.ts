@@ -1,7 +1,7 @@
 import { COORDINATOR } from "../../src/protocol/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
-import { TooLittleMoney } from "../../src/runtime/state/budget-raise.ts";
 import { HumanRefusal } from "../../src/runtime/human/human-facts.ts";
+import { TooLittleMoney } from "../../src/runtime/state/budget-raise.ts";
 import type { Dice } from "./dice.ts";
 
 /** Something the human said, and what they were told about it. */

@@ -1,10 +1,10 @@
 import { createCatalog } from "../../models/catalog/catalog.ts";
 import type { ListedModel } from "../../models/catalog/listed-models.ts";
+import { systemClock } from "../../runtime/config/system-clock.ts";
 import { merged } from "../../runtime/extensions/additions.ts";
 import { openExtensions } from "../../runtime/extensions/load-extensions.ts";
 import { programsForCatalog } from "../../runtime/programs/program-launch.ts";
 import { secureRandom } from "../../runtime/randomness.ts";
-import { systemClock } from "../../runtime/config/system-clock.ts";
 import { CLAUDE_CODE, INSTALLED_BY, isOutsideModel } from "../../workers/outside/programs.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { brokenExtensions } from "../home/extension-remarks.ts";
