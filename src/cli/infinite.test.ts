@@ -14,7 +14,7 @@ const cycle = (number: number) => ({
   ],
 });
 const checkpoints = (words: string[]) => words.filter((line) => line.includes("Cycle"));
-const told = (...numbers: number[]) => numbers.map((number) => `coordinator → everyone: Cycle ${number}`);
+const told = (...numbers: number[]) => numbers.map((number) => `coordinator → reached a checkpoint: Cycle ${number}`);
 
 test("run --mode infinite works in cycles; Ctrl-C stops it, resume goes on with the next cycle, and so does stop", async () => {
   // Held, so that no cycle comes between what is seen and what is asked for.

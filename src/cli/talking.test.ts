@@ -129,7 +129,7 @@ test("what needs you is seen everywhere one looks, and the inbox has it over all
   );
   expect(board).toContain("node-1  needs you  Alice   Paint the door — asks: Which colour?\n");
   expect(workers).toMatch(/^Alice +needs you \(question-1\) /m);
-  expect(logs).toMatch(/human\.question +question-1 alice: Which colour\? \(Blue \| Red\)\n/);
+  expect(logs).toMatch(/human\.question +alice asks you \(question-1, Blue \| Red\): Which colour\?\n/);
   expect(inbox?.replace(/\d+s ago/g, "Ns ago").split("\n")).toEqual([
     "? paint-house · Alice · question-1 · Ns ago",
     "  Which ⟨U+001B⟩[31mcolour?",

@@ -19,7 +19,11 @@ type LineItem = Extract<StreamItem, { kind: "line" }>;
 
 /** The row that a fact makes in an entity's stream, if it makes one. */
 export function itemOf(fact: Fact, worker: string): StreamItem | undefined {
-  return talkOf(fact, worker) ?? workOf(fact, worker) ?? (worker === COORDINATOR ? newsOf(fact) : undefined);
+  return (
+    talkOf(fact, worker) ??
+    workOf(fact, worker) ??
+    (worker === COORDINATOR ? (teamNewsOf(fact) ?? agentNewsOf(fact)) : undefined)
+  );
 }
 
 function talkOf(fact: Fact, worker: string): StreamItem | undefined {
@@ -111,8 +115,8 @@ function workOf(fact: Fact, worker: string): StreamItem | undefined {
   }
 }
 
-/** What the coordinator's stream tells beyond its own doing: how the run and the team fare. */
-function newsOf(fact: Fact): StreamItem | undefined {
+/** What the coordinator's stream tells beyond its own doing: how the team fares. */
+function teamNewsOf(fact: Fact): StreamItem | undefined {
   switch (fact.type) {
     case "stage.started":
       return line(fact, "stage", stageTitle(fact.data.stage, fact.data.name));
@@ -143,6 +147,17 @@ function newsOf(fact: Fact): StreamItem | undefined {
       const isTheirs = worker_id !== HUMAN && !mesh_trust;
       return said(fact, { ...(isTheirs && { who: worker_id }), worker: worker_id });
     }
+    case "memory.written":
+      // Of its own writing the call tells already.
+      return fact.data.by === COORDINATOR ? undefined : said(fact, { who: fact.data.by, isMemory: true });
+    default:
+      return;
+  }
+}
+
+/** And how the agent itself does. */
+function agentNewsOf(fact: Fact): StreamItem | undefined {
+  switch (fact.type) {
     case "agent.completed":
       return fact.data.summary === "HEARTBEAT_OK"
         ? undefined
@@ -170,9 +185,6 @@ function newsOf(fact: Fact): StreamItem | undefined {
       return said(fact, { isLater: true });
     case "trigger.done":
       return fact.data.problem === undefined ? undefined : said(fact, { isLater: true });
-    case "memory.written":
-      // Of its own writing the call tells already.
-      return fact.data.by === COORDINATOR ? undefined : said(fact, { who: fact.data.by, isMemory: true });
     default:
       return;
   }
