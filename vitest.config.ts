@@ -28,10 +28,11 @@ export default defineConfig({
     // By itself Vitest leaves a core free: on two that is one file at a time, where many wait rather than compute.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // A guard against what hangs, not a measure: on a busy machine everything takes several times as long.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // A test that fails is asked once more, and the end of the run names it with its first failure (docs/decisions/tests.md).
     retry: 1,
-    expect: { poll: { timeout: 20_000 } },
+    expect: { poll: { timeout: 60_000 } },
   },
 });
