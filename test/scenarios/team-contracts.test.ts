@@ -375,7 +375,8 @@ test("a model or a tool that nobody has here is refused when somebody is to be h
   );
   const catalog = { ...real, model: async () => coordinator };
   const runtime = await openRuntime({ home: home.path, env: {}, config: {} }, { catalog });
-  const agent = await runtime.create({ goal: "Hire", model: "scripted/coordinator" });
+  // A name that leads somewhere without a key; behind it the script thinks.
+  const agent = await runtime.create({ goal: "Hire", model: "demo/surveyor" });
   await agent.idle();
   const entries = await agent.log.conversation("conversation.jsonl");
   const answers = entries.flatMap((entry) => (entry.role === "tool" && !entry.ok ? [entry.content] : []));
