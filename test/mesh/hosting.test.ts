@@ -83,7 +83,7 @@ test("the tour works with the demo alone: one counts, one reads what was counted
       /I read .+ It says: Counted by demo/,
     );
     const table = readFileSync(join(house.layout.output("tour"), "files.md"), "utf8");
-    expect(table).toContain(`| \`.txt\` | 1 | ${bytes === 10 ? "10 bytes" : "1.2 kB"} |`);
+    expect(table).toContain(`| \`text\` | 1 | ${bytes === 10 ? "10 bytes" : "1.2 kB"} |`);
   }
 });
 
