@@ -5,7 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
-import { type Command, openSandbox, type Program, type Running, type SandboxOptions } from "../src/sandbox/index.ts";
+import {
+  openSandbox,
+  type Program,
+  type Running,
+  type SandboxOptions,
+  type ShellCommand,
+} from "../src/sandbox/index.ts";
 
 /** The sandbox of this machine. */
 export const sandbox = await openSandbox();
@@ -23,7 +29,7 @@ export async function inSandbox(options?: SandboxOptions) {
 
   function run(
     command: string,
-    { read = [], hide = [], ...more }: Partial<Command> & { read?: string[]; hide?: string[] } = {},
+    { read = [], hide = [], ...more }: Partial<ShellCommand> & { read?: string[]; hide?: string[] } = {},
   ) {
     return box.run({
       command,

@@ -5,7 +5,7 @@ import type { McpServerConfig } from "../protocol/config.ts";
 import type { Tool } from "../tools/tool.ts";
 import { withoutControls } from "../tools/web-foreign.ts";
 import { argumentCheck } from "./argument-check.ts";
-import { Connection, type McpPorts, type ServerState } from "./connection.ts";
+import { McpConnection, type McpPorts, type ServerState } from "./connection.ts";
 import { hashedName, toolName } from "./tool-name.ts";
 
 const PATIENCE_MS = 10_000;
@@ -42,7 +42,7 @@ export class McpServers {
   readonly #patienceMs: number;
   #read: Servers = {};
   #isClosed = false;
-  #connections: ReadonlyMap<string, Connection> = new Map();
+  #connections: ReadonlyMap<string, McpConnection> = new Map();
   readonly #endings = new Set<Promise<void>>();
   /** A tool is made once, and again when its server describes it anew. */
   readonly #made = new WeakMap<ListedTool, Tool>();
@@ -89,12 +89,12 @@ export class McpServers {
     await Promise.all(this.#endings);
   }
 
-  #given(isGiven: (server: McpServerConfig) => boolean): Connection[] {
+  #given(isGiven: (server: McpServerConfig) => boolean): McpConnection[] {
     return [...this.#now().values()].filter(({ config }) => isGiven(config));
   }
 
   /** As the config has them now (MCP-CLIENT-1). */
-  #now(): ReadonlyMap<string, Connection> {
+  #now(): ReadonlyMap<string, McpConnection> {
     const config = this.#config();
     if (config === this.#read || this.#isClosed) return this.#connections;
     this.#read = config;
@@ -103,7 +103,7 @@ export class McpServers {
       Object.entries(config).map(([name, server]) => {
         const known = before.get(name);
         if (known && isDeepStrictEqual(known.config, server)) return [name, known];
-        const connection = new Connection(name, server, this.#ports);
+        const connection = new McpConnection(name, server, this.#ports);
         if (known?.isWanted) void connection.open();
         return [name, connection];
       }),
@@ -113,12 +113,12 @@ export class McpServers {
     return this.#connections;
   }
 
-  #end(connection: Connection): void {
+  #end(connection: McpConnection): void {
     const ending = connection.close().finally(() => this.#endings.delete(ending));
     this.#endings.add(ending);
   }
 
-  #toolsOf(connections: readonly Connection[]): Tool[] {
+  #toolsOf(connections: readonly McpConnection[]): Tool[] {
     const byName = new Map<string, Tool>();
     for (const connection of connections) {
       const wanted = connection.config.tools;
@@ -136,7 +136,7 @@ export class McpServers {
     return [...byName.values()];
   }
 
-  #toolOf(connection: Connection, listed: ListedTool): Tool {
+  #toolOf(connection: McpConnection, listed: ListedTool): Tool {
     const known = this.#made.get(listed);
     if (known) return known;
     const tool = foreignTool(connection, listed);
@@ -166,7 +166,7 @@ function withNote(tool: Tool, note: string): Tool {
   return { ...tool, spec: { ...tool.spec, description: `${tool.spec.description}\n${note}` } };
 }
 
-function foreignTool(connection: Connection, listed: ListedTool): Tool {
+function foreignTool(connection: McpConnection, listed: ListedTool): Tool {
   // A server knows what of it only looks; nobody else does.
   const readOnly = listed.annotations?.readOnlyHint === true;
   const { schema, note } = boundedSchema(listed.inputSchema);

@@ -58,7 +58,7 @@ type Transport = StdioTransport | StreamableHTTPClientTransport;
  * MCP-CONNECTION-3. It is begun again only because somebody wants it, and after each failure in a row after a longer
  *     pause, so a broken server costs next to nothing. A call that was answered ends the row.
  */
-export class Connection {
+export class McpConnection {
   readonly name: string;
   readonly config: McpServerConfig;
   readonly #ports: McpPorts;

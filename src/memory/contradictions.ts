@@ -1,7 +1,7 @@
 import { TimeSlices } from "../store/disk/time-slices.ts";
 import { LikeStatements } from "./like-statements.ts";
-import { type Memory, nameOf } from "./memory.ts";
-import { type Found, textOf } from "./search.ts";
+import { type Memory, noteNameOf } from "./memory.ts";
+import { type FoundSection, textOfNote } from "./search.ts";
 import { placeWords, quoted, type Statement, statementsOf } from "./statements.ts";
 
 /** What holds until somebody says otherwise; logs and experiences tell what once was. */
@@ -15,7 +15,7 @@ const MOST_COMPARED = 300_000;
 
 /** What other runs and agents noted that looks like another answer to the same question, newest first. */
 export async function contradicted(memory: Memory, path: string, content: string, by: string): Promise<Statement[]> {
-  if (!LASTING.test(nameOf(path))) return [];
+  if (!LASTING.test(noteNameOf(path))) return [];
   const slices = new TimeSlices();
   const news = [...statementsOf(path, content)];
   const like = await LikeStatements.of(news, slices);
@@ -46,7 +46,7 @@ export async function lastingStatements(memory: Memory, which: RegExp = LASTING)
     room -= file.bytes;
     if (room < 0) break;
     const day = memory.dayOf(file.changedAt);
-    for (const each of statementsOf(file.path, (await textOf(memory.searchable, file.path)) ?? "")) {
+    for (const each of statementsOf(file.path, (await textOfNote(memory.searchable, file.path)) ?? "")) {
       statements.push({ day, ...each });
       if (slices.isDue) await slices.rest();
     }
@@ -54,7 +54,7 @@ export async function lastingStatements(memory: Memory, which: RegExp = LASTING)
   return statements;
 }
 
-export function statementsIn(found: readonly Pick<Found, "path" | "text" | "from_line" | "day">[]): Statement[] {
+export function statementsIn(found: readonly Pick<FoundSection, "path" | "text" | "from_line" | "day">[]): Statement[] {
   return found.flatMap(({ path, text, from_line, day }) =>
     [...statementsOf(path, text)].map((each) => ({ day, ...each, line: from_line + each.line - 1 })),
   );

@@ -1,4 +1,4 @@
-import type { Hit } from "./ranking.ts";
+import type { SectionHit } from "./ranking.ts";
 import type { SectionIndex } from "./section-index.ts";
 
 /** Turns texts into vectors whose nearness is nearness in meaning. A provider's, and only when somebody chose one. */
@@ -23,7 +23,7 @@ export async function ranksByMeaning(
   embedder: Embedder,
   textAt: (id: number) => Promise<string | undefined>,
   signal: AbortSignal = new AbortController().signal,
-): Promise<Hit[]> {
+): Promise<SectionHit[]> {
   try {
     const known = await vectorsOf(index, embedder, textAt, signal);
     const [wanted] = await embedder.embed([query], signal);
@@ -73,7 +73,7 @@ const WORDS = 4;
 const MEANING = 1;
 const DAMPING = 60;
 
-export function fused(byWords: readonly Hit[], byMeaning: readonly Hit[]): Hit[] {
+export function fused(byWords: readonly SectionHit[], byMeaning: readonly SectionHit[]): SectionHit[] {
   if (byMeaning.length === 0) return [...byWords];
   const scores = new Map<number, number>();
   // By meaning it may be the answer by itself.
@@ -86,7 +86,7 @@ export function fused(byWords: readonly Hit[], byMeaning: readonly Hit[]): Hit[]
     for (const [rank, { id }] of hits.entries()) scores.set(id, (scores.get(id) ?? 0) + weight / (DAMPING + rank + 1));
   }
   return [...scores]
-    .map(([id, score]): Hit => (beside.has(id) ? { id, score, isBeside: true } : { id, score }))
+    .map(([id, score]): SectionHit => (beside.has(id) ? { id, score, isBeside: true } : { id, score }))
     .sort((a, b) => b.score - a.score || a.id - b.id);
 }
 

@@ -58,7 +58,7 @@ export class Memory {
    * Resolves with the file as seen from the agent's home. Rejects with ScopeRefusal, in words for who wrote. What is added
    * `by` somebody is marked with that and the day.
    */
-  async write(path: string, content: string, mode: "append" | "replace", by?: string): Promise<Written> {
+  async write(path: string, content: string, mode: "append" | "replace", by?: string): Promise<WrittenNote> {
     const [shared, file] = this.#placeOf(path);
     if (shared) return shared.write(file, content, mode, by);
     if (content.trim() === "") throw new ScopeRefusal("invalid", "There is nothing to remember in empty content.");
@@ -71,7 +71,7 @@ export class Memory {
   }
 
   /** Puts new words in the place of old ones, which must stand there exactly once. */
-  async supersede(path: string, old: string, content: string, by?: string): Promise<Written> {
+  async supersede(path: string, old: string, content: string, by?: string): Promise<WrittenNote> {
     const [shared, file] = this.#placeOf(path);
     if (shared) return shared.supersede(file, old, content, by);
     mustNotBeLog(file);
@@ -79,7 +79,7 @@ export class Memory {
   }
 
   /** Takes words out of a file: a section by its heading line, or any text that stands there exactly once. */
-  async forget(path: string, what: string): Promise<Written> {
+  async forget(path: string, what: string): Promise<WrittenNote> {
     const [shared, file] = this.#placeOf(path);
     if (shared) return shared.forget(file, what);
     mustNotBeLog(file);
@@ -96,7 +96,7 @@ export class Memory {
   }
 
   /** Brings back what the file said before it was last replaced, or a version by its name; undoing again undoes that. */
-  async undo(path: string, version?: string): Promise<Written & { version: string }> {
+  async undo(path: string, version?: string): Promise<WrittenNote & { version: string }> {
     const [shared, file] = this.#placeOf(path);
     if (shared) return shared.undo(file, version);
     const versions = await this.versions(path);
@@ -162,7 +162,7 @@ export class Memory {
   }
 
   #placeOf(path: string): [Memory | undefined, string] {
-    const file = nameOf(path);
+    const file = noteNameOf(path);
     return this.#person && file.startsWith(PERSON) ? [this.#person, file.slice(PERSON.length)] : [undefined, file];
   }
 
@@ -181,7 +181,7 @@ export class Memory {
   }
 
   /** Reads, decides, and writes if nobody saved anything in between. */
-  #change(file: string, after: (before: string) => string): Promise<Written> {
+  #change(file: string, after: (before: string) => string): Promise<WrittenNote> {
     return oneAtATime(this.files.root, async () => {
       for (let tries = 0; tries < MOST_TRIES; tries++) {
         const before = await this.#textBefore(file);
@@ -267,7 +267,7 @@ export interface PersonsTime {
   readonly timeZone: string;
 }
 
-export interface Written {
+export interface WrittenNote {
   /** As seen from the agent's home. */
   path: string;
   bytes: number;
@@ -302,7 +302,7 @@ function mustNotBeLog(file: string): void {
 }
 
 /** As models write it: with or without the folder's own name before it. */
-export function nameOf(path: string): string {
+export function noteNameOf(path: string): string {
   // Also as a search names a place: chips.md:12.
   const plain = path
     .trim()

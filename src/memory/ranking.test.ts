@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { ranked, rarity, type Weights } from "./ranking.ts";
+import { rankedSections, rarity, type Weights } from "./ranking.ts";
 
 /** Sections 1 to 9 are of one file, those from 10 on of another. */
 const filesOf = (ids: readonly number[]) => new Map(ids.filter((id) => id >= 1).map((id) => [id, id < 10 ? 1 : 2]));
 
 const neverDue = { isDue: false, rest: async () => {} };
-const ranking = (...words: Weights[]) => ranked(words, filesOf, neverDue);
+const ranking = (...words: Weights[]) => rankedSections(words, filesOf, neverDue);
 const ids = async (...words: Weights[]) => (await ranking(...words)).map(({ id }) => id);
 
 test("a section that has both words comes before one that has one of them, and those before the ones beside", async () => {

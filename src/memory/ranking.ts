@@ -7,7 +7,7 @@
  *     stands beside the words of the question. A word that it has itself hardly gains by being said again beside it.
  * RANKING-3. Of two sections that fit about equally well, the newer comes first: what is true changes.
  */
-export interface Hit {
+export interface SectionHit {
   id: number;
   score: number;
   /** It has none of the words itself: a section beside it does. */
@@ -26,11 +26,11 @@ const CANDIDATES = 100;
  * Best first. `filesOf` says which file a section is of; those of a file have numbers in a row. Rests whenever a slice of
  * its time is over: common words are in very many sections.
  */
-export async function ranked(
+export async function rankedSections(
   words: readonly Weights[],
   filesOf: (ids: readonly number[]) => ReadonlyMap<number, number>,
   slices: Slices,
-): Promise<Hit[]> {
+): Promise<SectionHit[]> {
   const alone = new Map<number, number>();
   for (const weights of words)
     for (const [id, weight] of weights) {
@@ -43,7 +43,7 @@ export async function ranked(
     [id - 1, id + 1].filter((each) => files.has(each) && files.get(each) === files.get(id));
   const candidates = new Set(best.flatMap(({ id }) => [id, ...besideOf(id)]));
   return [...candidates]
-    .map((id): Hit => {
+    .map((id): SectionHit => {
       const score = scoreOf(id, besideOf(id), words);
       return alone.has(id) ? { id, score } : { id, score, isBeside: true };
     })
@@ -57,8 +57,8 @@ export interface Slices {
 }
 
 /** The first of them, without putting all the others in order. */
-async function bestOf(scores: ReadonlyMap<number, number>, slices: Slices): Promise<Hit[]> {
-  let best: Hit[] = [];
+async function bestOf(scores: ReadonlyMap<number, number>, slices: Slices): Promise<SectionHit[]> {
+  let best: SectionHit[] = [];
   let least = Number.NEGATIVE_INFINITY;
   for (const [id, score] of scores) {
     if (slices.isDue) await slices.rest();
@@ -101,7 +101,11 @@ const MOST_WORDS = 0.75;
  * same ones, say something about the same thing: among them age decides, and they keep the places that they had among
  * the others. `ageOf` is 0 for the newest section, 1 for the oldest.
  */
-export function newerFirst(hits: readonly Hit[], words: readonly Weights[], ageOf: (id: number) => number): Hit[] {
+export function newerFirst(
+  hits: readonly SectionHit[],
+  words: readonly Weights[],
+  ageOf: (id: number) => number,
+): SectionHit[] {
   const newer = hits.map((hit) => ({ ...hit, score: hit.score * (1 + NEWER * (1 - ageOf(hit.id))) })).sort(byScore);
   const known = words.filter((weights) => weights.size > 0);
   const alike = Map.groupBy(newer.keys(), (at) => known.map((weights) => weights.has(newer[at]?.id ?? -1)).join());
@@ -119,6 +123,6 @@ export function newerFirst(hits: readonly Hit[], words: readonly Weights[], ageO
   return newer;
 }
 
-function byScore(a: Hit, b: Hit): number {
+function byScore(a: SectionHit, b: SectionHit): number {
   return b.score - a.score || a.id - b.id;
 }

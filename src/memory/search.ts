@@ -3,7 +3,7 @@ import { type MemoryFiles, MOST_MEMORY_FILES, type StampedFile } from "../store/
 import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { wallTime } from "./dates.ts";
 import { type Embedder, fused, ranksByMeaning } from "./meaning.ts";
-import type { Hit } from "./ranking.ts";
+import type { SectionHit } from "./ranking.ts";
 import { SCHEMA, SectionIndex } from "./section-index.ts";
 import { termsToFind } from "./words.ts";
 
@@ -16,7 +16,7 @@ import { termsToFind } from "./words.ts";
  *     same.
  * MEMORY-SEARCH-3. Answers fill a budget of tokens; the best always has room, and so has as many as somebody asked for.
  */
-export interface Found {
+export interface FoundSection {
   path: string;
   headings: readonly string[];
   /** Where it stands in its file, from 1. */
@@ -55,13 +55,13 @@ export async function searchMemory(
   memory: Searchable,
   query: string,
   { tokens, timeZone, least = 1, look = false, embedder, signal }: SearchOptions,
-): Promise<Found[]> {
+): Promise<FoundSection[]> {
   const terms = termsToFind(query);
   if (terms.length === 0) return [];
   const files = (await memory.list()).filter(({ path }) => !isListing(path));
   const texts = new Map<string, string | undefined>();
   const read = async (path: string) => {
-    const text = texts.get(path) ?? (await textOf(memory, path));
+    const text = texts.get(path) ?? (await textOfNote(memory, path));
     texts.set(path, text);
     return text;
   };
@@ -92,7 +92,7 @@ export async function searchMemory(
   }
   return withDerivedDatabase(look ? { ...database, path: null } : database, async (opened) => {
     const index = new SectionIndex(opened);
-    await index.refresh(files, (path) => textOf(memory, path));
+    await index.refresh(files, (path) => textOfNote(memory, path));
     return find(index);
   });
 }
@@ -115,12 +115,12 @@ export function unsearched(files: readonly StampedFile[]): string[] {
 }
 
 async function withinBudget(
-  hits: readonly Hit[],
-  sectionAt: (id: number) => Promise<Omit<Found, "score"> | undefined>,
+  hits: readonly SectionHit[],
+  sectionAt: (id: number) => Promise<Omit<FoundSection, "score"> | undefined>,
   tokens: number,
   least: number,
-): Promise<Found[]> {
-  const found: Found[] = [];
+): Promise<FoundSection[]> {
+  const found: FoundSection[] = [];
   let room = tokens * BYTES_PER_TOKEN;
   let beside = 0;
   for (const [at, { id, score, isBeside }] of hits.entries()) {
@@ -141,7 +141,7 @@ function lineAt(text: string, place: number): number {
 }
 
 /** Undefined where there is no such file any more, or it may not be opened. */
-export async function textOf(memory: Pick<Searchable, "scope">, path: string): Promise<string | undefined> {
+export async function textOfNote(memory: Pick<Searchable, "scope">, path: string): Promise<string | undefined> {
   try {
     const { bytes } = await memory.scope.readFile(path, { maxBytes: MAX_READ_BYTES });
     return bytes.toString("utf8");

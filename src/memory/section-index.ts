@@ -5,7 +5,7 @@ import type { StampedFile } from "../store/run/memory-files.ts";
 import { dateWords, dayNamedIn } from "./dates.ts";
 import { marksOf, type PlacedMark, withoutMark } from "./marks.ts";
 import { nearWords } from "./near-words.ts";
-import { type Hit, newerFirst, ranked, rarity, type Weights } from "./ranking.ts";
+import { newerFirst, rankedSections, rarity, type SectionHit, type Weights } from "./ranking.ts";
 import { type Section, sectionsOf } from "./sections.ts";
 import { matchOf, type Term, wordsToKeep } from "./words.ts";
 
@@ -30,7 +30,7 @@ export const SCHEMA = `/* which words: raised when other words are taken in, so 
   create virtual table words using fts5 (body, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2');
   create virtual table vocabulary using fts5vocab (words, row)`;
 
-export interface Place {
+export interface SectionPlace {
   path: string;
   headings: string[];
   from: number;
@@ -94,17 +94,17 @@ export class SectionIndex {
   }
 
   /** Best first. */
-  async search(terms: readonly Term[]): Promise<Hit[]> {
+  async search(terms: readonly Term[]): Promise<SectionHit[]> {
     const sections = this.#size();
     const known = await this.#asWritten(terms);
     const telling = sections <= this.#weighed ? known : await this.#rarest(known);
     const weights: Weights[] = [];
     for (const term of telling) weights.push(await this.#weights(term, sections));
-    const hits = await ranked(weights, (ids) => this.#filesOf(ids), this.#slices);
+    const hits = await rankedSections(weights, (ids) => this.#filesOf(ids), this.#slices);
     return newerFirst(hits, weights, this.#ages(hits));
   }
 
-  place(id: number): Place | undefined {
+  place(id: number): SectionPlace | undefined {
     const [row] = this.#all(
       'select path, headings, "from", "to", at, names_day from section join file on file.id = section.file where section.id = ?',
       id,
@@ -171,7 +171,7 @@ export class SectionIndex {
   }
 
   /** 0 for the newest section, 1 for the oldest. */
-  #ages(hits: readonly Hit[]): (id: number) => number {
+  #ages(hits: readonly SectionHit[]): (id: number) => number {
     const [span] = this.#all("select (select min(at) from section) as oldest, (select max(at) from section) as newest");
     const [oldest, newest] = [Number(span?.oldest), Number(span?.newest)];
     const rows = this.#all(

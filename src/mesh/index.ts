@@ -20,7 +20,7 @@ export type { Member } from "./engine/member.ts";
 export { Meshes, type MeshesPorts } from "./engine/meshes.ts";
 export { readState } from "./engine/state-file.ts";
 export { Layout, nameOf, type Place, QUEUES, type QueueName } from "./files/layout.ts";
-export { ProjectLockedError, readHolder } from "./files/lock.ts";
+export { ProjectLockedError, readLockHolder } from "./files/lock.ts";
 export type { MeshMessage } from "./files/mesh-message.ts";
 export {
   fileNameOf,

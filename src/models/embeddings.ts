@@ -3,7 +3,7 @@ import { boundedText } from "../boundary/bounded-body.ts";
 import { withoutRedirects } from "../boundary/without-redirects.ts";
 import { baseUrl } from "./catalog/base-url.ts";
 import type { ModelConfig } from "./catalog/model-config.ts";
-import { missingFor, type Place, placeOf } from "./catalog/model-name.ts";
+import { type ModelPlace, missingForModel, modelPlaceOf } from "./catalog/model-name.ts";
 
 /** `provider/model` → vectors of texts, from any server with the `/embeddings` of OpenAI. */
 export interface EmbeddingModel {
@@ -28,8 +28,8 @@ const MOST_BYTES = 32 * 1024 ** 2;
 
 /** Throws, with advice, for a name that cannot be used here. */
 export function createEmbeddingModel(name: string, { env, config, fetch }: EmbeddingOptions): EmbeddingModel {
-  const place = placeOf(name, config);
-  const problem = missingFor(place, env);
+  const place = modelPlaceOf(name, config);
+  const problem = missingForModel(place, env);
   if (problem !== null) throw new Error(problem);
   const { url, setting, key, model } = endpointOf(place, env);
   return {
@@ -64,7 +64,7 @@ interface Endpoint {
   model: string;
 }
 
-function endpointOf(place: Place, env: EmbeddingOptions["env"]): Endpoint {
+function endpointOf(place: ModelPlace, env: EmbeddingOptions["env"]): Endpoint {
   if (place.kind === "server") {
     const { base_url, api_key_env } = place.settings;
     const setting = `providers.${place.server}.base_url in config.json`;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { failureOf } from "./failure.ts";
+import { modelFailureOf } from "./failure.ts";
 
 const NOW = Date.parse("Sun, 15 Nov 2026 12:00:00 GMT");
 
@@ -28,7 +28,7 @@ test.each([
   [{ type: "overloaded_error" }, "rate_limited", true],
   [{ type: "server_error" }, "server", true],
 ])("%o is %s, worth another try: %s", (error, reason, retryable) => {
-  expect(failureOf(error, "p/m", NOW)).toMatchObject({ reason, retryable });
+  expect(modelFailureOf(error, "p/m", NOW)).toMatchObject({ reason, retryable });
 });
 
 test.each([
@@ -40,16 +40,16 @@ test.each([
   [{}, '{"error":{"details":[{"retryDelay":"36s"}]}}', 36_000],
   [{}, "", undefined],
 ])("%o %s asks for %s ms", (responseHeaders, responseBody, expected) => {
-  expect(failureOf({ statusCode: 429, responseHeaders, responseBody }, "p/m", NOW).retryAfterMs).toBe(expected);
+  expect(modelFailureOf({ statusCode: 429, responseHeaders, responseBody }, "p/m", NOW).retryAfterMs).toBe(expected);
 });
 
 test("it says what happened, to what, and what to do next, and does not keep the conversation that was sent", () => {
-  const failure = failureOf(
+  const failure = modelFailureOf(
     { statusCode: 401, message: "invalid\n x-api-key.", requestBodyValues: {} },
     "anthropic/m",
     NOW,
   );
-  const known = failureOf({ statusCode: 403, message: "no" }, "anthropic/m", NOW, "ANTHROPIC_API_KEY");
+  const known = modelFailureOf({ statusCode: 403, message: "no" }, "anthropic/m", NOW, "ANTHROPIC_API_KEY");
 
   expect(known.message).toBe("anthropic/m answered 403: no. Check the key in ANTHROPIC_API_KEY.");
   expect({ message: failure.message, cause: failure.cause, status: failure.status }).toEqual({

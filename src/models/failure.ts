@@ -5,7 +5,12 @@ import { type FailureReason, ModelFailure } from "./model.ts";
  *
  * The request that failed is not kept as the cause: it holds the whole conversation.
  */
-export function failureOf(error: unknown, model: string, now: number, keyVariable: string | null = null): ModelFailure {
+export function modelFailureOf(
+  error: unknown,
+  model: string,
+  now: number,
+  keyVariable: string | null = null,
+): ModelFailure {
   if (error instanceof ModelFailure) return error;
   const found = describe(error);
   const reason = reasonOf(found);
@@ -24,7 +29,7 @@ export function isHarmless(error: unknown): boolean {
 }
 
 /** The SDK's word for a stream that ended before the provider said why. */
-export function isCut(error: unknown): boolean {
+export function isCutStream(error: unknown): boolean {
   return nameOf(error) === "AI_InvalidResponseDataError" && field(error, "data") === undefined;
 }
 

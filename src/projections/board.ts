@@ -1,6 +1,13 @@
 import { dict } from "../protocol/dict.ts";
 import { COORDINATOR, type Fact, type FactOf, type NodeId, type RunId, type WorkerId } from "../protocol/index.ts";
-import { type Asked, type Board, type Ended, hasEnded, type NodeBase, type NodeState } from "./node-state.ts";
+import {
+  type Board,
+  type ChangeableSpec,
+  hasEnded,
+  type NodeBase,
+  type NodeEnd,
+  type NodeState,
+} from "./node-state.ts";
 import { noteChange, numberOf, waitingRuns, waitingWork } from "./waiting-work.ts";
 
 export function emptyBoard(): Board {
@@ -106,7 +113,7 @@ function reopenedIn({ reserved_by, ...base }: NodeBase, { data }: FactOf<"node.r
   return { ...base, ...handed, ...now, status: "pending", reopened: true };
 }
 
-function askedIn({ task, deliverables, checks }: NodeBase["spec"]): Asked {
+function askedIn({ task, deliverables, checks }: NodeBase["spec"]): ChangeableSpec {
   return { task, deliverables, ...(checks && { checks }) };
 }
 
@@ -116,13 +123,13 @@ function assignedIn(node: NodeState, { seq, data }: FactOf<"node.started" | "nod
   return { worker_id: data.worker_id, assigned_seq };
 }
 
-function endedIn(node: NodeState, { seq, ts, data }: FactOf<"node.completed" | "node.failed">): Ended {
+function endedIn(node: NodeState, { seq, ts, data }: FactOf<"node.completed" | "node.failed">): NodeEnd {
   const files = node.status === "publishing" ? node.files : [];
   return { worker_id: data.worker_id, files, ended_ts: ts, ended_seq: seq, unheard: data.unheard ?? [] };
 }
 
 /** What was published of it, as a part, stays published. */
-function cancelledIn(node: NodeState, { seq, ts }: FactOf<"node.cancelled">): Ended {
+function cancelledIn(node: NodeState, { seq, ts }: FactOf<"node.cancelled">): NodeEnd {
   const worker_id = "worker_id" in node ? node.worker_id : COORDINATOR;
   return { worker_id, files: hasEnded(node) ? node.files : [], ended_ts: ts, ended_seq: seq, unheard: [] };
 }

@@ -26,13 +26,13 @@ export interface NodeBase {
   /** Nobody takes it before it is released. */
   held?: true;
   /** What was asked before each change of its spec, the oldest first. */
-  asked_before?: Asked[];
+  asked_before?: ChangeableSpec[];
 }
 
 /** What `node.updated` can change. */
-export type Asked = Pick<NodeBase["spec"], "task" | "deliverables" | "checks">;
+export type ChangeableSpec = Pick<NodeBase["spec"], "task" | "deliverables" | "checks">;
 
-export interface Ended {
+export interface NodeEnd {
   worker_id: WorkerId;
   files: PublishedFile[];
   ended_ts: number;
@@ -58,11 +58,11 @@ export type NodeState = NodeBase &
         /** Why it is only a part, and the node will fail. */
         partial: Outcome | null;
       }
-    | (Ended & { status: "completed"; summary: string })
+    | (NodeEnd & { status: "completed"; summary: string })
     /** With what could be published of it, if anything. */
-    | (Ended & { status: "failed"; outcome: Outcome })
+    | (NodeEnd & { status: "failed"; outcome: Outcome })
     /** No longer needed; `worker_id` is who had it last, or the coordinator where nobody had. */
-    | (Ended & { status: "cancelled"; by: string; reason: string })
+    | (NodeEnd & { status: "cancelled"; by: string; reason: string })
   );
 
 export type EndedNode = Extract<NodeState, { status: "completed" | "failed" | "cancelled" }>;

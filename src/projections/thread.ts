@@ -1,7 +1,7 @@
 import { COORDINATOR, DEADLINE, type Fact, HEARTBEAT_OK, HUMAN } from "../protocol/index.ts";
 
 /** One thing that was said between people. The words in full are in the file the fact points at. */
-export interface Utterance {
+export interface ThreadEntry {
   seq: number;
   ts: number;
   from: string;
@@ -9,20 +9,20 @@ export interface Utterance {
   text: string;
 }
 
-/** The newest utterances; older ones are in the log. */
-export type Thread = Utterance[];
+/** The newest entries; older ones are in the log. */
+export type Thread = ThreadEntry[];
 
 const KEPT = 500;
 
 export function applyToThread(thread: Thread, fact: Fact): void {
-  const said = utteranceIn(fact);
+  const said = threadEntryIn(fact);
   if (!said) return;
   thread.push({ seq: fact.seq, ts: fact.ts, ...said });
   if (thread.length > KEPT) thread.shift();
 }
 
 /** What was said with a fact, if anything was. */
-export function utteranceIn(fact: Fact): Omit<Utterance, "seq" | "ts"> | undefined {
+export function threadEntryIn(fact: Fact): Omit<ThreadEntry, "seq" | "ts"> | undefined {
   switch (fact.type) {
     case "run.started":
       return { from: fact.data.trigger ? "agiraph" : HUMAN, to: COORDINATOR, text: fact.data.goal };

@@ -15,7 +15,7 @@ import { txWords } from "./meshes/tx-command.ts";
 import { limitsFrom } from "./team/team-limits.ts";
 import type { TeamServices } from "./team/team-services.ts";
 import type { Callbacks } from "./time/trigger-actions.ts";
-import type { Look } from "./views/agent-views.ts";
+import type { LookAt } from "./views/agent-views.ts";
 
 /** What the runtime provides to every agent: what its team needs, and how the human, the clock and meshes reach it. */
 export type AgentServices = TeamServices & {
@@ -23,7 +23,7 @@ export type AgentServices = TeamServices & {
   /** Whether a person approves each stage before the next begins. */
   approveStages: boolean;
   /** For triggers that wait for a change. */
-  look: Look;
+  look: LookAt;
   /** What triggers may have called, by name. */
   callbacks: Callbacks;
   /** Where else the human is reached. */

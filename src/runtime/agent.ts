@@ -5,7 +5,7 @@ import type { NodeChange } from "../tools/coordination.ts";
 import type { Delta } from "../workers/loop/recorded-loop.ts";
 import type { AgentServices } from "./agent-services.ts";
 import { AgentWork } from "./agent-work.ts";
-import { type Channel, checkNotArchived, checkThinks } from "./human/human-facts.ts";
+import { type ChannelName, checkNotArchived, checkThinks } from "./human/human-facts.ts";
 import { HumanVoice, type Seen } from "./human/human-voice.ts";
 import { HumanWork } from "./human/human-work.ts";
 import { Postman } from "./human/postman.ts";
@@ -147,15 +147,15 @@ export class Agent {
   }
 
   /** What the human says, and what becomes of it in words. */
-  send(text: string, to: string = COORDINATOR, channel: Channel = "terminal"): Promise<string> {
+  send(text: string, to: string = COORDINATOR, channel: ChannelName = "terminal"): Promise<string> {
     return this.#voice.send(text, to, channel);
   }
 
-  respond(text: string, question_id?: string, channel: Channel = "terminal"): Promise<string> {
+  respond(text: string, question_id?: string, channel: ChannelName = "terminal"): Promise<string> {
     return this.#voice.respond(text, question_id, channel);
   }
 
-  nudge(text: string, channel: Channel = "terminal"): Promise<string> {
+  nudge(text: string, channel: ChannelName = "terminal"): Promise<string> {
     return this.#voice.nudge(text, channel);
   }
 
@@ -185,7 +185,7 @@ export class Agent {
   }
 
   /** The human has done a node that is theirs. */
-  publish(node: string, summary?: string, channel: Channel = "terminal"): Promise<string> {
+  publish(node: string, summary?: string, channel: ChannelName = "terminal"): Promise<string> {
     return this.#humanWork.publish(node, summary, channel);
   }
 

@@ -15,7 +15,7 @@ import { withConfigProblem } from "./config/live-config.ts";
 import { type Settings, SettingsError } from "./config/settings.ts";
 import { systemClock } from "./config/system-clock.ts";
 import { AdditionNames } from "./extensions/addition-names.ts";
-import { type Additions, closablesOf, closeAll, merged } from "./extensions/additions.ts";
+import { type Additions, closablesOf, closeAll, mergedAdditions } from "./extensions/additions.ts";
 import { guardedChannel } from "./extensions/guarded-channel.ts";
 import { guardedTool } from "./extensions/guarded-tool.ts";
 import { loadExtensions } from "./extensions/load-extensions.ts";
@@ -46,8 +46,8 @@ export async function openRuntime(options: RuntimeOptions, instead: Partial<Runt
   if (problem !== undefined) throw new SettingsError(problem);
   const store = instead.store ?? (await openToWork(settings, clock));
   const extensions = await loadExtensions(settings, names, clock);
-  const added = merged([options, ...extensions.loaded]);
-  const owned = [merged([options]), ...extensions.loaded].flatMap(closablesOf);
+  const added = mergedAdditions([options, ...extensions.loaded]);
+  const owned = [mergedAdditions([options]), ...extensions.loaded].flatMap(closablesOf);
   try {
     const random = instead.random ?? secureRandom;
     const variables = added.providers.flatMap(({ keyVariable }) => keyVariable ?? []);

@@ -16,17 +16,22 @@ import { type ProcessEvent, shellTool, shellTools } from "../tools/shell.ts";
 import { hidden, type Tool } from "../tools/tool.ts";
 import { type FetchOptions, webFetchTool } from "../tools/web-fetch.ts";
 import { canSearch, type SearchPorts, webSearchTool } from "../tools/web-search.ts";
-import type { Actor, Recorder } from "../workers/loop/recorded-loop.ts";
+import type { ActingWorker, Recorder } from "../workers/loop/recorded-loop.ts";
 import { memoryTools, withMemoryKept } from "../workers/worker-memory.ts";
 import type { Workplace } from "../workers/workplace.ts";
 import { type Settings, SettingsError } from "./config/settings.ts";
 import { placesOf } from "./programs/command-places.ts";
 import { machineOf } from "./programs/machine.ts";
 import { workerIdOf } from "./team/worker-names.ts";
-import { type Look, looking } from "./views/agent-views.ts";
+import { type LookAt, looking } from "./views/agent-views.ts";
 
 export interface ToolFactory {
-  tools(scope: Scope, actor: Actor, model: Pick<Model, "searchesWeb" | "seesPictures">, record: Recorder): Tool[];
+  tools(
+    scope: Scope,
+    actor: ActingWorker,
+    model: Pick<Model, "searchesWeb" | "seesPictures">,
+    record: Recorder,
+  ): Tool[];
   /** The one sandbox of the house, opened by whoever needs it first. */
   sandbox(): Promise<Sandbox>;
   /** What commands find there, if it is known by now. */
@@ -34,9 +39,9 @@ export interface ToolFactory {
   /** A command that a spec wants to succeed, in the same sandbox; resolves with what went wrong, or null. */
   check(command: string, scope: Scope, signal: AbortSignal, record: Recorder): Promise<string | null>;
   /** What is there now, for triggers that wait for a change. */
-  look: Look;
+  look: LookAt;
   /** What other people's servers give to this actor. One that is not there is on record, once until it was there. */
-  foreignTools(actor: Actor, record: Recorder): Promise<() => readonly Tool[]>;
+  foreignTools(actor: ActingWorker, record: Recorder): Promise<() => readonly Tool[]>;
   close(): Promise<void>;
 }
 
@@ -203,7 +208,7 @@ export function embedderOf({ env, config }: Pick<Settings, "env" | "config">): E
   }
 }
 
-function factOf(event: ProcessEvent, { worker_id, node_id }: Actor): NewFact {
+function factOf(event: ProcessEvent, { worker_id, node_id }: ActingWorker): NewFact {
   return event.type === "started"
     ? {
         type: "process.started",

@@ -5,8 +5,8 @@ export { SandboxFailure } from "./failure.ts";
 export { allGone, type First, thisProcess } from "./first-process.ts";
 export type { Network } from "./network/egress.ts";
 export {
-  type Address,
   type AddressGuard,
+  type IpAddress,
   isListed,
   isPublic,
   type Lookup,
@@ -15,5 +15,5 @@ export {
   systemLookup,
 } from "./network/public-address.ts";
 export { openSandbox, type SandboxOptions } from "./open-sandbox.ts";
-export type { Ended, Launched, Program, Running } from "./program.ts";
-export type { Command, CommandResult, Sandbox, SandboxKind, SelfTest } from "./sandbox.ts";
+export type { Launched, Program, ProgramEnd, Running } from "./program.ts";
+export type { Sandbox, SandboxKind, SelfTest, ShellCommand, ShellResult } from "./sandbox.ts";

@@ -1,7 +1,7 @@
 import { access } from "node:fs/promises";
 import { defaultLimits, type Limits } from "./bounds/limits.ts";
 import { SandboxFailure } from "./failure.ts";
-import { type Missing, openBubblewrap } from "./linux/bubblewrap.ts";
+import { type MissingPart, openBubblewrap } from "./linux/bubblewrap.ts";
 import type { Lookup } from "./network/public-address.ts";
 import type { Sandbox, SandboxPorts } from "./sandbox.ts";
 import { openSeatbelt } from "./seatbelt.ts";
@@ -17,7 +17,7 @@ export interface SandboxOptions {
   /** Where the confining program is; for tests. */
   bwrap?: string;
   /** What this machine is taken to lack; for tests. */
-  without?: Missing;
+  without?: MissingPart;
   lookup?: Lookup;
   /** Milliseconds on a clock that only goes forward. */
   now?: () => number;

@@ -40,12 +40,12 @@ export interface Running {
   readonly stdout: Readable;
   readonly stderr: Readable;
   /** Resolves when it and all it started are gone and its output is read. */
-  readonly ended: Promise<Ended>;
+  readonly ended: Promise<ProgramEnd>;
   /** Asks it to end (SIGTERM, then after the grace SIGKILL to everything) and resolves when all of it is gone. */
   stop(graceMs: number): Promise<void>;
 }
 
-export interface Ended {
+export interface ProgramEnd {
   /** As the shell says it: 128 + n after signal n. Null when we ended it by SIGKILL. */
   code: number | null;
   signal: string | null;

@@ -22,7 +22,7 @@ export interface Sandbox {
   /** For `none`: what is missing and what to do. For the others: what confines, in a few words. */
   readonly about: string;
   /** Rejects with the signal's reason when stopped, and with SandboxFailure when the command could not be started. */
-  run(command: Command): Promise<CommandResult>;
+  run(command: ShellCommand): Promise<ShellResult>;
   /** The same for a program that lives on; resolves when it has begun. SANDBOX-5 holds without time and output. */
   start(program: Program): Promise<Running>;
   /** Does one thing that must be denied and one that must work. */
@@ -33,7 +33,7 @@ export type SandboxKind = "bubblewrap" | "seatbelt" | "none" | "unsafe";
 
 export type SelfTest = { ok: true; detail: string } | { ok: false; reason: string };
 
-export interface Command {
+export interface ShellCommand {
   /** Given to `bash -c`. */
   command: string;
   /** Must lie inside the binds. */
@@ -50,7 +50,7 @@ export interface Command {
   onStart?: (pid: number) => void;
 }
 
-export interface CommandResult {
+export interface ShellResult {
   /** As the shell says it: 128 + n after signal n. Null when we ended it. */
   code: number | null;
   signal: string | null;

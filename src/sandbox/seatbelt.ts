@@ -3,7 +3,7 @@ import { type Mount, mountsOf } from "./binds/binds.ts";
 import { SandboxFailure } from "./failure.ts";
 import { runCommand } from "./process/run-command.ts";
 import type { Program } from "./program.ts";
-import type { Command, Sandbox, SandboxPorts } from "./sandbox.ts";
+import type { Sandbox, SandboxPorts, ShellCommand } from "./sandbox.ts";
 import { proveSandbox } from "./self-test.ts";
 import { startUnconfined, unconfined } from "./unsafe.ts";
 
@@ -14,7 +14,7 @@ export async function openSeatbelt(ports: SandboxPorts): Promise<Sandbox> {
   const sandbox: Sandbox = {
     kind: "seatbelt",
     about: `seatbelt (${sandboxExec})`,
-    async run(command: Command) {
+    async run(command: ShellCommand) {
       await isThere();
       if (command.network)
         throw new SandboxFailure("The seatbelt sandbox has no way out to a list of hosts yet. Run without network.");

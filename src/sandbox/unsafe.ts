@@ -5,7 +5,7 @@ import { prologue } from "./process/prologue.ts";
 import { runCommand } from "./process/run-command.ts";
 import { startProgram } from "./process/start-program.ts";
 import type { Program, Running } from "./program.ts";
-import type { Command, Sandbox, SandboxPorts } from "./sandbox.ts";
+import type { Sandbox, SandboxPorts, ShellCommand } from "./sandbox.ts";
 
 /**
  * No confinement: the command has all our rights, because someone asked for it. Bounds, time-outs and the stripped
@@ -23,7 +23,11 @@ export function openUnsafe(ports: SandboxPorts): Sandbox {
 }
 
 /** A launch whose processes are held together by their group alone, under the confining program given, if any. */
-export async function unconfined(command: Command, ports: SandboxPorts, wrapper: readonly string[]): Promise<Launch> {
+export async function unconfined(
+  command: ShellCommand,
+  ports: SandboxPorts,
+  wrapper: readonly string[],
+): Promise<Launch> {
   const limits = await limitsNow(command.binds, ports.limits, command.signal);
   const script = prologue({ limits, timeoutMs: command.timeoutMs, linux });
   return grouped([...wrapper, ...bash, script, "bash", command.command], command.cwd, command.env);

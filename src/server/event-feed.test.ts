@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { WebSocket } from "ws";
 import type { Fact } from "../protocol/index.ts";
 import type { Delta } from "../workers/loop/recorded-loop.ts";
-import { Feed, Turns, type Watched } from "./event-feed.ts";
+import { Feed, type FeedSource, Turns } from "./event-feed.ts";
 
 const LIMITS = { mostWaiting: 1000, mostFrames: 1000, page: 10 };
 
@@ -61,14 +61,14 @@ class PretendedAgent {
     });
   }
 
-  get watched(): Watched {
+  get watched(): FeedSource {
     const read = ({ after }: { after: number }) =>
       new Promise<Fact[]>((resolve) => {
         this.#answers.push(() => resolve(this.#facts.filter(({ seq }) => seq > after)));
         this.#ask();
       });
     const subscribe = (listener: (fact: Fact) => void) => joined(this.#onFact, listener);
-    const log = { id: "agent-pretended", read, subscribe } as unknown as Watched["log"];
+    const log = { id: "agent-pretended", read, subscribe } as unknown as FeedSource["log"];
     return { log, onDelta: (listener) => joined(this.#onDelta, listener) };
   }
 

@@ -4,7 +4,7 @@ import type { Agent } from "../runtime/agent.ts";
 import type { Delta } from "../workers/loop/recorded-loop.ts";
 
 /** What a feed needs of an agent. */
-export type Watched = Pick<Agent, "log" | "onDelta">;
+export type FeedSource = Pick<Agent, "log" | "onDelta">;
 
 export interface FeedLimits {
   /** So many bytes may wait in a socket before its follower is put back to its cursor. */
@@ -28,14 +28,14 @@ export interface FeedLimits {
  * EVENT-FEED-5. Followers read the file a few at a time: however many begin at once, others are answered in between.
  */
 export class Feed {
-  readonly #agent: Watched;
+  readonly #agent: FeedSource;
   readonly #followers = new Set<Follower>();
   readonly #pages: Pages;
   readonly #deltas = new Map<string, Delta>();
   readonly #unhear: readonly (() => void)[];
   #flushing: NodeJS.Immediate | undefined;
 
-  constructor(agent: Watched) {
+  constructor(agent: FeedSource) {
     this.#agent = agent;
     this.#pages = new Pages(agent.log);
     this.#unhear = [agent.log.subscribe((fact) => this.#onFact(fact)), agent.onDelta((delta) => this.#onDelta(delta))];
@@ -223,10 +223,10 @@ interface Framed {
  * shared: facts may have come since it was read that the next reader was not told.
  */
 class Pages {
-  readonly #log: Watched["log"];
+  readonly #log: FeedSource["log"];
   readonly #last = new Map<number, Promise<readonly Framed[]>>();
 
-  constructor(log: Watched["log"]) {
+  constructor(log: FeedSource["log"]) {
     this.#log = log;
   }
 

@@ -2,7 +2,7 @@ import type { AgentId } from "../protocol/index.ts";
 import { type Disk, isDiskFull } from "./disk/disk.ts";
 import { nodeDisk } from "./disk/node-disk.ts";
 import { DiskFullError, NotFoundError, ReadOnlyError, StoreUsageError } from "./errors.ts";
-import { type Address, type HomeLock, lockHome, prepareHome, requireHome } from "./home/home.ts";
+import { type HolderAddress, type HomeLock, lockHome, prepareHome, requireHome } from "./home/home.ts";
 import { FileAgentLog, type Shared } from "./journal/agent-log.ts";
 import { Damage } from "./journal/damage.ts";
 import { Journal } from "./journal/journal.ts";
@@ -106,7 +106,7 @@ class FileStore implements Store {
     return this.#log(id);
   }
 
-  announce(address: Address): void {
+  announce(address: HolderAddress): void {
     this.#lock?.announce(address);
   }
 

@@ -1,5 +1,5 @@
 import type { AgentId, Entry, Fact, NewFact, StoredEntry } from "../protocol/index.ts";
-import type { Address } from "./home/home.ts";
+import type { HolderAddress } from "./home/home.ts";
 
 /**
  * The store as the rest of the program sees it: one home, one writer, plain files.
@@ -20,7 +20,7 @@ export interface Store {
   create(id: AgentId): Promise<AgentLog>;
   open(id: AgentId): Promise<AgentLog>;
   /** Where this process can be reached, for other processes that find the home locked (`readHolder`). */
-  announce(address: Address): void;
+  announce(address: HolderAddress): void;
   /** Why the last append of anybody was refused (DiskFullError, ReadOnlyError), until one is recorded. */
   readonly trouble: Error | undefined;
   /** Called when `trouble` begins and when it ends. */
@@ -65,16 +65,16 @@ export interface AgentLog {
 }
 
 /** What is said in one conversation. */
-export interface Said {
+export interface ConversationEntries {
   file: string;
   entries: readonly Entry[];
 }
 
 export interface Batch {
   facts?: readonly NewFact[];
-  entries?: Said;
+  entries?: ConversationEntries;
   /** Where it is said in more than one conversation: in the others. */
-  otherEntries?: readonly Said[];
+  otherEntries?: readonly ConversationEntries[];
   /** The fence: the newest fact the caller has seen. */
   expect?: number;
 }

@@ -16,7 +16,7 @@ import type { Move, Step } from "./step.ts";
  *
  * SCRIPT-1. One step is played per reply, in order, once.
  * SCRIPT-2. A step that is not yet due costs nothing: the model says `…`, calls nothing, and keeps the step. A worker
- *     that waits for news after a silence comes back with more to hear; a nudge gets another `…`.
+ *     that waits for news after such a reply comes back with more to hear; a nudge gets another `…`.
  * SCRIPT-3. Heard means told: by a person, a worker, a tool or a summary. What the model says itself it has not heard.
  *     What was heard once stays heard, even when a summary hides it.
  * SCRIPT-4. A reply asked for beyond the last step fails at once, and `assertDone` fails for it again, should anyone

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import type { ProgramProfile, ResultEntry } from "../protocol/index.ts";
-import type { Ended } from "../sandbox/program.ts";
+import type { ProgramEnd } from "../sandbox/program.ts";
 import type { Tools } from "../tools/toolbox.ts";
 import type { ProgramPorts } from "../workers/outside/session/program-ports.ts";
 import type { Decision, OutsideEvent, OutsideJob, OutsideSession } from "../workers/outside/session/session.ts";
@@ -40,7 +40,7 @@ export function scriptedPrograms(...plays: Play[]): ScriptedPrograms {
     makeHome: async () => {},
     async start(stay) {
       tools.set(stay.cwd, stay.tools);
-      const ended = Promise.withResolvers<Ended>();
+      const ended = Promise.withResolvers<ProgramEnd>();
       const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
       return { pid: 4711, sandbox: "scripted", ...streams, ended: ended.promise, stop: async () => {} };
     },

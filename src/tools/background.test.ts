@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { inSandbox, lifeOf, skipped } from "../../test/try-sandbox.ts";
-import type { Ended, Running, Sandbox } from "../sandbox/index.ts";
+import type { ProgramEnd, Running, Sandbox } from "../sandbox/index.ts";
 import { type ProcessEvent, type ShellPorts, shellTools } from "./shell.ts";
 import { closeTools, onlyLooks, type Tool } from "./tool.ts";
 
@@ -105,8 +105,8 @@ describe.skipIf(skipped)(`in a real sandbox ${skipped}`, () => {
 /** A program that says and does what a test wants. */
 function played(pid = 7) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  const { promise: ended, resolve } = Promise.withResolvers<Ended>();
-  const end = (how: Ended) => resolve(how);
+  const { promise: ended, resolve } = Promise.withResolvers<ProgramEnd>();
+  const end = (how: ProgramEnd) => resolve(how);
   const running: Running = {
     ...{ pid, stdin: new PassThrough(), stdout, stderr, ended },
     stop: async () => end({ code: null, signal: "SIGKILL", exceeded: null }),

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import type { Hit } from "./grep.ts";
+import type { GrepLine } from "./grep.ts";
 
 /** Runs in a thread: files in, the lines that match out. */
 const { pattern, ignoreCase }: { pattern: string; ignoreCase: boolean } = workerData;
@@ -23,10 +23,10 @@ parentPort?.on("message", ({ bytes, most, context }: { bytes: Uint8Array; most: 
   }
 });
 
-function hitsIn(text: string, wanted: RegExp, most: number, context: number): Hit[] {
+function hitsIn(text: string, wanted: RegExp, most: number, context: number): GrepLine[] {
   const lines = text.split(/\r?\n/);
   if (lines.at(-1) === "") lines.pop();
-  const shown = new Map<number, Hit>();
+  const shown = new Map<number, GrepLine>();
   let matches = 0;
   for (let i = 0; i < lines.length && matches < most; i++) {
     const at = lines[i]?.search(wanted) ?? -1;

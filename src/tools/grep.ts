@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { z } from "zod";
 
 /** A line of a file: one that matches, or one beside it. */
-export interface Hit {
+export interface GrepLine {
   line: number;
   text: string;
   isMatch: boolean;
@@ -57,7 +57,7 @@ export class GrepThread implements AsyncDisposable {
     });
   }
 
-  async search(bytes: Buffer, bounds: { most: number; context: number }): Promise<Hit[]> {
+  async search(bytes: Buffer, bounds: { most: number; context: number }): Promise<GrepLine[]> {
     const { promise, resolve } = Promise.withResolvers<unknown>();
     this.#thread.once("message", resolve);
     this.#thread.postMessage({ bytes, ...bounds });

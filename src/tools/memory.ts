@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { contradicted, contradictionWords, differences, statementsIn } from "../memory/contradictions.ts";
 import type { Embedder } from "../memory/meaning.ts";
-import { type Memory, SHOWN_BYTES, type Written } from "../memory/memory.ts";
-import { type Found, isListing, searchMemory, textOf, unsearched } from "../memory/search.ts";
+import { type Memory, SHOWN_BYTES, type WrittenNote } from "../memory/memory.ts";
+import { type FoundSection, isListing, searchMemory, textOfNote, unsearched } from "../memory/search.ts";
 import { termsToFind } from "../memory/words.ts";
 import type { Insight } from "../projections/index.ts";
 import type { NewFact } from "../protocol/index.ts";
@@ -220,9 +220,9 @@ async function supersede(
 /** One append: what is in the file, what is told of it and what is decided by it are never parted. */
 function recorded(
   port: MemoryPort & Partial<InsightsPort>,
-  done: Promise<Written>,
-  words: (written: Written) => string,
-  decided: (written: Written) => NewFact[] = () => [],
+  done: Promise<WrittenNote>,
+  words: (written: WrittenNote) => string,
+  decided: (written: WrittenNote) => NewFact[] = () => [],
 ): Promise<ToolOutput> {
   return refusalsAsResults(async () => {
     const written = await done;
@@ -237,11 +237,11 @@ function recorded(
 }
 
 /** Said once each time it outgrows what is shown. */
-function tooLong({ path, bytes }: Written): string {
+function tooLong({ path, bytes }: WrittenNote): string {
   return `My ${path} has ${bytes} bytes now, more than the ${SHOWN_BYTES} that I see when a run begins. I will be asked to shorten it; you may do so too. What it said before is kept.`;
 }
 
-function remembered({ path, bytes, warning }: Written): string {
+function remembered({ path, bytes, warning }: WrittenNote): string {
   return `Remembered in ${path} (${bytes} bytes).${warning ? ` ${warning}` : ""}`;
 }
 
@@ -287,7 +287,7 @@ async function search({ memory, embedder }: MemoryPort, query: string, signal: A
 async function wholeMemory(memory: Memory, files: readonly StampedFile[], query: string): Promise<string> {
   const texts = await Promise.all(
     files.map(async ({ path, changedAt }) => {
-      const text = (await textOf(memory.searchable, path)) ?? "(cannot be read)";
+      const text = (await textOfNote(memory.searchable, path)) ?? "(cannot be read)";
       return { path, text, from_line: 1, day: memory.dayOf(changedAt) };
     }),
   );
@@ -296,14 +296,14 @@ async function wholeMemory(memory: Memory, files: readonly StampedFile[], query:
 }
 
 function differing(
-  found: readonly Pick<Found, "path" | "text" | "from_line" | "day">[],
+  found: readonly Pick<FoundSection, "path" | "text" | "from_line" | "day">[],
   query: string,
 ): Promise<string[]> {
   const terms = termsToFind(query).map(([word]) => word.replace(/s$/, ""));
   return differences(statementsIn(found), ({ words }) => terms.some((word) => words.has(word)));
 }
 
-function shown({ path, from_line, day, headings, text }: Found): string {
+function shown({ path, from_line, day, headings, text }: FoundSection): string {
   const above = text.startsWith("#") ? headings.slice(0, -1) : headings;
   return `**${[`${path}:${from_line} · ${day}`, ...above].join(" › ")}**\n\n${text}`;
 }

@@ -3,7 +3,7 @@ import type { ListedFile, Scope } from "../store/scope/scope.ts";
 import { FileNotFound, type RefusalReason, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { refusalsAsResults } from "./file-refusals.ts";
 import { globMatcher, startsOf } from "./glob-match.ts";
-import { GrepThread, type Hit, TooSlow, UnusablePattern } from "./grep.ts";
+import { type GrepLine, GrepThread, TooSlow, UnusablePattern } from "./grep.ts";
 import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
 
 const MOST_FILES = 20_000;
@@ -198,7 +198,7 @@ async function search(
   return found;
 }
 
-function lineOf({ line, text, isMatch }: Hit): string {
+function lineOf({ line, text, isMatch }: GrepLine): string {
   return `${line}${isMatch ? ":" : "-"}\t${text}`;
 }
 

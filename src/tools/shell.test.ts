@@ -1,14 +1,14 @@
 import { writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { inSandbox, skipped } from "../../test/try-sandbox.ts";
-import { type CommandResult, openSandbox, type Sandbox } from "../sandbox/index.ts";
+import { openSandbox, type Sandbox, type ShellResult } from "../sandbox/index.ts";
 import { type ProcessEvent, type ShellPorts, shellTool } from "./shell.ts";
 
 const signal = new AbortController().signal;
 const binds = () => ({ write: [], read: [], hide: [], cwd: "/tmp" });
 
 /** A sandbox that runs nothing and answers as told; what it was asked is kept. */
-function answering(answer: Partial<CommandResult>, kind: Sandbox["kind"] = "bubblewrap") {
+function answering(answer: Partial<ShellResult>, kind: Sandbox["kind"] = "bubblewrap") {
   const asked: unknown[] = [];
   const whole = {
     code: 0,
@@ -59,7 +59,7 @@ describe("what the model is told", () => {
     expect(told).toEqual([[omitted[0]], undefined, omitted, undefined]);
   });
 
-  test.each<[string, Partial<CommandResult>, object]>([
+  test.each<[string, Partial<ShellResult>, object]>([
     ["the output", { output: "hi\n" }, { ok: true, content: "hi" }],
     ["that there was none", {}, { ok: true, content: "(no output)" }],
     ["the exit code when it is not 0", { code: 2, output: "no\n" }, { ok: false, content: "Exit code 2.\nno" }],

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Binds, CommandResult, Network, Sandbox } from "../sandbox/index.ts";
+import type { Binds, Network, Sandbox, ShellResult } from "../sandbox/index.ts";
 import { BackgroundCommands, backgroundOutputTool } from "./background.ts";
 import { exceededNotes, fullNote, signalNote } from "./exit-words.ts";
 import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
@@ -104,7 +104,7 @@ async function runCommand(
     const started = { type: "started", pid, command: firstLine(command), sandbox: sandbox.kind } as const;
     onProcess?.(areNew ? { ...started, omitted } : started);
   };
-  let result: CommandResult | null = null;
+  let result: ShellResult | null = null;
   try {
     result = await sandbox.run({
       command,
@@ -152,7 +152,7 @@ function refusedBy({ about }: Sandbox): ToolOutput {
   return { ok: false, content: `bash is refused: ${about}` };
 }
 
-function described(result: CommandResult, seconds: number, { kind }: Sandbox): string {
+function described(result: ShellResult, seconds: number, { kind }: Sandbox): string {
   const notes = [
     result.code === 0 || result.code === null ? "" : `Exit code ${result.code}${signalNote(result.code)}.`,
     result.timedOut

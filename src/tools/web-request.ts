@@ -4,7 +4,7 @@ import type { LookupFunction } from "node:net";
 import { Transform, type TransformCallback } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import { type Address, type AddressGuard, resolvePublic } from "../sandbox/index.ts";
+import { type AddressGuard, type IpAddress, resolvePublic } from "../sandbox/index.ts";
 
 /**
  * A GET that a model asked for.
@@ -79,7 +79,7 @@ function checkedUrl(address: string): URL {
 
 const portOf = ({ port, protocol }: URL) => Number(port) || (protocol === "https:" ? 443 : 80);
 
-function get(url: URL, addresses: Address[], signal: AbortSignal): Promise<IncomingMessage> {
+function get(url: URL, addresses: IpAddress[], signal: AbortSignal): Promise<IncomingMessage> {
   // WEB-REQUEST-2: asked for the name, answer with what was checked, never with a lookup of now.
   const lookup: LookupFunction = (_name, options, done) => {
     const [first] = addresses;

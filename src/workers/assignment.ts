@@ -5,7 +5,7 @@ import type { Scope } from "../store/scope/scope.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { type InputOptions, inputWords, SMALL_INPUTS } from "./inputs.ts";
 import { type PromptName, workerPrompt } from "./prompt.ts";
-import { answerFile } from "./publishing.ts";
+import { answerFileName } from "./publishing.ts";
 import type { NodeWork } from "./resume.ts";
 import { surroundingsOf } from "./surroundings.ts";
 import { goalWords, teamWords } from "./team-context.ts";
@@ -61,7 +61,7 @@ export async function beginAssignment(
     notebook,
     surroundings: await surroundingsOf(scope, place, audience),
     team: audience === "nobody" ? goalWords(node, now()) : teamWords(node, worker, now()),
-    rules: usual.replaceAll("{file}", answerFile(node)),
+    rules: usual.replaceAll("{file}", answerFileName(node)),
     files,
   });
   const first: UserEntry = {

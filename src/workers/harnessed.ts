@@ -7,7 +7,7 @@ import { openHumanLine } from "./loop/human-line.ts";
 import { runRecordedLoop } from "./loop/recorded-loop.ts";
 import { withRepeatGuard } from "./loop/repeat-guard.ts";
 import { restateForWorker } from "./loop/restate.ts";
-import { newsFor, waitForMail, waitOrAsk, waitsFor } from "./loop/waiting.ts";
+import { untoldMail, waitForMail, waitOrAsk, waitsFor } from "./loop/waiting.ts";
 import { allowedOnNode, nodeTools } from "./node-tools.ts";
 import { publishAnswer } from "./publishing.ts";
 import { resumeWork } from "./resume.ts";
@@ -60,9 +60,9 @@ export async function workOnNode(
             flushWords: () => place.prompts("memory-flush"),
             restate: () => restateForWorker(node, worker.id, scope, place.now(), mailbox.untoldFrom),
           },
-      onSilence: single ? publishAnswer(node, scope, port) : waitOrAsk(work),
+      onReplyWithoutCall: single ? publishAnswer(node, scope, port) : waitOrAsk(work),
     };
-    const mail = () => newsFor(work);
+    const mail = () => untoldMail(work);
     return await runRecordedLoop(job, { model, toolbox, mail, isUrgent: () => mailbox.isUrgent }, actor, place, signal);
   } finally {
     await closeTools(own);

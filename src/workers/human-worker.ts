@@ -3,7 +3,7 @@ import type { NodeState, WorkerState } from "../projections/index.ts";
 import { HUMAN, type NewFact, type Outcome } from "../protocol/index.ts";
 import { conversationFile, nodeDir } from "../store/paths.ts";
 import { workerScope } from "../store/scope/team-scopes.ts";
-import { type QuestionPorts, Questions } from "./loop/questions.ts";
+import { QuestionAsker, type QuestionPorts } from "./loop/questions.ts";
 import { gist, outcomeOf } from "./loop/recorded-loop.ts";
 import { publisher } from "./publishing.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
@@ -34,7 +34,7 @@ export async function workByHuman(
   const { project } = now().agent.created;
   const scope = workerScope({ agentDir: log.dir, runId: run_id, nodeId: node.id, workerId: HUMAN, project });
   const port = publisher({ node, worker, scope, place, signal });
-  const questions = new Questions(actor, place);
+  const questions = new QuestionAsker(actor, place);
   let question = wordsFor(node, place);
   try {
     for (;;) {
@@ -67,7 +67,7 @@ export async function workByHuman(
 export async function askHumanToWork(node: NodeState, place: QuestionPorts): Promise<void> {
   const actor = { worker_id: HUMAN, node_id: node.id, conversation: conversationFile(node.spec.run_id, HUMAN) };
   const order = { question: wordsFor(node, place), choices: CHOICES };
-  await new Questions(actor, place).put(order, { id: nodeQuestionId(node.id) }, [waitingOn(node)]);
+  await new QuestionAsker(actor, place).put(order, { id: nodeQuestionId(node.id) }, [waitingOn(node)]);
 }
 
 function waitingOn({ id }: NodeState): NewFact {

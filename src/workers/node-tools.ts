@@ -5,7 +5,7 @@ import { type MailPort, mailTools } from "../tools/mail.ts";
 import { scheduleTools } from "../tools/schedule.ts";
 import { hidden, type Tool, type ToolOutput } from "../tools/tool.ts";
 import { checkpointTool, createWorkNodeTool, giveUpTool, publishTool, suggestTool } from "../tools/work.ts";
-import type { Actor } from "./loop/recorded-loop.ts";
+import type { ActingWorker } from "./loop/recorded-loop.ts";
 import type { NodeWork } from "./resume.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
 
@@ -69,7 +69,11 @@ export function allowedOnNode(tools: readonly Tool[], { spawned }: WorkerState, 
   );
 }
 
-async function checkpoint(summary: string, { worker_id, node_id }: Actor, { log }: Workplace): Promise<ToolOutput> {
+async function checkpoint(
+  summary: string,
+  { worker_id, node_id }: ActingWorker,
+  { log }: Workplace,
+): Promise<ToolOutput> {
   await log.append({ facts: [{ type: "worker.checkpointed", data: { worker_id, node_id, summary } }] }).durable;
   return "Recorded. Put what later work will need into your memory.md. Go on; publish ends your work.";
 }

@@ -11,7 +11,7 @@ import {
 } from "../store/run/node-folder.ts";
 import type { Scope } from "../store/scope/scope.ts";
 import type { NodePort } from "../tools/work.ts";
-import type { Silence } from "./loop/work-loop.ts";
+import type { ReplyWithoutCall } from "./loop/work-loop.ts";
 import type { Workplace } from "./workplace.ts";
 
 export interface Publishing {
@@ -95,19 +95,19 @@ export async function publishPrepared(
 
 /** One shot, no tools: the answer is the deliverable, when it is whole. */
 export function publishAnswer(node: NodeState, scope: Scope, port: NodePort) {
-  return async ({ reply }: Pick<Silence, "reply">): Promise<Outcome> => {
+  return async ({ reply }: Pick<ReplyWithoutCall, "reply">): Promise<Outcome> => {
     if (reply.finish === "length")
       return { kind: "abandoned", error: "The answer was cut off: it is too long for one reply." };
     const answer = textOf(reply);
     const summary = answer.trim().split("\n", 1)[0]?.slice(0, 300) || "(no words)";
-    await scope.writeFile(`scratch/${answerFile(node)}`, answer);
+    await scope.writeFile(`scratch/${answerFileName(node)}`, answer);
     const published = await port.publish(summary, "", "must have ended");
     return published.ok ? { kind: "published", summary } : { kind: "failed", error: published.reason };
   };
 }
 
 /** Where one answer goes: what the spec asks for, when that is one file. */
-export function answerFile({ spec }: NodeState): string {
+export function answerFileName({ spec }: NodeState): string {
   const [only, ...more] = spec.deliverables;
   return only !== undefined && more.length === 0 && !only.endsWith("/") ? only : "answer.md";
 }

@@ -77,7 +77,7 @@ function job(change: Partial<LoopJob> = {}): LoopJob {
     turn: 1,
     maxTurns: 5,
     compactable: null,
-    onSilence: async () => [nudge],
+    onReplyWithoutCall: async () => [nudge],
     ...change,
   };
 }

@@ -7,7 +7,7 @@ import type { Scope } from "../store/scope/scope.ts";
 import { workerScope } from "../store/scope/team-scopes.ts";
 import type { NodePort } from "../tools/work.ts";
 import { entriesBefore, entriesOn, lastCursor, lastNodeIn, type Past, pastOf, sinceSummary } from "./loop/past.ts";
-import type { Actor } from "./loop/recorded-loop.ts";
+import type { ActingWorker } from "./loop/recorded-loop.ts";
 import { publisher } from "./publishing.ts";
 import type { Workplace } from "./workplace.ts";
 
@@ -16,7 +16,7 @@ export interface NodeWork {
   node: NodeState;
   worker: WorkerState;
   place: Workplace;
-  actor: Actor;
+  actor: ActingWorker;
   scope: Scope;
   port: NodePort;
   /** The caller closes it. */
@@ -38,7 +38,11 @@ export async function resumeWork(
 ): Promise<NodeWork> {
   const { log } = place;
   const { run_id } = node.spec;
-  const actor: Actor = { worker_id: worker.id, node_id: node.id, conversation: conversationFile(run_id, worker.id) };
+  const actor: ActingWorker = {
+    worker_id: worker.id,
+    node_id: node.id,
+    conversation: conversationFile(run_id, worker.id),
+  };
   const { project } = place.now().agent.created;
   const published = manifestsOf(() => place.now().board);
   const scope = workerScope({

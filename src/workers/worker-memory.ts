@@ -13,13 +13,13 @@ import type { Scope } from "../store/scope/scope.ts";
 import { ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { agentMemoryTools, workerMemoryTools } from "../tools/memory.ts";
 import type { Tool } from "../tools/tool.ts";
-import type { Actor, Recorder } from "./loop/recorded-loop.ts";
+import type { ActingWorker, Recorder } from "./loop/recorded-loop.ts";
 
 /** What a run begins with in mind; about a twentieth of a common context window. */
 const RECALL_TOKENS = 8000;
 
 /** The coordinator has the agent's memory, a worker only its own. */
-export function memoryTools(actor: Actor, place: Recorder, embedder?: Embedder): Tool[] {
+export function memoryTools(actor: ActingWorker, place: Recorder, embedder?: Embedder): Tool[] {
   const { log, now } = place;
   const record = (...facts: NewFact[]) => log.append({ facts }).durable;
   const port = { record, by: actor.worker_id, embedder };

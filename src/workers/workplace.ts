@@ -4,7 +4,7 @@ import type { Scope } from "../store/scope/scope.ts";
 import type { SchedulePort } from "../tools/schedule.ts";
 import type { Tool, ToolOutput } from "../tools/tool.ts";
 import type { NewWork } from "../tools/work.ts";
-import type { Actor, Recorder } from "./loop/recorded-loop.ts";
+import type { ActingWorker, Recorder } from "./loop/recorded-loop.ts";
 import type { ProgramPorts } from "./outside/session/program-ports.ts";
 import type { Prompts } from "./prompt.ts";
 import type { SurroundingsPorts } from "./surroundings.ts";
@@ -14,9 +14,14 @@ export interface Workplace extends Recorder, SurroundingsPorts {
   prompts: Prompts;
   model(id: string): Promise<Model>;
   /** Files, shell and web, bound to what this actor may touch. */
-  tools(scope: Scope, actor: Actor, model: Pick<Model, "searchesWeb" | "seesPictures">, record: Recorder): Tool[];
+  tools(
+    scope: Scope,
+    actor: ActingWorker,
+    model: Pick<Model, "searchesWeb" | "seesPictures">,
+    record: Recorder,
+  ): Tool[];
   /** Tools of other people's servers (`mcp_servers`), as they are whenever it is asked. */
-  foreignTools(actor: Actor, record: Recorder): Promise<() => readonly Tool[]>;
+  foreignTools(actor: ActingWorker, record: Recorder): Promise<() => readonly Tool[]>;
   /** Runs a command that a spec wants to succeed, as the worker's own bash would; resolves with what went wrong, or null. */
   check(command: string, scope: Scope, signal: AbortSignal, record: Recorder): Promise<string | null>;
   maxTurns: number;
@@ -28,9 +33,9 @@ export interface Workplace extends Recorder, SurroundingsPorts {
 
 /** What a worker on a node may ask of the rest of its team. */
 export interface Colleagues {
-  createNode(actor: Actor, order: NewWork): Promise<ToolOutput>;
+  createNode(actor: ActingWorker, order: NewWork): Promise<ToolOutput>;
   send(from: WorkerId, to: string, content: string): Promise<ToolOutput>;
-  suggest(actor: Actor, suggestion: string): Promise<ToolOutput>;
+  suggest(actor: ActingWorker, suggestion: string): Promise<ToolOutput>;
   /** What was begun of the work that this one handed out: a line each, told once. */
   begun(reader: WorkerId): string[];
 }

@@ -1,7 +1,7 @@
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { routeOf } from "../../web/src/shell/address.ts";
+import { pageRouteOf } from "../../web/src/shell/address.ts";
 import { hasChromium, picture } from "./house.ts";
 import { SCREENS, type Scene, type Width } from "./screens.ts";
 import { openTown, type Town } from "./town.ts";
@@ -79,7 +79,7 @@ describe.skipIf(!hasChromium)("the page for everyone: no rule of accessibility i
 
 function screenAt(page: Page): string {
   const { pathname, search } = new URL(page.url());
-  return routeOf(pathname, search).screen;
+  return pageRouteOf(pathname, search).screen;
 }
 
 /** 1440 by 900 at 200 %: so much is left for whoever needs it large. */

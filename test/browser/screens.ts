@@ -1,7 +1,7 @@
 import type { Page, Route as Request } from "playwright-core";
 import type { MeshProjectView } from "../../src/protocol/api.ts";
-import type { Standing } from "../../web/src/live/view.ts";
-import type { Route } from "../../web/src/shell/address.ts";
+import type { ViewState } from "../../web/src/live/view.ts";
+import type { PageRoute } from "../../web/src/shell/address.ts";
 import type { Overlay, PageState, Toast } from "../../web/src/shell/shown.ts";
 import { AGAIN, CHOICES, INSIGHT } from "./chip-team.ts";
 import { CONNECTIONS, TOASTS } from "./screens-apart.ts";
@@ -32,11 +32,11 @@ export type Scenes = readonly [Scene, ...Scene[]];
  * like.
  */
 export interface Screens {
-  screen: Record<Route["screen"], Scenes>;
+  screen: Record<PageRoute["screen"], Scenes>;
   overlay: Record<Exclude<Overlay, "none">, Scenes>;
   toast: Record<Toast["tone"], Scenes>;
   page: Record<PageState, Scenes>;
-  agent: Record<Standing, Scenes>;
+  agent: Record<ViewState, Scenes>;
 }
 
 const click = (page: Page, role: "button" | "link" | "combobox", name: string | RegExp) =>

@@ -12,7 +12,7 @@ import { Locked, LockedOut, Unreachable } from "./shell/locked.tsx";
 import { useOverlay } from "./shell/overlay.ts";
 import { Palette } from "./shell/palette.tsx";
 import { ReplayBar } from "./shell/replay-bar.tsx";
-import { type Route, useRoute } from "./shell/route.ts";
+import { type PageRoute, useRoute } from "./shell/route.ts";
 import { ShortcutSheet } from "./shell/shortcut-sheet.tsx";
 import { useShortcuts } from "./shell/shortcuts.ts";
 import { Toasts } from "./shell/toasts.tsx";
@@ -72,7 +72,7 @@ export function App() {
   );
 }
 
-function screenOf(route: Route): ReactNode {
+function screenOf(route: PageRoute): ReactNode {
   switch (route.screen) {
     case "home":
       return <Home />;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { Memory, type PersonsTime } from "../../memory/memory.ts";
-import { type Found, searchMemory, unsearched } from "../../memory/search.ts";
+import { type FoundSection, searchMemory, unsearched } from "../../memory/search.ts";
 import { type Settings, zoneOf } from "../../runtime/config/settings.ts";
 import { agentMemoryFiles, personMemoryFiles } from "../../store/run/memory-files.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
@@ -113,7 +113,7 @@ async function bringBack({ terminal, json }: Invocation, kept: Memory, path: str
   terminal.say(`${file} says again what it said before (${bytes(size)}). The same command undoes this.`);
 }
 
-async function showFound({ terminal, json }: Invocation, found: readonly Found[]): Promise<void> {
+async function showFound({ terminal, json }: Invocation, found: readonly FoundSection[]): Promise<void> {
   if (json) {
     for (const each of found) await terminal.printJson(each);
     return;

@@ -1,7 +1,7 @@
 import { createCatalog } from "../../models/catalog/catalog.ts";
 import type { ListedModel } from "../../models/catalog/listed-models.ts";
 import { systemClock } from "../../runtime/config/system-clock.ts";
-import { merged } from "../../runtime/extensions/additions.ts";
+import { mergedAdditions } from "../../runtime/extensions/additions.ts";
 import { openExtensions } from "../../runtime/extensions/load-extensions.ts";
 import { programsForCatalog } from "../../runtime/programs/program-launch.ts";
 import { secureRandom } from "../../runtime/randomness.ts";
@@ -20,7 +20,7 @@ export async function models(call: Invocation): Promise<ExitCode> {
   const { env, config } = settings;
   await using extensions = await openExtensions(settings, systemClock);
   for (const line of brokenExtensions(extensions.states)) terminal.say(`${terminal.errPaint.yellow("!")} ${line}`);
-  const { providers } = merged(extensions.loaded);
+  const { providers } = mergedAdditions(extensions.loaded);
   const programs = programsForCatalog({ env, config });
   const ports = { sleep: systemClock.sleep, random: secureRandom, providers, ...programs };
   const catalog = createCatalog({ env, config, ...ports });

@@ -3,7 +3,7 @@ import { type Layout, nameOf, QUEUES } from "../../mesh/files/layout.ts";
 import { Queues } from "../../mesh/files/queue.ts";
 import { type MeshProblem, problemWords } from "../../projections/index.ts";
 import type { MeshProjectView, MeshView } from "../../protocol/api.ts";
-import { changeWords } from "../../runtime/meshes/trust-text.ts";
+import { fileChangeWords } from "../../runtime/meshes/trust-text.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { type Cell, table } from "../wording/table.ts";
 import { plain } from "../wording/width.ts";
@@ -98,7 +98,7 @@ function trustWords(
 ): string | undefined {
   if (status === "untrusted") return `${mesh} is not trusted yet: nothing of it runs. Look at it: tx trust ${mesh}`;
   if (status === "changed")
-    return `${mesh} has changed since you trusted it: nothing of what is new runs (${changeWords(changes)}). Look at it: tx trust ${mesh}`;
+    return `${mesh} has changed since you trusted it: nothing of what is new runs (${fileChangeWords(changes)}). Look at it: tx trust ${mesh}`;
   if (!terminals && wants_terminals)
     return `${mesh} runs in the sandbox, without terminals. To allow them: tx trust ${mesh} --terminals`;
   return undefined;

@@ -4,7 +4,7 @@ import { type DeclaredMesh, declaredNames, readDeclared } from "../../mesh/decla
 import type { Layout } from "../../mesh/files/layout.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
 import { MeshTrust, type MeshTrustState, mayRun } from "../../runtime/meshes/trust.ts";
-import { changeWords, type TrustSummary, trustSummary } from "../../runtime/meshes/trust-text.ts";
+import { fileChangeWords, type TrustSummary, trustSummary } from "../../runtime/meshes/trust-text.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
 import { isAttended } from "../live/interactive.ts";
 import { type Cell, table } from "../wording/table.ts";
@@ -115,7 +115,7 @@ function saySettled({ terminal }: TxCall, settled: readonly MeshTrustLook[]): vo
 function show({ terminal }: TxCall, { project }: Layout, looked: MeshTrustLook): void {
   const { mesh, status, says, files, hash, changes } = looked;
   const state = {
-    changed: `has changed since you trusted it. ${changeWords(changes)}`,
+    changed: `has changed since you trusted it. ${fileChangeWords(changes)}`,
     untrusted: "is not trusted yet.",
     bundled: "comes with Agiraph, unchanged.",
     trusted: "is trusted, without terminals.",

@@ -4,7 +4,7 @@ import {
   type Roster,
   type Situation,
   type Thread,
-  type Utterance,
+  type ThreadEntry,
 } from "../../projections/index.ts";
 import { COORDINATOR, type Fact, HUMAN } from "../../protocol/index.ts";
 import { nameOf } from "./names.ts";
@@ -13,18 +13,18 @@ import type { StoryLine } from "./story.ts";
 import { plainLines } from "./width.ts";
 
 /** What was said in this fact, if it is part of the person's conversation. */
-export function saidIn(fact: Fact): Utterance | undefined {
+export function saidIn(fact: Fact): ThreadEntry | undefined {
   const said: Thread = [];
   applyToThread(said, fact);
   return said.find(concernsHuman);
 }
 
 /** What the team tells each other is theirs; `logs` has it. */
-export function concernsHuman({ from, to }: Pick<Utterance, "from" | "to">): boolean {
+export function concernsHuman({ from, to }: Pick<ThreadEntry, "from" | "to">): boolean {
   return from === HUMAN || to === HUMAN || to === "*";
 }
 
-export function utteranceLines(said: Utterance, { roster, questions }: ChatState): StoryLine[] {
+export function utteranceLines(said: ThreadEntry, { roster, questions }: ChatState): StoryLine[] {
   const { from, to, text, ts } = said;
   const open = Object.values(questions.open).find(
     (each) => each.worker_id === from && to === HUMAN && each.text === text && each.asked_ts === ts,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Memory, receive } from "./receive.ts";
+import { ReceivedIds, receive } from "./receive.ts";
 import { DELIVERY_HEADER, SIGNATURE_HEADER, signatureOf, TIMESTAMP_HEADER } from "./signature.ts";
 
 const SECRET = "a secret of the house";
@@ -8,7 +8,7 @@ const NOW = 1_767_225_600_000;
 const ANSWER = { agent_id: "agent-abcd", question_id: "question-1", response: "yes" };
 
 test("a signed answer and a signed message are taken", () => {
-  const memory = new Memory(NOW - 1);
+  const memory = new ReceivedIds(NOW - 1);
   expect(take(ANSWER, { memory })).toEqual({ status: 200, words: ANSWER, taken: expect.any(Function) });
   const message = { agent_id: "agent-abcd", message: "hello", to: "Alice" };
   expect(take(message, { memory })).toEqual({ status: 200, words: message, taken: expect.any(Function) });
@@ -41,7 +41,12 @@ test("a body that was changed on the way is refused", () => {
     fc.property(fc.nat(JSON.stringify(ANSWER).length - 1), fc.integer({ min: 1, max: 255 }), (at, flip) => {
       const body = Buffer.from(JSON.stringify(ANSWER));
       body[at] = (body[at] ?? 0) ^ flip;
-      const received = receive(body, signed, { channel: "pager", secret: SECRET, now: NOW, memory: new Memory(0) });
+      const received = receive(body, signed, {
+        channel: "pager",
+        secret: SECRET,
+        now: NOW,
+        memory: new ReceivedIds(0),
+      });
       expect(received).toMatchObject({ status: 401, code: "bad_signature" });
     }),
   );
@@ -53,18 +58,18 @@ test.each([
   ["five minutes ahead", NOW + 300_000, 200],
   ["further ahead", NOW + 300_001, 401],
 ])("what was signed %s", (_, signed, status) => {
-  expect(take(ANSWER, { signed, memory: new Memory(0) }).status).toBe(status);
+  expect(take(ANSWER, { signed, memory: new ReceivedIds(0) }).status).toBe(status);
 });
 
 test("what was signed before this process listened is refused: an earlier one may have taken it", () => {
-  expect(take(ANSWER, { signed: NOW - 1000, memory: new Memory(NOW - 999) })).toMatchObject({
+  expect(take(ANSWER, { signed: NOW - 1000, memory: new ReceivedIds(NOW - 999) })).toMatchObject({
     status: 401,
     code: "too_old",
   });
 });
 
 test("the same request is taken once, for as long as its signature is good", () => {
-  const memory = new Memory(0);
+  const memory = new ReceivedIds(0);
   const signed = NOW + 300_000;
   expect(take(ANSWER, { memory, signed }).status).toBe(200);
   for (const now of [NOW, NOW + 300_000, NOW + 600_000])
@@ -72,7 +77,7 @@ test("the same request is taken once, for as long as its signature is good", () 
 });
 
 test("a delivery that was taken is refused when signed anew; one that was not may come again", () => {
-  const memory = new Memory(0);
+  const memory = new ReceivedIds(0);
   const headers = { [DELIVERY_HEADER]: "mine-1" };
   take(ANSWER, { memory, headers, signed: NOW - 3 });
   const second = take(ANSWER, { memory, headers, signed: NOW - 2 });
@@ -82,7 +87,7 @@ test("a delivery that was taken is refused when signed anew; one that was not ma
 });
 
 test("the memory is bounded: when it is full it refuses, and forgets only what is too old to come again", () => {
-  const memory = new Memory(0, { most: 2 });
+  const memory = new ReceivedIds(0, { most: 2 });
   const at = (signed: number, now = NOW) => take(ANSWER, { memory, signed, now }).status;
   expect([at(NOW - 1), at(NOW - 2), at(NOW - 3)]).toEqual([200, 200, 429]);
   expect(at(NOW + 600_001, NOW + 600_001)).toBe(200);
@@ -100,7 +105,7 @@ test.each([
     channel: "pager",
     secret: SECRET,
     now: NOW,
-    memory: new Memory(0),
+    memory: new ReceivedIds(0),
   });
   expect(received).toMatchObject({ status: 400, code: "bad_request" });
   expect("message" in received && received.message).toContain(word);
@@ -108,7 +113,7 @@ test.each([
 });
 
 test("two senders may give their deliveries the same ids: each channel has its own", () => {
-  const memory = new Memory(0);
+  const memory = new ReceivedIds(0);
   const headers = { [DELIVERY_HEADER]: "1" };
   const first = take(ANSWER, { memory, headers, channel: "pager", signed: NOW - 2 });
   if (first.status === 200) first.taken();
@@ -118,13 +123,13 @@ test("two senders may give their deliveries the same ids: each channel has its o
 
 interface Taking {
   channel?: string;
-  memory?: Memory;
+  memory?: ReceivedIds;
   headers?: Record<string, string | undefined>;
   signed?: number;
   now?: number;
 }
 
-function take(words: unknown, { memory = new Memory(0), headers = {}, signed = NOW, now = NOW, ...more }: Taking) {
+function take(words: unknown, { memory = new ReceivedIds(0), headers = {}, signed = NOW, now = NOW, ...more }: Taking) {
   const body = JSON.stringify(words);
   const ports = { channel: "pager", secret: SECRET, now, memory, ...more };
   return receive(Buffer.from(body), { ...headersFor(body, signed), ...headers }, ports);

@@ -13,8 +13,8 @@ import { DELIVERY_HEADER, isSignedWith, SIGNATURE_HEADER, TIMESTAMP_HEADER } fro
 export function receive(
   body: Buffer,
   headers: Readonly<Record<string, string | string[] | undefined>>,
-  { channel, secret, now, memory }: { channel: string; secret: string; now: number; memory: Memory },
-): Received | Refused {
+  { channel, secret, now, memory }: { channel: string; secret: string; now: number; memory: ReceivedIds },
+): Received | RefusedWords {
   const timestamp = one(headers[TIMESTAMP_HEADER]);
   const signature = one(headers[SIGNATURE_HEADER]);
   if (!TIMESTAMP.test(timestamp) || !isSignedWith(secret, timestamp, body, signature))
@@ -28,19 +28,19 @@ export function receive(
   const delivery = given && `${channel}/${given}`;
   if (delivery && memory.knows(delivery, now))
     return refused(409, "already_received", "This delivery was taken before.");
-  const parsed = wordsSchema.safeParse(parsedJson(body));
+  const parsed = receivedWordsSchema.safeParse(parsedJson(body));
   if (!parsed.success) return refused(400, "bad_request", problemsOf(parsed.error));
   return { status: 200, words: parsed.data, taken: () => delivery && memory.note(delivery, now) };
 }
 
 export interface Received {
   status: 200;
-  words: Words;
+  words: ReceivedWords;
   /** To be called when the words are on record: from then on the same delivery is refused. */
   taken(): void;
 }
 
-export interface Refused {
+export interface RefusedWords {
   status: 400 | 401 | 409 | 429;
   code: string;
   message: string;
@@ -52,7 +52,7 @@ const TIMESTAMP = /^\d{9,11}(\.\d{1,6})?$/;
 const LONGEST = 32_000;
 
 /** An answer to a question, or a message. */
-export const wordsSchema = z.union([
+export const receivedWordsSchema = z.union([
   z.strictObject({
     agent_id: agentIdSchema,
     question_id: z.string().min(1).max(60),
@@ -64,7 +64,7 @@ export const wordsSchema = z.union([
     to: z.string().min(1).max(60).optional(),
   }),
 ]);
-export type Words = z.infer<typeof wordsSchema>;
+export type ReceivedWords = z.infer<typeof receivedWordsSchema>;
 /** As somebody else's code writes them. */
 export type IncomingWords =
   | { agent_id: string; question_id: string; response: string }
@@ -74,7 +74,7 @@ export type IncomingWords =
  * What was taken lately, by all doors of a home: a message that one of them took is refused by the others. Only what was
  * signed rightly gets in, so a stranger cannot fill it.
  */
-export class Memory {
+export class ReceivedIds {
   /** Milliseconds; what was signed before is not known here. */
   readonly since: number;
   readonly #seen = new Map<string, number>();
@@ -96,7 +96,7 @@ export class Memory {
   }
 
   /** Refuses what it has seen, and more than it can remember: forgetting early would let a replay in. */
-  note(id: string, now: number): Refused | undefined {
+  note(id: string, now: number): RefusedWords | undefined {
     if (this.knows(id, now)) return refused(409, "already_received", "This was received before. Sign it anew.");
     if (this.#seen.size >= this.#most) return refused(429, "too_many", "Too many at once. Try again in some minutes.");
     this.#keep({ id, at: now });
@@ -122,7 +122,7 @@ export interface MemoryOptions {
 /** As long as something can be taken that was signed ahead of our clock. */
 export const REMEMBERED_MS = 2 * WINDOW_MS;
 
-function refused(status: Refused["status"], code: string, message: string): Refused {
+function refused(status: RefusedWords["status"], code: string, message: string): RefusedWords {
   return { status, code, message };
 }
 

@@ -18,7 +18,7 @@ export type StepPath = string;
 
 export type Progress = ReadonlyMap<StepPath, "given" | "done">;
 
-export interface Due {
+export interface DueStep {
   at: StepPath;
   agent: string;
   /** The steps whose results it builds on. */
@@ -26,7 +26,7 @@ export interface Due {
 }
 
 /** The steps that are to be given now. */
-export function due(plan: Plan, progress: Progress): Due[] {
+export function due(plan: Plan, progress: Progress): DueStep[] {
   return walk(plan, progress, []).due;
 }
 
@@ -47,7 +47,7 @@ export function lastLeaves(plan: Plan): StepPath[] {
   return last ? lastLeaves(last) : [];
 }
 
-function walk(plan: Plan, progress: Progress, from: readonly StepPath[]): { due: Due[]; done: boolean } {
+function walk(plan: Plan, progress: Progress, from: readonly StepPath[]): { due: DueStep[]; done: boolean } {
   switch (plan.kind) {
     case "agent": {
       const status = progress.get(plan.at);

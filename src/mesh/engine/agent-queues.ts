@@ -3,7 +3,7 @@ import { type MeshMessage, readMessage } from "../files/mesh-message.ts";
 import { titleOf } from "../files/message-file.ts";
 import { derivedName, isStep, looksLikeStep, stemOf } from "../files/message-names.ts";
 import type { Queues } from "../files/queue.ts";
-import { Delivery } from "./delivery.ts";
+import { MessageDelivery } from "./delivery.ts";
 import { Intake } from "./intake.ts";
 import type { MeshContext } from "./mesh-context.ts";
 import { OutboxRouting } from "./outbox-routing.ts";
@@ -23,7 +23,7 @@ export class AgentQueues {
   readonly #agent: string;
   readonly #context: MeshContext;
   readonly #ends: TaskEnds;
-  readonly #delivery: Delivery;
+  readonly #delivery: MessageDelivery;
   readonly #intake: Intake;
   readonly #outbox: OutboxRouting;
   /** Tasks whose end was said, but that were not answered yet, or have not left their queue. */
@@ -34,7 +34,7 @@ export class AgentQueues {
     this.#agent = agent;
     this.#context = context;
     this.#ends = new TaskEnds(queues, agent);
-    this.#delivery = new Delivery(queues, agent, context, settle);
+    this.#delivery = new MessageDelivery(queues, agent, context, settle);
     this.#outbox = new OutboxRouting(queues, agent, context, (message, end) => this.#takeEnd(message, end));
     this.#intake = new Intake(queues, context, {
       news: (message) => this.#tellNews(message),

@@ -9,7 +9,7 @@ import { errorText, gist, type MeshContext } from "./mesh-context.ts";
  * DELIVERY-1. A message is told until the agent has it: again after a failure, after a restart, and when it has a new
  *     member. News stays in the inbox until then: after a crash it is told twice rather than never.
  */
-export class Delivery {
+export class MessageDelivery {
   readonly #queues: Queues;
   readonly #agent: string;
   readonly #context: MeshContext;

@@ -1,7 +1,7 @@
 import { errorText, gist, type MeshContext } from "./mesh-context.ts";
 
 /** The gates of a mesh: checks that a task must pass, run one after the other, for one task at a time. */
-export class Gates {
+export class TaskGates {
   readonly #context: MeshContext;
   readonly #settle: () => void;
   /** What is being checked, and the outcome once it is known. */

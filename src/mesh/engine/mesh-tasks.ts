@@ -1,13 +1,13 @@
 import type { MessageHeader } from "../../protocol/index.ts";
 import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
-import { type Due, due, isDone, type Progress } from "../declaration/topology.ts";
+import { type DueStep, due, isDone, type Progress } from "../declaration/topology.ts";
 import { nameOf, type QueueName } from "../files/layout.ts";
 import { clipped, type MeshMessage, readMessage } from "../files/mesh-message.ts";
 import { MAX_MESSAGE } from "../files/message-file.ts";
 import { derivedName, stemOf } from "../files/message-names.ts";
 import type { Queues } from "../files/queue.ts";
 import type { AgentQueues } from "./agent-queues.ts";
-import { Gates } from "./gates.ts";
+import { TaskGates } from "./gates.ts";
 import { Intake } from "./intake.ts";
 import { sameDistance } from "./loop-guard.ts";
 import type { MeshContext } from "./mesh-context.ts";
@@ -26,7 +26,7 @@ export class MeshTasks {
   readonly queues: Queues;
   readonly #context: MeshContext;
   readonly #steps: TaskSteps;
-  readonly #gates: Gates;
+  readonly #gates: TaskGates;
   readonly #intake: Intake;
   #declared: DeclaredMesh;
   /** The active one, so that it is not read at every move. */
@@ -43,7 +43,7 @@ export class MeshTasks {
     this.#declared = declared;
     this.#context = context;
     this.#steps = new TaskSteps(() => this.#declared, agents);
-    this.#gates = new Gates(context, settle);
+    this.#gates = new TaskGates(context, settle);
     this.#intake = new Intake(queues, context, {
       news: (message) => this.#toEntry(message),
       isTaken: ({ name, header }) => this.#isTaken({ name, header }),
@@ -156,7 +156,7 @@ export class MeshTasks {
     );
   }
 
-  #give(task: MeshMessage, { at, agent, from }: Due): void {
+  #give(task: MeshMessage, { at, agent, from }: DueStep): void {
     const before = this.#steps.stepsAt(from);
     const [only] = before;
     this.#post(

@@ -1,9 +1,9 @@
 /** Work that failed (a full disk) is tried again after a while, with growing pauses. Nobody is told twice of one trouble. */
 export class RetryLater {
-  readonly #ports: RetryPorts;
+  readonly #ports: RetryLaterPorts;
   #waiting: { timer: NodeJS.Timeout; wait: number } | undefined;
 
-  constructor(ports: RetryPorts) {
+  constructor(ports: RetryLaterPorts) {
     this.#ports = ports;
   }
 
@@ -35,7 +35,7 @@ export class RetryLater {
   }
 }
 
-export interface RetryPorts {
+export interface RetryLaterPorts {
   isOpen(): boolean;
   onFirstFailure(error: unknown): void;
   tryAgain(): void;

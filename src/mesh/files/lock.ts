@@ -16,7 +16,7 @@ export type Holder = z.infer<typeof holderSchema>;
 export function lockProject(layout: Layout, home?: string): () => void {
   mkdirSync(layout.running, { recursive: true });
   const lock = nodeDisk.lock(layout.lock);
-  const before = readHolder(layout);
+  const before = readLockHolder(layout);
   if (lock === undefined) throw new ProjectLockedError(layout.project, before);
   const release = () => {
     try {
@@ -44,7 +44,7 @@ export function lockProject(layout: Layout, home?: string): () => void {
 }
 
 /** The process that moves, or last moved, the messages here. Whether it lives, only the lock knows. */
-export function readHolder(layout: Layout): Holder | undefined {
+export function readLockHolder(layout: Layout): Holder | undefined {
   try {
     return holderSchema.safeParse(JSON.parse(readFileSync(layout.holder, "utf8"))).data;
   } catch {

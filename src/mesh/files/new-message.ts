@@ -49,12 +49,12 @@ export function putMessage(layout: Layout, place: Place, queue: QueueName, at: D
       ...(answers !== undefined && { "in-reply-to": answers }),
     };
     named?.(name);
-    if (putFile(layout, place, queue, name, format(header, `${body.trimEnd()}\n`))) return name;
+    if (putMessageFile(layout, place, queue, name, format(header, `${body.trimEnd()}\n`))) return name;
   }
 }
 
 /** False if the name is taken. */
-export function putFile(layout: Layout, place: Place, queue: QueueName, name: string, text: string): boolean {
+export function putMessageFile(layout: Layout, place: Place, queue: QueueName, name: string, text: string): boolean {
   if (Buffer.byteLength(text) > MAX_MESSAGE)
     throw new MessageTooLong(
       `A message has at most ${MAX_MESSAGE} bytes. Put it into a file in shared/output and name that.`,

@@ -11,11 +11,11 @@ export function quarantine(queues: Queues, from: QueueName, name: string, why: s
   const aside = queues.freeName("quarantine", fitting(stemOf(name), ".md", ROOM), isReason);
   const words = `${why}\n\nIt came by ${from}/ as ${name}. Fix it and move it back there.\n`;
   mkdirSync(queues.dir("quarantine"), { recursive: true });
-  writeFileSync(queues.path("quarantine", reasonOf(aside)), words);
+  writeFileSync(queues.path("quarantine", reasonFileOf(aside)), words);
   return queues.moveAs(name, from, "quarantine", aside) ? aside : undefined;
 }
 
-export function reasonOf(name: string): string {
+export function reasonFileOf(name: string): string {
   return `${stemOf(name)}${REASON}`;
 }
 

@@ -25,7 +25,7 @@ export interface TerminalJob {
   tx: readonly string[];
 }
 
-export interface Prepared {
+export interface PreparedTerminal {
   argv: [string, ...string[]];
   env: Record<string, string>;
   /** Where its hooks write. */
@@ -37,7 +37,7 @@ export interface Prepared {
  * later is known to come from us; its first-run questions are answered; the slash commands are installed. Nothing is
  * written to the user's project.
  */
-export async function prepareHome(job: TerminalJob): Promise<Prepared> {
+export async function prepareTerminalHome(job: TerminalJob): Promise<PreparedTerminal> {
   const { home, kind, command } = job;
   const put = (path: string, text: string) => putFile(join(home, path), text);
   const [program = "sh", ...words] = command;

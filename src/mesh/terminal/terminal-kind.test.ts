@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { canBeTypedTo, inputOf, seenState, showsText, TERMINAL_KINDS, type View } from "./terminal-kind.ts";
+import { canBeTypedTo, inputOf, type ShownScreen, seenState, showsText, TERMINAL_KINDS } from "./terminal-kind.ts";
 
 /** Screens as they were seen, cut to what matters. */
 const RULE = "─".repeat(40);
@@ -165,7 +165,7 @@ test("in a box it is looked for in the box, not in what stands beside it", () =>
 
 const SCREEN_DIR = join(import.meta.dirname, "screens");
 
-function screenOf(name: string): View {
+function screenOf(name: string): ShownScreen {
   const [title = "", ...screen] = readFileSync(join(SCREEN_DIR, `${name}.txt`), "utf8").split("\n");
   return { title, screen };
 }

@@ -104,7 +104,7 @@ export const TERMINAL_KINDS = {
 
 export type TerminalKindName = keyof typeof TERMINAL_KINDS;
 
-export interface View {
+export interface ShownScreen {
   screen: readonly string[];
   title: string;
 }
@@ -115,7 +115,7 @@ export type TerminalState = "dialog" | "busy" | "idle";
  * What is seen, as far as it can be seen: null where neither title nor screen says. Where a program has a line to type in
  * nothing but that line says idle: titles go on saying "ready" while a dialog is open.
  */
-export function seenState(kind: TerminalKind, { screen, title }: View): TerminalState | null {
+export function seenState(kind: TerminalKind, { screen, title }: ShownScreen): TerminalState | null {
   const input = inputIn(kind, screen);
   // A dialog stands below all else. Where one could type, its words are in what somebody said.
   const below = screen.slice(input === null ? 0 : input.to + 1);
@@ -131,7 +131,7 @@ export function inputOf(kind: TerminalKind, screen: readonly string[]): string |
 }
 
 /** Whether keys go to where one types, and to nothing that they would answer. */
-export function canBeTypedTo(kind: TerminalKind, view: View): boolean {
+export function canBeTypedTo(kind: TerminalKind, view: ShownScreen): boolean {
   return seenState(kind, view) !== "dialog" && (kind.input === null || inputOf(kind, view.screen) !== null);
 }
 

@@ -2,7 +2,7 @@ import type { Member } from "../engine/member.ts";
 import type { MeshMessage } from "../files/mesh-message.ts";
 import type { SessionNotes } from "./session-notes.ts";
 import type { SessionState } from "./session-state.ts";
-import type { Prepared } from "./terminal-home.ts";
+import type { PreparedTerminal } from "./terminal-home.ts";
 import { TERMINAL_KINDS, type TerminalKindName } from "./terminal-kind.ts";
 import type { SessionInfo, TmuxServer } from "./tmux-server.ts";
 import { TmuxSession } from "./tmux-session.ts";
@@ -15,7 +15,7 @@ export interface TmuxMemberPorts {
   kind: TerminalKindName;
   cwd: string;
   /** Prepares the program's home, before every start, so that prompts and settings are up to date. */
-  prepare(): Promise<Prepared>;
+  prepare(): Promise<PreparedTerminal>;
   /** The file its hooks write to, for a session that runs already. */
   hooks: string | null;
   words(message: MeshMessage): string;

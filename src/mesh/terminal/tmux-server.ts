@@ -8,7 +8,7 @@ import { TmuxClient } from "./tmux-client.ts";
 import { commandLine } from "./tmux-command.ts";
 
 /** The terminal that a program is started in. */
-export interface Launch {
+export interface TerminalLaunch {
   /** The program and its arguments: seen by everybody on the machine, so nothing secret is among them. */
   argv: readonly [string, ...string[]];
   /** All its environment. */
@@ -72,7 +72,7 @@ export class TmuxServer {
   }
 
   /** Starts a program in a session of this name. One that is there already and has ended is started anew. */
-  async start(session: string, { argv, env, cwd }: Launch): Promise<SessionInfo> {
+  async start(session: string, { argv, env, cwd }: TerminalLaunch): Promise<SessionInfo> {
     mkdirSync(dirname(this.socket), { recursive: true, mode: 0o700 });
     await this.kill(session);
     const variables = Object.entries(env).flatMap(([name, value]) => ["-e", `${name}=${value}`]);

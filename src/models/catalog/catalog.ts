@@ -16,20 +16,20 @@ import { type ListedModel, listModels } from "./listed-models.ts";
 import type { ModelConfig } from "./model-config.ts";
 import {
   keyVariableOf,
-  missingFor,
+  type ModelPlace,
+  missingForModel,
+  modelPlaceOf,
   noteOn,
   outsideOnly,
-  type Place,
-  placeOf,
   searchesAt,
   seesAt,
   windowOf,
 } from "./model-name.ts";
 import { createProvidedModel, type ModelProvider, offeredModel } from "./model-provider.ts";
 import { createPrices, type Prices } from "./prices.ts";
-import { refusedSetting, settingsOf } from "./sampling.ts";
+import { refusedSetting, samplingOf } from "./sampling.ts";
 
-type AddedPlace = Extract<Place, { kind: "added" }>;
+type AddedPlace = Extract<ModelPlace, { kind: "added" }>;
 
 /** `provider/model` → Model. */
 export interface Catalog {
@@ -81,8 +81,8 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const maker = new ModelMaker(options, prices);
   return {
     async model(id) {
-      const at = placeOf(id, config, added);
-      const problem = missingFor(at, env);
+      const at = modelPlaceOf(id, config, added);
+      const problem = missingForModel(at, env);
       if (problem !== null) throw new Error(problem);
       if (at.kind === "demo") {
         if (!options.demo) throw new Error("This program comes without the demo.");
@@ -96,8 +96,8 @@ export function createCatalog(options: CatalogOptions): Catalog {
       return listModels({ env, config, fetch, added, scrubber, priceOf, outsideAgents, hasCommand });
     },
     resolve(id) {
-      const at = placeOf(id, config, added);
-      const problem = missingFor(at, env);
+      const at = modelPlaceOf(id, config, added);
+      const problem = missingForModel(at, env);
       if (problem !== null) throw new Error(problem);
       if (at.kind === "outside" && !outsideAgents) throw new Error(outsideOnly(at.id));
       if (at.kind === "provider" || at.kind === "added") keyIn(env, at.provider.keyVariable ?? undefined);
@@ -136,14 +136,14 @@ class ModelMaker {
   async model(at: ProviderPlace | ServerPlace | AddedPlace): Promise<Model> {
     const { config, sleep, random, retry } = this.#options;
     const made = at.kind === "added" ? await this.#added(at) : await this.#own(at);
-    const able = withToolsAsText(made, () => nonce(random), settingsOf(at, config).native_tools);
+    const able = withToolsAsText(made, () => nonce(random), samplingOf(at, config).native_tools);
     return withRetry(able, { sleep, random, ...retry });
   }
 
   #added(at: AddedPlace): Promise<Model> {
     const { env, config } = this.#options;
     const { id, provider, model: name } = at;
-    const context = { apiKey: keyIn(env, provider.keyVariable), settings: settingsOf(at, config) };
+    const context = { apiKey: keyIn(env, provider.keyVariable), settings: samplingOf(at, config) };
     const ports = { costOf: (usage: Usage) => this.#prices.costOf(id, usage), now: this.#now };
     return createProvidedModel({ id, contextWindow: windowOf(at, config), provider, name, context }, ports);
   }
@@ -151,7 +151,7 @@ class ModelMaker {
   async #own(at: ProviderPlace | ServerPlace): Promise<Model> {
     const { config, stallMs, startTimer = nodeTimer } = this.#options;
     const quirks = at.kind === "server" ? compatibleQuirks(at.server) : at.provider.quirks(at.model);
-    const settings = settingsOf(at, config);
+    const settings = samplingOf(at, config);
     const maxSearches = searchesAt(at) ? this.#searches : null;
     return createProviderModel(
       {

@@ -2,11 +2,11 @@ import { withoutRedirects } from "../../boundary/without-redirects.ts";
 import { type Post, postWithoutRedirects } from "../wire/post.ts";
 import { baseUrl } from "./base-url.ts";
 import { keyState } from "./key.ts";
-import type { Place } from "./model-name.ts";
-import { type Connection, connectCompatible, type Provider, type Speaker } from "./providers.ts";
+import type { ModelPlace } from "./model-name.ts";
+import { connectCompatible, type Provider, type ProviderConnection, type Speaker } from "./providers.ts";
 
-export type ProviderPlace = Extract<Place, { kind: "provider" }>;
-export type ServerPlace = Extract<Place, { kind: "server" }>;
+export type ProviderPlace = Extract<ModelPlace, { kind: "provider" }>;
+export type ServerPlace = Extract<ModelPlace, { kind: "server" }>;
 
 /** The ways to providers and servers, one for each, made when the first model of it is asked for. */
 export class Connections {
@@ -46,7 +46,7 @@ export class Connections {
   }
 
   /** The two ways to a provider; neither follows a redirect. `setting` is what holds its address. */
-  #outOf(setting: string): Pick<Connection, "fetch" | "post"> {
+  #outOf(setting: string): Pick<ProviderConnection, "fetch" | "post"> {
     return { fetch: withoutRedirects(this.#fetch, setting), post: postWithoutRedirects(this.#post, setting) };
   }
 }

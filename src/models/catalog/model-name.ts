@@ -10,15 +10,15 @@ import {
   UNKNOWN_WINDOW,
   UNKNOWN_WINDOWS,
 } from "./known-models.ts";
-import type { ModelConfig, ServerConfig } from "./model-config.ts";
+import type { ModelConfig, ModelServerConfig } from "./model-config.ts";
 import { type ModelProvider, offeredModel } from "./model-provider.ts";
 import { PROVIDERS, type Provider, providerNamed } from "./providers.ts";
 
 /** Where a model's name leads. `id` is the name in full, with aliases replaced. */
-export type Place =
+export type ModelPlace =
   | { kind: "provider"; id: string; provider: Provider; model: string }
   | { kind: "added"; id: string; provider: ModelProvider; model: string }
-  | { kind: "server"; id: string; server: string; settings: ServerConfig; model: string }
+  | { kind: "server"; id: string; server: string; settings: ModelServerConfig; model: string }
   | { kind: "outside"; id: string }
   | { kind: "demo"; id: string };
 
@@ -31,7 +31,7 @@ export const PROVIDER_NAMES: readonly string[] = [...PROVIDERS.map(({ name }) =>
 export const OUTSIDE = ["claude-code/opus", "claude-code/sonnet", "claude-code/haiku"];
 
 /** Throws for a name that leads nowhere, and says which names come near. `added` are providers beside our own. */
-export function placeOf(written: string, config: ModelConfig, added: readonly ModelProvider[] = []): Place {
+export function modelPlaceOf(written: string, config: ModelConfig, added: readonly ModelProvider[] = []): ModelPlace {
   const slash = written.indexOf("/");
   if (slash <= 0 || slash === written.length - 1) throw new Error(notAName(written));
   const name = written.slice(0, slash);
@@ -51,7 +51,7 @@ export function placeOf(written: string, config: ModelConfig, added: readonly Mo
 }
 
 /** What keeps this model from being used here, with what to do about it; null when nothing does. */
-export function missingFor(place: Place, env: Env): string | null {
+export function missingForModel(place: ModelPlace, env: Env): string | null {
   const variable = missingKey(place, env);
   if (variable === null) return null;
   const others = PROVIDERS.filter(({ keyVariable }) => keyVariable !== null && keyVariable !== variable);
@@ -64,24 +64,24 @@ export function missingFor(place: Place, env: Env): string | null {
 }
 
 /** The variable that has to be set first. */
-export function missingKey(place: Place, env: Env): string | null {
+export function missingKey(place: ModelPlace, env: Env): string | null {
   const variable = keyVariableOf(place);
   return variable !== null && keyState(env[variable]) === "missing" ? variable : null;
 }
 
 /** The variable that has to be set again: what it holds is not a key. */
-export function malformedKey(place: Place, env: Env): string | null {
+export function malformedKey(place: ModelPlace, env: Env): string | null {
   const variable = keyVariableOf(place);
   return variable !== null && keyState(env[variable]) === "malformed" ? variable : null;
 }
 
-export function keyVariableOf(place: Place): string | null {
+export function keyVariableOf(place: ModelPlace): string | null {
   if (place.kind === "provider") return place.provider.keyVariable;
   if (place.kind === "added") return place.provider.keyVariable ?? null;
   return place.kind === "server" ? (place.settings.api_key_env ?? null) : null;
 }
 
-export function windowOf(place: Place, config: ModelConfig): number {
+export function windowOf(place: ModelPlace, config: ModelConfig): number {
   const told = own(config.models, place.id)?.context_window;
   if (told !== undefined) return told;
   if (place.kind === "server") return place.settings.context_window ?? UNKNOWN_WINDOW;
@@ -90,17 +90,17 @@ export function windowOf(place: Place, config: ModelConfig): number {
   return knownModel(place.id)?.contextWindow ?? own(UNKNOWN_WINDOWS, place.provider.name) ?? UNKNOWN_WINDOW;
 }
 
-export function searchesAt(place: Place): boolean {
+export function searchesAt(place: ModelPlace): boolean {
   if (place.kind === "added") return offeredModel(place.provider, place.model)?.searchesWeb ?? false;
   return place.kind === "provider" && searchesWeb(place.provider.name, place.model);
 }
 
-export function seesAt(place: Place): boolean {
+export function seesAt(place: ModelPlace): boolean {
   return place.kind === "provider" && seesPictures(place.provider.name, place.model);
 }
 
 /** What people should know about a model that we do not. */
-export function noteOn(place: Place, config: ModelConfig): string | null {
+export function noteOn(place: ModelPlace, config: ModelConfig): string | null {
   if (place.kind === "demo" || place.kind === "outside" || knownModel(place.id) !== undefined) return null;
   const told =
     own(config.models, place.id)?.context_window ??
@@ -119,7 +119,7 @@ export function outsideOnly(id: string): string {
   return `${id} is an agent of its own, not a model to be called: it comes with outside agents. Choose another model here.`;
 }
 
-function addedPlace(id: string, provider: ModelProvider, model: string, config: ModelConfig): Place {
+function addedPlace(id: string, provider: ModelProvider, model: string, config: ModelConfig): ModelPlace {
   const offered = (provider.models ?? []).map(({ name }) => `${provider.name}/${name}`);
   const isKnown = offered.includes(id) || own(config.models, id) !== undefined;
   const meant = isKnown ? undefined : nearMiss(id, offered);
@@ -127,7 +127,7 @@ function addedPlace(id: string, provider: ModelProvider, model: string, config: 
   return { kind: "added", id, provider, model };
 }
 
-function serverPlace(written: string, rest: string, config: ModelConfig): Place {
+function serverPlace(written: string, rest: string, config: ModelConfig): ModelPlace {
   const slash = rest.indexOf("/");
   const server = slash < 0 ? rest : rest.slice(0, slash);
   const settings = own(config.providers, server);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { NO_USAGE, type Part, partSchema, type ReplyEntry, type Usage } from "../../protocol/index.ts";
-import { failureOf } from "../failure.ts";
+import { modelFailureOf } from "../failure.ts";
 import { type Model, ModelFailure, type ModelRequest } from "../model.ts";
 import { orAbort } from "../wire/attempt.ts";
 import type { ModelSettings, Price } from "./model-config.ts";
@@ -93,7 +93,7 @@ export async function createProvidedModel(
       said = await orAbort(made.reply(request, signal), signal);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      throw failureOf(error, id, ports.now(), provider.keyVariable ?? null);
+      throw modelFailureOf(error, id, ports.now(), provider.keyVariable ?? null);
     }
     const { content, usage, cost_usd, finish } = checked(id, said);
     const cost = cost_usd ?? (await ports.costOf(usage));

@@ -26,13 +26,13 @@ export interface Provider {
   /** The version segment that people leave out of base URLs. */
   readonly version: string;
   quirks(model: string): Quirks;
-  connect(connection: Connection): Promise<Speaker>;
+  connect(connection: ProviderConnection): Promise<Speaker>;
 }
 
 /** A provider we are connected to: how to talk to one of its models. */
 export type Speaker = (model: string, quirks: Quirks, maxSearches: number | null, settings: ModelSettings) => Wire;
 
-export interface Connection {
+export interface ProviderConnection {
   baseURL: string;
   apiKey: string;
   fetch: typeof globalThis.fetch;
@@ -111,7 +111,7 @@ export function providerNamed(name: string): Provider | undefined {
 }
 
 /** Any server that speaks chat completions; `provider` is the first part of its models' names. */
-export function connectCompatible(provider: string, connection: Connection): Speaker {
+export function connectCompatible(provider: string, connection: ProviderConnection): Speaker {
   return (model, quirks, _, settings) => createChatWire(provider, model, quirks, connection, settings);
 }
 

@@ -1,9 +1,9 @@
 import { own } from "../../protocol/dict.ts";
 import type { ModelConfig, ModelSettings } from "./model-config.ts";
-import type { Place } from "./model-name.ts";
+import type { ModelPlace } from "./model-name.ts";
 
 /** What config.json says about how a model is asked, for its provider and for the model itself, which wins. */
-export function settingsOf(place: Place, config: ModelConfig): ModelSettings {
+export function samplingOf(place: ModelPlace, config: ModelConfig): ModelSettings {
   const provider = own(config.providers, providerOf(place)) ?? {};
   const { native_tools, temperature, max_output_tokens, reasoning_effort } = {
     ...provider,
@@ -20,8 +20,8 @@ const WIRE_NAMES: readonly [keyof ModelSettings, RegExp][] = [
 ];
 
 /** The setting that a provider refused, in words for the person who can remove it; undefined if it is none of ours. */
-export function refusedSetting(said: string, place: Place, config: ModelConfig): string | undefined {
-  const settings = settingsOf(place, config);
+export function refusedSetting(said: string, place: ModelPlace, config: ModelConfig): string | undefined {
+  const settings = samplingOf(place, config);
   const found = WIRE_NAMES.find(([name, form]) => settings[name] !== undefined && form.test(said));
   if (found === undefined) return undefined;
   const [name] = found;
@@ -30,7 +30,7 @@ export function refusedSetting(said: string, place: Place, config: ModelConfig):
   return `Remove or change ${where}.${name} in config.json.`;
 }
 
-function providerOf(place: Place): string {
+function providerOf(place: ModelPlace): string {
   if (place.kind === "provider") return place.provider.name;
   return place.kind === "server" ? place.server : "";
 }

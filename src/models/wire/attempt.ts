@@ -15,7 +15,7 @@ import { isWebPage, WebPageAnswer } from "../failure.ts";
  */
 export interface Attempt {
   readonly signal: AbortSignal;
-  readonly broken: Broken | null;
+  readonly broken: BreakReason | null;
   /** Bytes came; `held` are those that belong to something that is not whole yet. */
   heard(bytes: number, held?: number): void;
   /** The model said something. */
@@ -23,7 +23,7 @@ export interface Attempt {
   close(): void;
 }
 
-export type Broken =
+export type BreakReason =
   | "stopped" // by the caller
   | "stalled" // nothing came
   | "quiet" // nothing but pings came
@@ -59,7 +59,7 @@ export function beginAttempt(outer: AbortSignal, limits: AttemptLimits): Attempt
   let lastSaid = began;
   let broken: Attempt["broken"] = null;
   let total = 0;
-  const end = (why: Broken) => {
+  const end = (why: BreakReason) => {
     if (broken !== null) return;
     broken = why;
     controller.abort();

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type Entry, NO_USAGE } from "../../protocol/index.ts";
 import { type Attempt, beginAttempt } from "./attempt.ts";
 import { createChatWire } from "./chat-wire.ts";
-import type { Answer } from "./post.ts";
+import type { PostResponse } from "./post.ts";
 import { compatibleQuirks } from "./provider-quirks.ts";
 
 const json = { "content-type": "application/json" };
@@ -114,7 +114,7 @@ async function ask({ status = 200, headers = {}, chunks, maxBytes = 1e6, history
   const startTimer = () => ({ refresh, stop: () => {} });
   const attempt = beginAttempt(new AbortController().signal, { stallMs: 1, maxBytes, startTimer });
   const asked: Asked = { parts: [], chunks: 0, refreshed: 0, attempt, sent: { messages: [] } };
-  const answer: Answer = {
+  const answer: PostResponse = {
     status,
     statusText: "Not Found",
     headers,

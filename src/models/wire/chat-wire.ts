@@ -5,7 +5,7 @@ import type { ModelRequest, ToolSpec } from "../model.ts";
 import { type Attempt, MOST_OF_AN_ERROR, orAbort } from "./attempt.ts";
 import { ChatReader } from "./chat-reader.ts";
 import { GrowingBody } from "./growing-body.ts";
-import type { Answer, Post } from "./post.ts";
+import type { Post, PostResponse } from "./post.ts";
 import { PromptWriter } from "./prompt-writer.ts";
 import type { Quirks } from "./provider-quirks.ts";
 import { createEventReader } from "./sse.ts";
@@ -77,7 +77,7 @@ function settingsText({ temperature, max_output_tokens: max_tokens, reasoning_ef
   return fields === "" ? "" : `${fields},`;
 }
 
-async function readReply(answer: Answer, key: string, attempt: Attempt, take: Take): Promise<void> {
+async function readReply(answer: PostResponse, key: string, attempt: Attempt, take: Take): Promise<void> {
   const reader = new ChatReader(key);
   if (answer.headers["content-type"]?.includes("application/json")) {
     // A server that cannot stream sends the whole reply at once.
@@ -98,7 +98,7 @@ async function readReply(answer: Answer, key: string, attempt: Attempt, take: Ta
 }
 
 /** The whole body, up to `most` bytes: what is behind them is not read. */
-async function textOf(answer: Answer, attempt: Attempt, most = Number.POSITIVE_INFINITY): Promise<string> {
+async function textOf(answer: PostResponse, attempt: Attempt, most = Number.POSITIVE_INFINITY): Promise<string> {
   const chunks: Uint8Array[] = [];
   let total = 0;
   await answer.read((bytes) => {
@@ -196,7 +196,7 @@ function sharedBytes(text: string): Uint8Array {
 const LONGEST_EXPLANATION = 20_000;
 
 /** In the shape in which the SDKs throw it. */
-async function refusal(answer: Answer, attempt: Attempt): Promise<Error> {
+async function refusal(answer: PostResponse, attempt: Attempt): Promise<Error> {
   const responseBody = (await textOf(answer, attempt, MOST_OF_AN_ERROR)).slice(0, LONGEST_EXPLANATION);
   return Object.assign(new Error(explanation(responseBody) || answer.statusText || "no reason given"), {
     name: "AI_APICallError",

@@ -18,9 +18,9 @@ export type Post = (
   /** In parts, so that what is the same in every request need not be copied into each. */
   body: readonly Uint8Array[],
   signal: AbortSignal,
-) => Promise<Answer>;
+) => Promise<PostResponse>;
 
-export interface Answer {
+export interface PostResponse {
   readonly status: number;
   readonly statusText: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -113,7 +113,7 @@ function targetOf(url: string): Target {
 
 const MOST_BEFORE_A_REST = 32 * 1024;
 
-function answerOf(message: IncomingMessage, signal: AbortSignal): Answer {
+function answerOf(message: IncomingMessage, signal: AbortSignal): PostResponse {
   const headers: Record<string, string> = {};
   for (const name in message.headers) {
     const value = message.headers[name];

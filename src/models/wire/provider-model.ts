@@ -1,8 +1,8 @@
 import type { JSONObject } from "@ai-sdk/provider";
 import { NO_USAGE, type Part, type ReplyEntry, type Usage } from "../../protocol/index.ts";
-import { failureOf, truncated } from "../failure.ts";
+import { modelFailureOf, truncated } from "../failure.ts";
 import { type FailureReason, type Model, ModelFailure, type ModelRequest } from "../model.ts";
-import { type Attempt, type AttemptLimits, type Broken, beginAttempt, type StartTimer } from "./attempt.ts";
+import { type Attempt, type AttemptLimits, type BreakReason, beginAttempt, type StartTimer } from "./attempt.ts";
 import { HistoryBug } from "./prompt-writer.ts";
 import type { Quirks } from "./provider-quirks.ts";
 import { ReplyReader, usageOf } from "./reply-reader.ts";
@@ -165,7 +165,7 @@ class ProviderModel {
   }
 
   #failed(error: unknown): ModelFailure {
-    const failure = failureOf(error, this.#id, this.#ports.now(), this.#keyVariable);
+    const failure = modelFailureOf(error, this.#id, this.#ports.now(), this.#keyVariable);
     return withAdvice(failure, this.#ports.adviceOn);
   }
 }
@@ -178,7 +178,7 @@ interface WholeReply {
 type Break = [reason: FailureReason, retryable: boolean, what: string];
 type Limits = { stallMs: number; maxBytes: number; maxEventBytes: number };
 
-const BREAKS: Record<Exclude<Broken, "stopped">, (limits: Limits) => Break> = {
+const BREAKS: Record<Exclude<BreakReason, "stopped">, (limits: Limits) => Break> = {
   stalled: ({ stallMs }) => ["stalled", true, `sent nothing for ${Math.round(stallMs / 1000)} s`],
   quiet: () => ["stalled", true, `sent nothing but keep-alives for ${QUIET_MS / 60_000} min`],
   endless: () => ["stalled", true, `did not finish its reply within ${LONGEST_MS / 3_600_000} h`],

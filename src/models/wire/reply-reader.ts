@@ -1,6 +1,6 @@
 import type { JSONValue, LanguageModelV4StreamPart, LanguageModelV4Usage, SharedV4Warning } from "@ai-sdk/provider";
 import type { Part, Usage } from "../../protocol/index.ts";
-import { isCut, isHarmless } from "../failure.ts";
+import { isCutStream, isHarmless } from "../failure.ts";
 import type { ModelRequest } from "../model.ts";
 import type { Quirks } from "./provider-quirks.ts";
 import { createRawArguments, type RawArguments } from "./raw-arguments.ts";
@@ -152,7 +152,7 @@ export class ReplyReader {
 
   #fail(error: unknown): void {
     if (!isHarmless(error)) {
-      this.error ??= { cause: error, cut: isCut(error) };
+      this.error ??= { cause: error, cut: isCutStream(error) };
       return;
     }
     this.skipped++;

@@ -2,7 +2,7 @@ import { didYouMean } from "../../boundary/nearest.ts";
 import { PROVIDERS } from "../../models/catalog/providers.ts";
 import { type Config, configSchema } from "../../protocol/config.ts";
 import { incompletePrograms, KNOWN_PROGRAMS } from "../../workers/outside/programs.ts";
-import { EXAMPLE, fieldWords, problemWords } from "./config-problems.ts";
+import { configProblemWords, EXAMPLE, fieldWords } from "./config-problems.ts";
 
 /** A person can fix this: it names the file, the line and what was expected. */
 export class SettingsError extends Error {
@@ -20,7 +20,7 @@ export function parseConfig(path: string, text: string): Config {
       }))
     : parsed.error.issues.map((issue) => {
         const extra = issue.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
-        return { line: lineOf(text, [...issue.path, ...extra]), words: problemWords(issue, value) };
+        return { line: lineOf(text, [...issue.path, ...extra]), words: configProblemWords(issue, value) };
       });
   if (parsed.success && problems.length === 0) return parsed.data;
   const lines = problems.map(({ line, words }) => `${path}:${line}: ${words}`);

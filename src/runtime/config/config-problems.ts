@@ -9,11 +9,11 @@ import type { Config } from "../../protocol/config.ts";
  * CONFIG-PROBLEMS-2. No value of the file is ever repeated, and no name that might be one: a key may stand anywhere by
  *     mistake.
  */
-export function problemWords(issue: z.core.$ZodIssue, value: unknown): string {
+export function configProblemWords(issue: z.core.$ZodIssue, value: unknown): string {
   const field = fieldWords(issue.path);
   if (issue.code === "unrecognized_keys") return `${field}: ${unknownFieldWords(issue.keys, issue.path)}`;
   const inner = issue.code === "invalid_union" ? innerIssue(issue, valueAt(value, issue.path)) : undefined;
-  if (inner) return problemWords(inner, value);
+  if (inner) return configProblemWords(inner, value);
   const found = foundWords(valueAt(value, issue.path));
   return `${field}: expected ${expectedWords(issue)}${exampleWords(issue.path)}; ${found}.${hintFor(issue, value)}`;
 }

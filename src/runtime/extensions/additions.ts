@@ -11,7 +11,7 @@ export interface Additions {
 }
 
 /** Several, as one. */
-export function merged(all: readonly Additions[]): Required<Additions> {
+export function mergedAdditions(all: readonly Additions[]): Required<Additions> {
   return {
     tools: all.flatMap(({ tools = [] }) => tools),
     providers: all.flatMap(({ providers = [] }) => providers),

@@ -1,5 +1,5 @@
 import type { ChannelListener, Receive } from "../../mail/channels/channel.ts";
-import { problemsOf, wordsSchema } from "../../mail/channels/receive.ts";
+import { problemsOf, receivedWordsSchema } from "../../mail/channels/receive.ts";
 import type { OpenChannel } from "./open-channels.ts";
 import { commandIn, type DoorPorts } from "./webhook-door.ts";
 
@@ -32,7 +32,7 @@ export async function openListeners(
 /** Whoever wrote the channel says who speaks there: what it hands in is the person's word. */
 function receiverFor(channel: string, execute: DoorPorts["execute"]): Receive {
   return async (incoming) => {
-    const parsed = wordsSchema.safeParse(incoming);
+    const parsed = receivedWordsSchema.safeParse(incoming);
     if (!parsed.success) throw new Error(problemsOf(parsed.error));
     const { detail } = await execute(commandIn(parsed.data), { kind: "human", via: `channel:${channel}` });
     return detail;

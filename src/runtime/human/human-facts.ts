@@ -6,10 +6,10 @@ import { HumanRefusal } from "./human-refusal.ts";
 export { HumanRefusal, LONGEST_WORDS } from "./human-refusal.ts";
 
 /** By which way a person speaks: the terminal, the page, a webhook's name. */
-export type Channel = string;
+export type ChannelName = string;
 
 /** The answer to a question, checked: the one that is named, or the only one there is. */
-export function responseTo(now: Situation, text: string, id: string | undefined, channel: Channel): NewFact {
+export function responseTo(now: Situation, text: string, id: string | undefined, channel: ChannelName): NewFact {
   const question = id === undefined ? onlyQuestion(now) : namedQuestion(now, id);
   return {
     type: "human.response",
@@ -43,7 +43,7 @@ export function revocationOf({ agent, outside }: Situation, word: string): NewFa
   );
 }
 
-export function nudgeOf({ agent }: Situation, text: string, channel: Channel): NewFact {
+export function nudgeOf({ agent }: Situation, text: string, channel: ChannelName): NewFact {
   if (isAtWork(agent.status)) return { type: "human.nudge", data: { text, channel } };
   throw new HumanRefusal("conflict", `${agent.created.name} is ${agent.status}. Send it a message instead.`);
 }

@@ -4,7 +4,7 @@ import type { PendingLog } from "../state/pending-log.ts";
 import type { Start } from "../state/start-facts.ts";
 import type { Team } from "../team/team.ts";
 import {
-  type Channel,
+  type ChannelName,
   checkNewGoal,
   checkNotArchived,
   checkThinks,
@@ -47,7 +47,7 @@ export class HumanVoice {
     this.#ports = ports;
   }
 
-  async send(text: string, to: string, channel: Channel): Promise<string> {
+  async send(text: string, to: string, channel: ChannelName): Promise<string> {
     const { pending, team, settled, begin, goOn, readGoal } = this.#ports;
     await settled();
     await readGoal();
@@ -66,7 +66,7 @@ export class HumanVoice {
   }
 
   /** Answers a question; the first answer counts. */
-  async respond(text: string, question_id: string | undefined, channel: Channel): Promise<string> {
+  async respond(text: string, question_id: string | undefined, channel: ChannelName): Promise<string> {
     checkNotArchived(this.#ports.pending());
     await this.#append(responseTo(this.#ports.pending(), text, question_id, channel));
     return `Answered.${await this.#ports.goOn()}`;
@@ -80,7 +80,7 @@ export class HumanVoice {
   }
 
   /** A hint to the coordinator while it works. */
-  async nudge(text: string, channel: Channel): Promise<string> {
+  async nudge(text: string, channel: ChannelName): Promise<string> {
     checkThinks(this.#ports.pending());
     await this.#ports.readGoal();
     await this.#append(nudgeOf(this.#ports.pending(), text, channel));

@@ -17,7 +17,7 @@ import type { ToolOutput } from "../../tools/tool.ts";
 import { askHumanToWork, DONE, nodeQuestionId } from "../../workers/human-worker.ts";
 import { isTaken } from "../state/taken-node.ts";
 import type { Team } from "../team/team.ts";
-import { type Channel, checkNotArchived, HumanRefusal } from "./human-facts.ts";
+import { type ChannelName, checkNotArchived, HumanRefusal } from "./human-facts.ts";
 import type { HumanVoice } from "./human-voice.ts";
 
 interface HumanWorkPorts {
@@ -112,7 +112,7 @@ export class HumanWork {
   }
 
   /** Resolves when it is published, or with what stands in the way for now; rejects with what is missing. */
-  async publish(name: string, summary: string | undefined, channel: Channel): Promise<string> {
+  async publish(name: string, summary: string | undefined, channel: ChannelName): Promise<string> {
     const { now, pending, voice } = this.#ports;
     checkNotArchived(pending());
     const node = this.#node(name);

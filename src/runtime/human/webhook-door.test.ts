@@ -1,7 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
-import { Memory } from "../../mail/channels/receive.ts";
+import { ReceivedIds } from "../../mail/channels/receive.ts";
 import { DELIVERY_HEADER, SIGNATURE_HEADER, signatureOf, TIMESTAMP_HEADER } from "../../mail/channels/signature.ts";
 import type { Config } from "../../protocol/config.ts";
 import { call, script, startTeam, type Team } from "../../testing/index.ts";
@@ -101,7 +101,7 @@ test("the same request is taken once, and so is the same delivery signed anew", 
 test("what goes wrong inside is not told", async () => {
   const channel = { name: "pager", signed: { secret: SECRET, port: 0 } };
   const broken = () => Promise.reject(new Error("ENOSPC /secret/path"));
-  const doors = await openDoors([channel], { execute: broken, now: Date.now, memory: new Memory(0) });
+  const doors = await openDoors([channel], { execute: broken, now: Date.now, memory: new ReceivedIds(0) });
   const { status, body } = await post({ runtime: { doors } }, { agent_id: "agent-abcd", message: "hello" });
   for (const door of doors) door.close();
   expect({ status, body }).toEqual({
@@ -119,7 +119,7 @@ test("a port that is taken is said with what to do", async () => {
   const opening = openDoors([channel], {
     execute: () => Promise.reject(new Error()),
     now: Date.now,
-    memory: new Memory(0),
+    memory: new ReceivedIds(0),
   });
   await expect(opening).rejects.toThrow(
     `Answers by webhook (pager) cannot come in: port ${port} is taken. Stop the program that holds it, or change listen.port in config.json.`,

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { type Memory, receive, type Words } from "../../mail/channels/receive.ts";
+import { type ReceivedIds, type ReceivedWords, receive } from "../../mail/channels/receive.ts";
 import type { CommandOf } from "../../protocol/commands.ts";
 import type { Actor } from "../../protocol/index.ts";
 import { codeOf, isForWantOfRoom } from "../../store/disk/disk.ts";
@@ -60,13 +60,13 @@ export interface DoorPorts {
   execute(command: WebhookCommand, actor: Actor): Promise<{ detail: string }>;
   now(): number;
   /** One for all doors of a home. */
-  memory: Memory;
+  memory: ReceivedIds;
 }
 
 /** What may come in by a webhook: an answer, or a message. */
 type WebhookCommand = CommandOf<"respond"> | CommandOf<"send">;
 
-export function commandIn(words: Words): WebhookCommand {
+export function commandIn(words: ReceivedWords): WebhookCommand {
   const { agent_id: id } = words;
   if ("response" in words) return { do: "respond", id, response: words.response, question_id: words.question_id };
   return { do: "send", id, message: words.message, ...(words.to !== undefined && { to: words.to }) };

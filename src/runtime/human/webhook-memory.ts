@@ -1,8 +1,8 @@
-import { Memory, REMEMBERED_MS } from "../../mail/channels/receive.ts";
+import { REMEMBERED_MS, ReceivedIds } from "../../mail/channels/receive.ts";
 import { ReceivedFile } from "../../store/home/received-file.ts";
 
 /** What this home accepted by webhook lately, whichever door it came by and whichever process accepted it. */
-export function webhookMemory(home: string, now: number): Memory {
+export function webhookMemory(home: string, now: number): ReceivedIds {
   const file = new ReceivedFile(home, REMEMBERED_MS);
-  return new Memory(now, { kept: file.load(now), keep: (received) => file.add(received) });
+  return new ReceivedIds(now, { kept: file.load(now), keep: (received) => file.add(received) });
 }

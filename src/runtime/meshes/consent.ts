@@ -5,7 +5,7 @@ import type { Config } from "../../protocol/index.ts";
 import type { TrustGrant } from "../../store/home/trust-file.ts";
 import type { Environment } from "../config/settings.ts";
 import { HumanRefusal } from "../human/human-refusal.ts";
-import { type MeshRecord, workerIdOf } from "./record.ts";
+import { type MeshRecord, memberIdOf } from "./record.ts";
 import { type MeshTrust, type MeshTrustState, mayRun } from "./trust.ts";
 import { type TrustSummary, trustQuestion, trustSummary } from "./trust-text.ts";
 
@@ -74,7 +74,7 @@ export class MeshConsent {
     this.#record.settleTrust(mesh, (hash) => hash !== declared.hash);
     const choices = view.wants_terminals ? [TRUST, TRUST_TERMINALS, "no"] : [TRUST, "no"];
     const text = trustQuestion(this.#layout.project, mesh, view, view);
-    this.#record.askTrust(workerIdOf(mesh, declared.entry), { mesh, hash: declared.hash }, text, choices);
+    this.#record.askTrust(memberIdOf(mesh, declared.entry), { mesh, hash: declared.hash }, text, choices);
   }
 
   async answered({ mesh, hash }: { mesh: string; hash: string }, answer: string): Promise<void> {

@@ -7,8 +7,8 @@ import type { Tool } from "../../tools/tool.ts";
 import { closeTools } from "../../tools/tool.ts";
 import { Toolbox, type Tools } from "../../tools/toolbox.ts";
 import { type Past, pastOf } from "../../workers/loop/past.ts";
-import { type Actor, type Recorder, runRecordedLoop } from "../../workers/loop/recorded-loop.ts";
-import type { Silence } from "../../workers/loop/work-loop.ts";
+import { type ActingWorker, type Recorder, runRecordedLoop } from "../../workers/loop/recorded-loop.ts";
+import type { ReplyWithoutCall } from "../../workers/loop/work-loop.ts";
 import { MESH_RUN } from "./record.ts";
 
 export interface HarnessedPorts {
@@ -17,7 +17,7 @@ export interface HarnessedPorts {
   model(): Promise<Model>;
   /** Its prompt, as it is declared now. */
   prompt(): Promise<string>;
-  tools(actor: Actor, model: Model): Tool[];
+  tools(actor: ActingWorker, model: Model): Tool[];
   words(message: MeshMessage): string;
   /** Whether this task is still active. */
   isActive(name: string): boolean;
@@ -38,7 +38,7 @@ export interface HarnessedPorts {
  */
 export class HarnessedMember implements Member {
   readonly #ports: HarnessedPorts;
-  readonly #actor: Actor;
+  readonly #actor: ActingWorker;
   readonly #stop = new AbortController();
   #messages: { message: MeshMessage; told(): void }[] = [];
   #arrived = Promise.withResolvers<void>();
@@ -108,7 +108,7 @@ export class HarnessedMember implements Member {
     const job = { system: past?.system ?? system, history, turn, maxTurns: turn - 1 + maxTurns, compactable: null };
     try {
       return await runRecordedLoop(
-        { ...job, onSilence: (silence, signal) => this.#onSilence(silence, signal) },
+        { ...job, onReplyWithoutCall: (found, signal) => this.#onReplyWithoutCall(found, signal) },
         { model, toolbox, mail: () => this.#take() },
         this.#actor,
         recorder,
@@ -162,8 +162,11 @@ export class HarnessedMember implements Member {
     });
   }
 
-  /** Silence without a task is the end. With one it is waiting for an answer, or a forgotten `tx_done`. */
-  async #onSilence({ reply, inARow, missedCall }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> {
+  /** Without a task, a reply without a call is the end. With one, it waits for an answer or forgot `tx_done`. */
+  async #onReplyWithoutCall(
+    { reply, inARow, missedCall }: ReplyWithoutCall,
+    signal: AbortSignal,
+  ): Promise<Outcome | UserEntry[]> {
     if (this.#messages.length > 0) return this.#take();
     if (this.#task === undefined) return { kind: "finished", summary: textOf(reply) };
     if (this.#waits) {

@@ -14,13 +14,13 @@ import type { Sandbox } from "../../sandbox/index.ts";
 import { programHome } from "../../store/paths.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { Purse } from "../../workers/loop/purse.ts";
-import type { Actor, Recorder } from "../../workers/loop/recorded-loop.ts";
+import type { ActingWorker, Recorder } from "../../workers/loop/recorded-loop.ts";
 import type { ProgramPorts } from "../../workers/outside/session/program-ports.ts";
 import type { Environment } from "../config/settings.ts";
 import { HarnessedMember } from "./harnessed-member.ts";
 import { HeadlessMember } from "./headless-member.ts";
 import { PlainMember } from "./plain-member.ts";
-import { MESH_RUN, type MeshRecord, type MeshRecordPorts, workerIdOf } from "./record.ts";
+import { MESH_RUN, type MeshRecord, type MeshRecordPorts, memberIdOf } from "./record.ts";
 import { modelName, programName, type Runs, runsOf } from "./run-kinds.ts";
 import { meshScope } from "./scope.ts";
 import type { ReportState } from "./session-reports.ts";
@@ -35,7 +35,7 @@ export interface MembersPorts {
   outside: ProgramPorts;
   sandbox(): Promise<Sandbox>;
   model(id: string): Promise<Model>;
-  tools(scope: ReturnType<typeof meshScope>, actor: Actor, model: Model, record: Recorder): Tool[];
+  tools(scope: ReturnType<typeof meshScope>, actor: ActingWorker, model: Model, record: Recorder): Tool[];
   maxTurns: number;
   /** How `tx` is called in a terminal. */
   tx: readonly string[];
@@ -151,7 +151,7 @@ export class MemberFactory {
       home,
       binds,
       tools: txTools(this.#layout, place, this.#recordPorts.clock.now),
-      askPermission: (request) => this.#record.askPermission(workerIdOf(place.mesh, place.agent), request),
+      askPermission: (request) => this.#record.askPermission(memberIdOf(place.mesh, place.agent), request),
       record: report,
     });
   }
@@ -164,7 +164,7 @@ export class MemberFactory {
     const scope = meshScope(this.#layout, place, this.#ports.home);
     return new HarnessedMember({
       ...this.#messaging(mesh, agent),
-      worker_id: workerIdOf(place.mesh, place.agent),
+      worker_id: memberIdOf(place.mesh, place.agent),
       recorder,
       model: () => model(agent.config.options?.model ?? ""),
       tools: (actor, mind) => [
@@ -190,7 +190,7 @@ export class MemberFactory {
   }
 
   #program(mesh: DeclaredMesh, agent: DeclaredAgent) {
-    const worker = workerIdOf(mesh.config.mesh, agent.name);
+    const worker = memberIdOf(mesh.config.mesh, agent.name);
     const home = programHome(this.#recordPorts.log.dir, MESH_RUN, worker);
     return { profile: this.profileOf(agent), model: modelName(agent), programHome: home };
   }

@@ -3,7 +3,7 @@ import type { Layout } from "../../mesh/files/layout.ts";
 import type { MeshMessage } from "../../mesh/files/mesh-message.ts";
 import { format } from "../../mesh/files/message-file.ts";
 import { derivedName } from "../../mesh/files/message-names.ts";
-import { putFile, queueOf } from "../../mesh/files/new-message.ts";
+import { putMessageFile, queueOf } from "../../mesh/files/new-message.ts";
 import { type FailedTask, failureId, type Question, questionOf, type Situation } from "../../projections/index.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import { type Fact, HUMAN, type MeshFact, type NewFact, type RunId, workerIdSchema } from "../../protocol/index.ts";
@@ -55,7 +55,7 @@ export class MeshRecord {
   introduce(mesh: string, agents: ReadonlyMap<string, string>): void {
     const { roster } = this.#ports.pending();
     for (const [agent, model] of agents) {
-      const worker_id = workerIdOf(mesh, agent);
+      const worker_id = memberIdOf(mesh, agent);
       const isKnown = Object.hasOwn(roster, worker_id) || this.#introduced.has(worker_id);
       this.#introduced.add(worker_id);
       if (isKnown) continue;
@@ -68,7 +68,7 @@ export class MeshRecord {
 
   /** A question waits in the human's inbox; anything else is a message to them. */
   toHuman(mesh: string, agent: string, { name, header, body }: MeshMessage): void {
-    const worker_id = workerIdOf(mesh, agent);
+    const worker_id = memberIdOf(mesh, agent);
     const { questions, letters } = this.#ports.pending();
     if (header.type === "ask") {
       const before = questionOf(questions, worker_id, name) ?? settledQuestion(questions, worker_id, name);
@@ -95,7 +95,7 @@ export class MeshRecord {
 
   /** Something that a person should know, and that no agent of the mesh says. */
   tellHuman(mesh: string, agent: string, text: string): void {
-    const worker_id = workerIdOf(mesh, agent);
+    const worker_id = memberIdOf(mesh, agent);
     const message_id = `${worker_id}:${this.#ports.log.seq + this.#waiting.length + 1}`;
     const data = { message_id, from: worker_id, to: HUMAN, text, file: `${mesh}/agents/${agent}`, hops: 1 };
     this.record({ type: "message.sent", data });
@@ -106,7 +106,7 @@ export class MeshRecord {
     const { mesh, agent, name } = failed_task;
     const file = `${agent === null ? mesh : `${mesh}/agents/${agent}`}/msgs/complete/${name}`;
     const message_id = failureId(failed_task);
-    const data = { message_id, from: workerIdOf(mesh, worker), to: HUMAN, text, file, hops: 1, failed_task };
+    const data = { message_id, from: memberIdOf(mesh, worker), to: HUMAN, text, file, hops: 1, failed_task };
     this.record({ type: "message.sent", data });
   }
 
@@ -212,7 +212,7 @@ export class MeshRecord {
         timestamp: new Date(this.#ports.clock.now()).toISOString(),
         "in-reply-to": call_id.replace(/\.md$/, ""),
       };
-      putFile(this.#layout, place, "inbox", name, format(header, body));
+      putMessageFile(this.#layout, place, "inbox", name, format(header, body));
     }
     this.#settle(worker_id, call_id);
   }
@@ -257,7 +257,7 @@ function settledQuestion(questions: Situation["questions"], worker_id: string, c
 }
 
 /** `{mesh}-{agent}`, or a shorter id if that is not a valid one. */
-export function workerIdOf(mesh: string, agent: string): string {
+export function memberIdOf(mesh: string, agent: string): string {
   const id = `${mesh}-${agent}`;
   if (workerIdSchema.safeParse(id).success) return id;
   return `m-${agent.slice(0, 20)}-${createHash("sha256").update(`${mesh}/${agent}`).digest("hex").slice(0, 12)}`;

@@ -3,7 +3,7 @@ import { buildPrompt, keepPrompt, programPrompt } from "../../mesh/declaration/p
 import type { Layout } from "../../mesh/files/layout.ts";
 import { messageLine, messageText } from "../../mesh/files/message-text.ts";
 import type { SessionState } from "../../mesh/terminal/session-state.ts";
-import { hooksOf, notesOf, prepareHome } from "../../mesh/terminal/terminal-home.ts";
+import { hooksOf, notesOf, prepareTerminalHome } from "../../mesh/terminal/terminal-home.ts";
 import type { TerminalKindName } from "../../mesh/terminal/terminal-kind.ts";
 import { TmuxMember } from "../../mesh/terminal/tmux-member.ts";
 import type { TmuxServer } from "../../mesh/terminal/tmux-server.ts";
@@ -55,7 +55,7 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
       await ports.outside.makeHome(profile, home);
       const prompt = programPrompt(layout, buildPrompt(mesh, agent));
       await keepPrompt(layout, place, prompt, ports.now());
-      return prepareHome({
+      return prepareTerminalHome({
         kind,
         home,
         cwd: layout.project,

@@ -68,7 +68,7 @@ export function trustQuestion(project: string, mesh: string, state: MeshTrustSta
   const more = summary.files.length - files.length;
   return [
     head,
-    ...(state.status === "changed" ? [changeWords(state.changes)] : []),
+    ...(state.status === "changed" ? [fileChangeWords(state.changes)] : []),
     ...summary.says,
     [...files, ...(more > 0 ? [`- and ${more} more`] : [])].join("\n"),
     `Content: ${state.hash}`,
@@ -76,7 +76,7 @@ export function trustQuestion(project: string, mesh: string, state: MeshTrustSta
 }
 
 /** Which files have changed since the person trusted them. */
-export function changeWords(changes: FileChanges | null): string {
+export function fileChangeWords(changes: FileChanges | null): string {
   if (!changes) return "Which files changed is not known: it was not kept when you trusted it.";
   const parts = [
     ["changed", changes.changed],

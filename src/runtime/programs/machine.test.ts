@@ -1,13 +1,13 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { CommandResult, Sandbox } from "../../sandbox/index.ts";
+import type { Sandbox, ShellResult } from "../../sandbox/index.ts";
 import { MachineFile } from "../../store/home/machine-file.ts";
 import { temporaryHome } from "../../testing/index.ts";
 import { machineOf } from "./machine.ts";
 
 const OUTPUT = "Debian GNU/Linux 12\nPython 3.11.2 with numpy, pandas\nNode 24.1.0\ngit 2.39.5\n";
-const result = (output: string): CommandResult => ({
+const result = (output: string): ShellResult => ({
   ...{ code: 0, signal: null, output, truncated: false, timedOut: false, exceeded: null, ms: 1 },
 });
 
@@ -82,7 +82,7 @@ test("what an earlier process found is told without waiting, and found out again
   const { machine } = machineOf(async () => first, config, kept("/usr/bin"), known);
   await machine();
   await known.asked;
-  const updated = Promise.withResolvers<CommandResult>();
+  const updated = Promise.withResolvers<ShellResult>();
   const next: Parameters<typeof machineOf>[3] = {};
   const later = machineOf(async () => aSandbox(() => updated.promise), config, kept("/usr/bin"), next);
   expect((await later.machine()).program).toBe("Installed: Debian GNU/Linux 12; Python 3.11.2.");

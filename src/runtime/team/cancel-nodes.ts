@@ -11,7 +11,7 @@ import {
   type WorkerId,
 } from "../../protocol/index.ts";
 import { conversationFile } from "../../store/paths.ts";
-import type { Said } from "../../store/store.ts";
+import type { ConversationEntries } from "../../store/store.ts";
 import { entriesOn, lastNodeIn } from "../../workers/loop/past.ts";
 import { gist } from "../../workers/loop/recorded-loop.ts";
 import { isTaken } from "../state/taken-node.ts";
@@ -83,7 +83,7 @@ function cancelled({ id }: NodeState, named: readonly NodeId[], by: string, reas
 interface Left {
   id: NodeId;
   facts: NewFact[];
-  said: Said[];
+  said: ConversationEntries[];
 }
 
 /** Who had it is free, and reads why in their conversation. */
@@ -133,10 +133,10 @@ async function withdraw({ id, worker_id }: NodeState & { worker_id: WorkerId }, 
 export function cancelledWords(id: NodeId, { nodes, waiting }: Cancelled): string {
   const below = nodes.filter((each) => each !== id);
   const parts = below.length > 0 ? `, with ${below.join(", ")}` : "";
-  return `${id} is cancelled${parts}.${waitingWords(waiting)}`;
+  return `${id} is cancelled${parts}.${stillWaitingWords(waiting)}`;
 }
 
-export function waitingWords(waiting: readonly NodeId[]): string {
+export function stillWaitingWords(waiting: readonly NodeId[]): string {
   if (waiting.length === 0) return "";
   return waiting.length === 1
     ? ` ${waiting[0]} depends on it and will not begin: cancel it too, or create it anew without.`

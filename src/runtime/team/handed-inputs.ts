@@ -18,7 +18,7 @@ import { coordinatorScope, workerScope } from "../../store/scope/team-scopes.ts"
  *           exactly these, as they were, and nothing else of where they come from.
  * HANDED-2. Who hands something over can read it themselves; memory, other people's files and unpublished work never go along.
  */
-export interface Found {
+export interface FoundInput {
   name: string;
   from: string;
   /** As its owner reads it, and as it is called in `inputs/`. */
@@ -43,9 +43,9 @@ export interface Giver {
 export async function findInputs(
   refs: Readonly<Record<string, string>>,
   giver: Giver,
-): Promise<{ ok: true; inputs: Found[]; scope: Scope } | { ok: false; reason: string }> {
+): Promise<{ ok: true; inputs: FoundInput[]; scope: Scope } | { ok: false; reason: string }> {
   const scope = scopeOf(giver);
-  const inputs: Found[] = [];
+  const inputs: FoundInput[] = [];
   const used = new Set<string>();
   let [files, bytes] = [0, 0];
   for (const [name, target] of Object.entries(refs)) {
@@ -73,7 +73,7 @@ export async function findInputs(
 
 /** Copies them, and tells what they are called now. */
 export async function copyInputs(
-  inputs: readonly Found[],
+  inputs: readonly FoundInput[],
   scope: Scope,
   at: { agentDir: string; run: RunId; node: NodeId },
 ): Promise<{ refs: Record<string, string>; handed: HandedInput[] }> {

@@ -23,7 +23,7 @@ import { forwardedMail } from "./forwarded-mail.ts";
 type Who = { node_id: NodeId; worker_id: WorkerId };
 
 /** What there is of a node that was not done: published as a part, with notes for the next worker. */
-export async function handOver(
+export async function leavePartialResult(
   node: NodeState,
   who: Who,
   outcome: Outcome,

@@ -17,7 +17,7 @@ import { workOutside } from "../../workers/outside/work-outside.ts";
 import type { Colleagues, Workplace } from "../../workers/workplace.ts";
 import { asOutcome, explain } from "../state/outcomes.ts";
 import type { TakenNode } from "../state/taken-node.ts";
-import { endFacts, handOver } from "./node-end.ts";
+import { endFacts, leavePartialResult } from "./node-end.ts";
 import { pinnedRefs, problemWithRefs } from "./pinned-refs.ts";
 import { cannotWork, ringAfter } from "./working-time.ts";
 
@@ -55,7 +55,7 @@ export async function runNode(
   const handedOver = node.status === "publishing" ? node.partial : null;
   const outcome = unready ?? handedOver ?? (await tryTwice(work));
   if (outcome.kind !== "published" && outcome.kind !== "stopped")
-    await handOver(node, who, outcome, place).catch((error: unknown) => void asOutcome(signal)(error));
+    await leavePartialResult(node, who, outcome, place).catch((error: unknown) => void asOutcome(signal)(error));
   await end(work, outcome);
 }
 

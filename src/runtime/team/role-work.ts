@@ -1,7 +1,7 @@
 import type { Situation } from "../../projections/index.ts";
 import { COORDINATOR, type HandedInput, type NodeId } from "../../protocol/index.ts";
 import type { StageOfRoles } from "../../tools/coordination.ts";
-import { copyInputs, type Found, findInputs, plainRefs } from "./handed-inputs.ts";
+import { copyInputs, type FoundInput, findInputs, plainRefs } from "./handed-inputs.ts";
 import { whyBarred } from "./not-by.ts";
 import type { TeamPorts } from "./team-ports.ts";
 import { checkedNotBy, checkedWork } from "./work-order.ts";
@@ -24,7 +24,7 @@ export interface RoleWork {
 export class GivenToRole {
   readonly #role: Role;
   readonly #ports: TeamPorts;
-  readonly #inputs: readonly Found[];
+  readonly #inputs: readonly FoundInput[];
   readonly #copy: (at: NodeId) => ReturnType<typeof copyInputs>;
   #copies: Awaited<ReturnType<typeof copyInputs>> | undefined;
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createScrubber } from "../../boundary/scrubber.ts";
 import type { Watched } from "../../protocol/index.ts";
-import type { Command, Sandbox } from "../../sandbox/index.ts";
+import type { Sandbox, ShellCommand } from "../../sandbox/index.ts";
 import { coordinatorScope } from "../../store/scope/team-scopes.ts";
 import { temporaryHome } from "../../testing/index.ts";
 import { looking } from "./agent-views.ts";
@@ -19,8 +19,8 @@ async function projectOf(files: Record<string, string>) {
   await mkdir(join(agentDir, "runs/run-1"), { recursive: true });
   await mkdir(join(project, "docs"), { recursive: true });
   for (const [name, content] of Object.entries(files)) await writeFile(join(project, name), content);
-  const commands: Command[] = [];
-  const run = async (command: Command) => {
+  const commands: ShellCommand[] = [];
+  const run = async (command: ShellCommand) => {
     commands.push(command);
     return { output: `key ${SECRET}\n`, code: 0, timedOut: false };
   };

@@ -25,7 +25,7 @@ export function viewOf(agentDir: string, now: Situation): View {
 }
 
 /** Resolves with what is there now; rejects, in words, where nobody can look. */
-export type Look = (what: Watched, view: View, signal: AbortSignal) => Promise<Sight>;
+export type LookAt = (what: Watched, view: View, signal: AbortSignal) => Promise<Sight>;
 
 interface Hands {
   sandbox: () => Promise<Sandbox>;
@@ -44,7 +44,7 @@ const MARGIN = 8 * 1024;
 const COMMAND_SECONDS = 60;
 
 /** The same hands as those of the team, with the same bounds: its files, the guarded fetch, the sandbox. */
-export function looking({ sandbox, fetching, network, scrubber }: Hands): Look {
+export function looking({ sandbox, fetching, network, scrubber }: Hands): LookAt {
   const shown = (text: string) => scrubber.text(text.slice(0, MOST_TEXT + MARGIN)).slice(0, MOST_TEXT);
   return async ({ path, url, command }, view, signal) => {
     if (path !== undefined) {

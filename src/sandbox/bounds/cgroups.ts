@@ -52,7 +52,7 @@ let opened: Promise<Cgroups | null> | undefined;
 
 async function open(): Promise<Cgroups | null> {
   const us = thisProcess(process.pid);
-  const places = us && placesOf(read("/proc/self/cgroup"), read("/proc/self/mountinfo"));
+  const places = us && cgroupPlaces(read("/proc/self/cgroup"), read("/proc/self/mountinfo"));
   if (!places) return null;
   const owner = `agiraph-${us.pid}-${us.since}`;
   for (const { base } of places) removeAbandoned(base);
@@ -80,7 +80,7 @@ interface Place {
 }
 
 /** Exported for its tests: what the kernel says about our cgroups and mounts, as text. */
-export function placesOf(cgroups: string, mounts: string): Place[] | null {
+export function cgroupPlaces(cgroups: string, mounts: string): Place[] | null {
   const own = new Map<string, string>();
   for (const line of cgroups.split("\n")) {
     const [, names, path] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? [];

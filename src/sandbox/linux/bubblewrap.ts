@@ -7,7 +7,7 @@ import { prologue } from "../process/prologue.ts";
 import { runCommand } from "../process/run-command.ts";
 import { startProgram } from "../process/start-program.ts";
 import type { Program, Running } from "../program.ts";
-import type { Command, CommandResult, Sandbox, SandboxPorts } from "../sandbox.ts";
+import type { Sandbox, SandboxPorts, ShellCommand, ShellResult } from "../sandbox.ts";
 import { proveSandbox } from "../self-test.ts";
 import { featuresOf, safePath } from "./bubblewrap-options.ts";
 import { type Confinement, confine } from "./confine.ts";
@@ -24,7 +24,7 @@ import { systemMounts } from "./system-mounts.ts";
  *          and dies with us. Where the machine refuses that namespace, the filter keeps the first process from taking
  *          its own parent-death signal back.
  */
-export async function openBubblewrap(bwrap: string, ports: SandboxPorts, missing: Missing): Promise<Sandbox> {
+export async function openBubblewrap(bwrap: string, ports: SandboxPorts, missing: MissingPart): Promise<Sandbox> {
   const [system, features] = [await systemMounts(), await featuresOf(bwrap)];
   const cgroups = missing.cgroups ? null : await openCgroups();
   const outer = !missing.outerNamespace;
@@ -44,7 +44,7 @@ export async function openBubblewrap(bwrap: string, ports: SandboxPorts, missing
 }
 
 /** What bubblewrap can do without, at the price of a weaker guarantee. */
-export interface Missing {
+export interface MissingPart {
   cgroups?: boolean;
   outerNamespace?: boolean;
 }
@@ -64,7 +64,7 @@ function aboutOf({ bwrap, ports, cgroups, outer, filter }: Confinement): string 
 /** Room for the rest within the kernel's 128 KiB for one argument. */
 const longestCommand = 100_000;
 
-async function run(how: Confinement, command: Command): Promise<CommandResult> {
+async function run(how: Confinement, command: ShellCommand): Promise<ShellResult> {
   if (Buffer.byteLength(command.command) > longestCommand) {
     throw new SandboxFailure(
       `The command has more than ${longestCommand} bytes. Write it to a file first and run that.`,

@@ -8,7 +8,7 @@ import { BlockList, isIP } from "node:net";
  * PUBLIC-ADDRESS-2. The caller dials the addresses returned here, never the name again: a second lookup may answer
  *     differently.
  */
-export async function resolvePublic(host: string, port: number, guard: AddressGuard): Promise<Address[]> {
+export async function resolvePublic(host: string, port: number, guard: AddressGuard): Promise<IpAddress[]> {
   const name = bare(host);
   const family = isIP(name);
   const found = family ? [{ address: name, family }] : await guard.lookup(name);
@@ -21,12 +21,12 @@ export async function resolvePublic(host: string, port: number, guard: AddressGu
   throw new PrivateAddress(`${host} is ${what}: not a public address, so it is refused.`);
 }
 
-export interface Address {
+export interface IpAddress {
   address: string;
   family: number;
 }
 
-export type Lookup = (hostname: string) => Promise<Address[]>;
+export type Lookup = (hostname: string) => Promise<IpAddress[]>;
 
 export interface AddressGuard {
   lookup: Lookup;

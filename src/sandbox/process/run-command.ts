@@ -4,7 +4,7 @@ import { overBound } from "../bounds/disk-use.ts";
 import type { Bound } from "../bounds/limits.ts";
 import { watchResources } from "../bounds/resource-watch.ts";
 import { SandboxFailure } from "../failure.ts";
-import type { Command, CommandResult, SandboxPorts } from "../sandbox.ts";
+import type { SandboxPorts, ShellCommand, ShellResult } from "../sandbox.ts";
 import { end, mostEndingMs } from "./ending.ts";
 import { failureText, type Launch, spawnLaunch } from "./launch.ts";
 import { Output } from "./output.ts";
@@ -18,7 +18,7 @@ import { Output } from "./output.ts";
  * PROCESS-3. Descriptor 3 is the line of life: the far end finds it closed when we are dead, and writes to it once it
  *     is ready to run the command. If it never wrote, the confinement failed, and stderr says why.
  */
-export async function runCommand(launch: Launch, command: Command, ports: SandboxPorts): Promise<CommandResult> {
+export async function runCommand(launch: Launch, command: ShellCommand, ports: SandboxPorts): Promise<ShellResult> {
   command.signal.throwIfAborted();
   const begun = ports.now();
   const child = spawnLaunch(launch, "ignore");
@@ -93,7 +93,7 @@ function whenOver(
   });
 }
 
-function endWhenDue(child: ChildProcess, launch: Launch, command: Command, ports: SandboxPorts) {
+function endWhenDue(child: ChildProcess, launch: Launch, command: ShellCommand, ports: SandboxPorts) {
   const { promise: stuck, reject } = Promise.withResolvers<never>();
   const state: Due = { reason: null, stuck, stop };
   let patience: NodeJS.Timeout | undefined;
@@ -131,7 +131,7 @@ interface Due {
 const stuckText = `The command was killed, but after ${mostEndingMs / 1000} s some of its processes have not ended. The kernel holds them, perhaps because a disk does not answer.`;
 
 /** The callback may throw; then the command is ended, since nobody would know of it. */
-function tellStart(child: ChildProcess, launch: Launch, command: Command): void {
+function tellStart(child: ChildProcess, launch: Launch, command: ShellCommand): void {
   try {
     if (child.pid !== undefined) command.onStart?.(child.pid);
   } catch (error) {

@@ -6,7 +6,7 @@ import type { Limits } from "../bounds/limits.ts";
 import { calmPace, watchResources } from "../bounds/resource-watch.ts";
 import { SandboxFailure } from "../failure.ts";
 import { allGone, type First, firstInside, programInside, thisProcess } from "../first-process.ts";
-import type { Ended, Program, Running } from "../program.ts";
+import type { Program, ProgramEnd, Running } from "../program.ts";
 import { end, mostEndingMs, send } from "./ending.ts";
 import { failureText, type Launch, spawnLaunch } from "./launch.ts";
 import { Output } from "./output.ts";
@@ -53,7 +53,7 @@ async function whyNot(
   stderr: Readable,
   launch: Launch,
   stop: AbortSignal,
-  ended: Promise<Ended>,
+  ended: Promise<ProgramEnd>,
 ): Promise<unknown> {
   const complaint = new Output(4_000);
   stdout.resume();
@@ -79,13 +79,13 @@ const leftoverMs = 400;
 class BegunProgram {
   /** Whether it began; false: it ended before. */
   readonly ready: Promise<boolean>;
-  readonly ended: Promise<Ended>;
+  readonly ended: Promise<ProgramEnd>;
   readonly #child: ChildProcess;
   readonly #launch: Launch;
   readonly #killed = Promise.withResolvers<void>();
   #exited = false;
   #first: First | null = null;
-  #byUs: Ended | null = null;
+  #byUs: ProgramEnd | null = null;
 
   constructor(child: ChildProcess, launch: Launch) {
     this.#child = child;
@@ -108,7 +108,7 @@ class BegunProgram {
     return this.#launch.group ? thisProcess(this.#child.pid ?? -1) : this.#first;
   }
 
-  kill(exceeded: Ended["exceeded"] = null): void {
+  kill(exceeded: ProgramEnd["exceeded"] = null): void {
     this.#killed.resolve();
     if (this.#exited) return;
     this.#byUs ??= { code: null, signal: "SIGKILL", exceeded };
@@ -126,7 +126,7 @@ class BegunProgram {
     await this.ended;
   }
 
-  async #untilEnded(life: Readable): Promise<Ended> {
+  async #untilEnded(life: Readable): Promise<ProgramEnd> {
     const { stdout, stderr } = this.#child;
     const closed = Promise.all([stdout, stderr].map((stream) => new Promise((done) => stream?.once("close", done))));
     const { code, signal } = await Promise.race([

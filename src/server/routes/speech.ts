@@ -1,5 +1,5 @@
-import type { Situation, Utterance } from "../../projections/index.ts";
-import { utteranceIn } from "../../projections/index.ts";
+import type { Situation, ThreadEntry } from "../../projections/index.ts";
+import { threadEntryIn } from "../../projections/index.ts";
 import {
   afterIdQuery,
   beforeSeqQuery,
@@ -103,14 +103,14 @@ async function saidBefore(
   log: AgentLog,
   { thread, seq }: Situation,
   { before = seq + 1, limit }: { before?: number | undefined; limit: number },
-): Promise<{ messages: Utterance[]; next_before: number | null }> {
+): Promise<{ messages: ThreadEntry[]; next_before: number | null }> {
   let said = thread.filter((each) => each.seq < before);
   let from = Math.min(before, thread[0]?.seq ?? before);
   while (said.length <= limit && from > 1) {
     const after = Math.max(0, from - 1 - FACTS_AT_ONCE);
     const facts = await log.read({ after, limit: from - 1 - after });
     const older = facts.flatMap((fact) => {
-      const words = fact.seq < from && utteranceIn(fact);
+      const words = fact.seq < from && threadEntryIn(fact);
       return words ? [{ seq: fact.seq, ts: fact.ts, ...words }] : [];
     });
     said = [...older, ...said];

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { promisify } from "node:util";
 import { codeOf } from "./disk.ts";
-import { childPath, closeFolder, enterChild, type Folder, NO_LINKS_AT_ALL, troubleOf } from "./folder.ts";
+import { childPath, closeFolder, enterChild, type Folder, folderErrorOf, NO_LINKS_AT_ALL } from "./folder.ts";
 
 const openFd: (path: string, flags: number, mode: number) => Promise<number> = promisify(open);
 const makeDir: (path: string, mode: number) => Promise<unknown> = promisify(mkdir);
@@ -26,7 +26,7 @@ const move = promisify(rename);
 export async function createFileAside(folder: Folder, name: string, mode: number): Promise<number> {
   const path = childPath(folder, name);
   const fd = await openFd(path, NEW_FILE | NO_LINKS_AT_ALL, mode).catch((error: unknown) => {
-    throw troubleOf(error, folder, name);
+    throw folderErrorOf(error, folder, name);
   });
   return madeOurs(folder, fd, mode);
 }
@@ -51,7 +51,7 @@ export function makeFolder(folder: Folder, name: string): void {
     mkdirSync(childPath(folder, name), 0o700);
   } catch (error) {
     if (codeOf(error) === "EEXIST") return;
-    throw troubleOf(error, folder, name);
+    throw folderErrorOf(error, folder, name);
   }
   giveChildTo(folder, name);
 }
@@ -62,7 +62,7 @@ export async function makeFolderAside(folder: Folder, name: string): Promise<voi
     await makeDir(childPath(folder, name), 0o700);
   } catch (error) {
     if (codeOf(error) === "EEXIST") return;
-    throw troubleOf(error, folder, name);
+    throw folderErrorOf(error, folder, name);
   }
   giveChildTo(folder, name);
 }
@@ -82,7 +82,7 @@ export function renameIn(folder: Folder, from: string, to: string): void {
   try {
     renameSync(childPath(folder, from), childPath(folder, to));
   } catch (error) {
-    throw troubleOf(error, folder, to);
+    throw folderErrorOf(error, folder, to);
   }
 }
 
@@ -91,7 +91,7 @@ export function moveTo(from: Folder, name: string, to: Folder): void {
   try {
     renameSync(childPath(from, name), childPath(to, name));
   } catch (error) {
-    throw troubleOf(error, from, name);
+    throw folderErrorOf(error, from, name);
   }
 }
 
@@ -100,7 +100,7 @@ export async function moveFolderIn(folder: Folder, from: string, to: string): Pr
   try {
     await move(childPath(folder, from), childPath(folder, to));
   } catch (error) {
-    throw troubleOf(error, folder, to);
+    throw folderErrorOf(error, folder, to);
   }
 }
 
@@ -109,7 +109,7 @@ export function removeIn(folder: Folder, name: string): void {
   try {
     unlinkSync(childPath(folder, name));
   } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw troubleOf(error, folder, name);
+    if (codeOf(error) !== "ENOENT") throw folderErrorOf(error, folder, name);
   }
 }
 

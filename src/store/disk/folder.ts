@@ -24,7 +24,7 @@ export function openAt(folder: Folder, name: string, flags: number): number {
   try {
     return openSync(childPath(folder, name), flags | NO_LINKS_AT_ALL);
   } catch (error) {
-    throw troubleOf(error, folder, name);
+    throw folderErrorOf(error, folder, name);
   }
 }
 
@@ -116,7 +116,7 @@ export class WalkTrouble extends Error {
   }
 }
 
-export function troubleOf(error: unknown, folder: Folder | undefined, name: string): unknown {
+export function folderErrorOf(error: unknown, folder: Folder | undefined, name: string): unknown {
   const at = folder ? join(folder.path, name) : name;
   const kind = TROUBLES[codeOf(error) ?? ""];
   if (!kind) return error;

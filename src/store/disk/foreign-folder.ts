@@ -3,7 +3,7 @@ import { contentOf } from "./content.ts";
 import { closeFolder, type Folder, glance, WalkTrouble } from "./folder.ts";
 import { FolderChain } from "./folder-chain.ts";
 import { removeIn } from "./folder-changes.ts";
-import { type Look, type TreeBounds, walkTree } from "./tree-walk.ts";
+import { type FolderVisitor, type TreeBounds, walkTree } from "./tree-walk.ts";
 import { type OpenFile, openFile, openFileToWrite, openFolder } from "./walk.ts";
 import { writeWhole } from "./whole-file.ts";
 
@@ -86,7 +86,7 @@ export async function allFilesIn(
   bounds: Partial<TreeBounds>,
 ): Promise<{ files: ForeignFile[]; more: boolean }> {
   const files: ForeignFile[] = [];
-  const look: Look = async (folder, below, names, slices) => {
+  const look: FolderVisitor = async (folder, below, names, slices) => {
     const folders: string[] = [];
     for (const name of names) {
       if (slices.isDue) await slices.rest();

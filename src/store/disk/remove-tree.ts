@@ -1,7 +1,7 @@
 import { type Dirent, readdir, rmdir, unlink } from "node:fs";
 import { promisify } from "node:util";
 import { closeFolder, type Folder, WalkTrouble } from "./folder.ts";
-import { openBelow } from "./walk.ts";
+import { openFolderBelow } from "./walk.ts";
 
 const list: (path: string, options: { withFileTypes: true; encoding: "buffer" }) => Promise<Dirent<Buffer>[]> =
   promisify(readdir);
@@ -22,7 +22,7 @@ const MAX_DEPTH = 64;
 export async function removeTree(parent: Folder, name: string, depth = 0): Promise<boolean> {
   let folder: Folder;
   try {
-    folder = openBelow(parent, name, []);
+    folder = openFolderBelow(parent, name, []);
   } catch (error) {
     if (error instanceof WalkTrouble) return error.kind === "missing";
     throw error;

@@ -9,7 +9,11 @@ import { TimeSlices } from "./time-slices.ts";
  * TREE-2. It does not block the process: it yields every few milliseconds (time-slices.ts).
  * TREE-3. Below the root, a folder that is closed to us or has just gone holds nothing.
  */
-export async function walkTree(chain: FolderChain, look: Look, bounds: Partial<TreeBounds> = {}): Promise<TreeCut> {
+export async function walkTree(
+  chain: FolderChain,
+  look: FolderVisitor,
+  bounds: Partial<TreeBounds> = {},
+): Promise<TreeCut> {
   const { deepest, namesInOne, ...most } = { ...DEFAULT_BOUNDS, ...bounds };
   const slices = new TimeSlices();
   const cut: TreeCut = { more: false, tooDeep: null };
@@ -36,7 +40,7 @@ export async function walkTree(chain: FolderChain, look: Look, bounds: Partial<T
  * Sees the names in one folder, sorted, and says which of them are folders to be looked into. It rests where it looks at
  * each name. It returns "stop" when enough has been seen.
  */
-export type Look = (
+export type FolderVisitor = (
   folder: Folder,
   parts: readonly string[],
   names: readonly string[],
@@ -63,7 +67,7 @@ async function lookInto(
   chain: FolderChain,
   parts: readonly string[],
   most: number,
-  look: Look,
+  look: FolderVisitor,
   slices: TimeSlices,
 ): Promise<{ looked: number; more: boolean; folders: readonly string[] | "stop" } | undefined> {
   try {

@@ -1,6 +1,15 @@
 import { type BigIntStats, closeSync, constants, fstatSync, lstatSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { childrenOf, closeFolder, enterChild, type Folder, glance, openAt, troubleOf, WalkTrouble } from "./folder.ts";
+import {
+  childrenOf,
+  closeFolder,
+  enterChild,
+  type Folder,
+  folderErrorOf,
+  glance,
+  openAt,
+  WalkTrouble,
+} from "./folder.ts";
 import { makeFolder } from "./folder-changes.ts";
 
 /**
@@ -16,7 +25,7 @@ export function openFolder(root: string, parts: readonly string[], options: Walk
 }
 
 /** The same from a folder that is open, and stays so. */
-export function openBelow(folder: Folder, name: string, parts: readonly string[]): Folder {
+export function openFolderBelow(folder: Folder, name: string, parts: readonly string[]): Folder {
   return walkOn(enterChild(folder, name), parts, {});
 }
 
@@ -92,7 +101,7 @@ function openRoot(path: string): Folder {
   try {
     return { fd: openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path };
   } catch (error) {
-    throw troubleOf(error, undefined, path);
+    throw folderErrorOf(error, undefined, path);
   }
 }
 

@@ -36,13 +36,13 @@ const holderSchema = z.object({
 export type HomeHolder = z.infer<typeof holderSchema>;
 
 /** Where a holder is reached. */
-export type Address = Partial<Pick<HomeHolder, "socket" | "url" | "cert" | "command">>;
+export type HolderAddress = Partial<Pick<HomeHolder, "socket" | "url" | "cert" | "command">>;
 
 export interface HomeLock {
   readonly holder: HomeHolder;
   /** False when another process has the home now: `home.lock` was deleted, and it made a new one. */
   renew(): boolean;
-  announce(address: Address): void;
+  announce(address: HolderAddress): void;
   release(now: number): void;
 }
 

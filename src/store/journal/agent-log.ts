@@ -3,7 +3,7 @@ import type { AgentId, Fact, NewFact, StoredEntry } from "../../protocol/index.t
 import { codeOf, type Disk, type DiskFile } from "../disk/disk.ts";
 import { FenceError, ReadOnlyError, StoreUsageError } from "../errors.ts";
 import { agentDir, EVENTS_FILE, streamPath } from "../paths.ts";
-import type { AgentLog, Appended, Batch, Repair, Said } from "../store.ts";
+import type { AgentLog, Appended, Batch, ConversationEntries, Repair } from "../store.ts";
 import type { Damage } from "./damage.ts";
 import { followFacts } from "./follow.ts";
 import type { Journal } from "./journal.ts";
@@ -85,7 +85,7 @@ export class FileAgentLog implements AgentLog {
     return { facts, durable };
   }
 
-  #serialised({ file, entries }: Said, ts: number) {
+  #serialised({ file, entries }: ConversationEntries, ts: number) {
     const conversation = this.#conversation(file);
     const heads = entries.map((entry, index) => entryHead(conversation.seq + index + 1, ts, entry));
     return { conversation, heads };

@@ -22,7 +22,7 @@ export interface Segment {
   bytes: Buffer;
 }
 
-export interface Frame {
+export interface JournalFrame {
   number: number;
   segments: Segment[];
   /** Where the next frame begins. */
@@ -75,7 +75,7 @@ export class FrameWriter {
 }
 
 /** The frame that begins at `at`, or undefined when there is no whole one. */
-export function readFrame(journal: Buffer, at: number): Frame | undefined {
+export function readFrame(journal: Buffer, at: number): JournalFrame | undefined {
   if (at + FRAME_HEAD > journal.length || journal.compare(MAGIC, 0, MAGIC.length, at, at + MAGIC.length) !== 0)
     return undefined;
   const lines = journal.readUInt32LE(at + 8);

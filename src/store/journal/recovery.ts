@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { type Disk, readWhole } from "../disk/disk.ts";
 import { journalDir } from "../paths.ts";
 import type { Damage } from "./damage.ts";
-import { type Frame, nextMagic, readFrame, type Segment } from "./frame.ts";
+import { type JournalFrame, nextMagic, readFrame, type Segment } from "./frame.ts";
 import type { OpenFiles } from "./open-files.ts";
 
 /**
@@ -87,7 +87,7 @@ export function withoutRoom(journal: Buffer): Buffer {
 
 const ZEROS = Buffer.alloc(4096);
 
-type Found = { kind: "frame"; frame: Frame } | { kind: "unreadable"; from: number; to: number };
+type Found = { kind: "frame"; frame: JournalFrame } | { kind: "unreadable"; from: number; to: number };
 
 export function* scanJournal(journal: Buffer): Generator<Found> {
   let last = 0;

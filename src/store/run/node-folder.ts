@@ -7,7 +7,7 @@ import { addWhole, rewriteWhole, writeWhole } from "../disk/whole-file.ts";
 
 export {
   finishPublish,
-  type Prepared,
+  type PreparedPublish,
   preparePublish,
   problemPublishing,
   recoverPublish,

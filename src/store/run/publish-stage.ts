@@ -6,9 +6,9 @@ import { copyHashed } from "../disk/copy-file.ts";
 import { closeFolder, type Folder, WalkTrouble } from "../disk/folder.ts";
 import { createFileAside, makeFolderAside } from "../disk/folder-changes.ts";
 import { removeTree } from "../disk/remove-tree.ts";
-import { openBelow, openFile } from "../disk/walk.ts";
+import { openFile, openFolderBelow } from "../disk/walk.ts";
 import { UNFINISHED } from "../disk/whole-file.ts";
-import { MAX_PUBLISHED_BYTES, type Survey, troubleInWords } from "./publish-survey.ts";
+import { MAX_PUBLISHED_BYTES, type ScratchSurvey, troubleInWords } from "./publish-survey.ts";
 
 /** Where the copy that will be `published/` is made. No sandbox ever has it bound to write. */
 export const STAGED = `${UNFINISHED}published`;
@@ -20,7 +20,7 @@ const sync = promisify(fsync);
 const syncData = promisify(fdatasync);
 
 /** What is to be copied: folders, parents before their children, and the files in each. */
-type Tree = Survey["folders"];
+type Tree = ScratchSurvey["folders"];
 
 /** Something in `scratch/` that the worker can fix. */
 export class Unpublishable extends Error {
@@ -52,7 +52,8 @@ export async function stage(node: Folder, tree: Tree): Promise<PublishedFile[]> 
     );
   }
   // Deepest first: a folder is synced when all in it is.
-  for (const { parts } of tree.toReversed()) await inside(openBelow(node, STAGED, parts), (folder) => sync(folder.fd));
+  for (const { parts } of tree.toReversed())
+    await inside(openFolderBelow(node, STAGED, parts), (folder) => sync(folder.fd));
   return copied.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
@@ -64,12 +65,12 @@ export async function discardStaged(node: Folder): Promise<void> {
 async function makeStaged(node: Folder, parts: readonly string[]): Promise<Folder> {
   const name = parts.at(-1);
   if (name === undefined) await makeFolderAside(node, STAGED);
-  else await inside(openBelow(node, STAGED, parts.slice(0, -1)), (above) => makeFolderAside(above, name));
-  return openBelow(node, STAGED, parts);
+  else await inside(openFolderBelow(node, STAGED, parts.slice(0, -1)), (above) => makeFolderAside(above, name));
+  return openFolderBelow(node, STAGED, parts);
 }
 
 function openScratch(node: Folder, parts: readonly string[]): Folder {
-  return inWords(parts, "u+rx", () => openBelow(node, "scratch", parts));
+  return inWords(parts, "u+rx", () => openFolderBelow(node, "scratch", parts));
 }
 
 async function copyBatch(

@@ -22,7 +22,7 @@ export const MAX_PUBLISHED_BYTES = 4 * 2 ** 30;
 const MAX_DEPTH = 32;
 const MOST_PROBLEMS = 5;
 
-export interface Survey {
+export interface ScratchSurvey {
   /** Parents before their children. */
   folders: { parts: string[]; files: string[] }[];
   /** Folders that were found, also those that were not looked into any more. */
@@ -36,8 +36,8 @@ export interface Survey {
 }
 
 /** What is in `scratch/`. Looks only; what a crashed write left behind is not counted. */
-export function survey(dir: string, most = MAX_PUBLISHED_FILES): Survey {
-  const found: Survey = {
+export function survey(dir: string, most = MAX_PUBLISHED_FILES): ScratchSurvey {
+  const found: ScratchSurvey = {
     folders: [],
     found: 0,
     count: 0,
@@ -64,12 +64,12 @@ export function survey(dir: string, most = MAX_PUBLISHED_FILES): Survey {
 }
 
 /** Folders and problems are bounded like files: a tree of a million of them must not hold everybody up. */
-function isTooMuch({ count, found, problems }: Survey, most = MAX_PUBLISHED_FILES): boolean {
+function isTooMuch({ count, found, problems }: ScratchSurvey, most = MAX_PUBLISHED_FILES): boolean {
   return Math.max(count, found, problems.length) > most;
 }
 
 /** Adds what is in one folder; returns the folders in it. */
-function surveyFolder(open: Folder, parts: readonly string[], found: Survey): string[][] {
+function surveyFolder(open: Folder, parts: readonly string[], found: ScratchSurvey): string[][] {
   const files: string[] = [];
   const below: string[][] = [];
   for (const { name } of childrenOf(open, MAX_PUBLISHED_FILES + 1).children) {
@@ -147,7 +147,7 @@ function isReadableName(path: string): boolean {
 }
 
 /** Why this cannot be published, in words for the worker; or undefined. */
-export function reasonAgainst(found: Survey, deliverables: readonly string[]): string | undefined {
+export function reasonAgainst(found: ScratchSurvey, deliverables: readonly string[]): string | undefined {
   const { folders, count, bytes, largest, problems } = found;
   if (isTooMuch(found)) {
     return `scratch/ holds more than ${MAX_PUBLISHED_FILES} files or folders. Remove what can be made again (dependencies, build output, caches), or pack it.`;

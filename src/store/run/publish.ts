@@ -5,7 +5,7 @@ import { hasContent } from "../disk/content-check.ts";
 import { childrenOf, closeFolder, type Folder, glance, WalkTrouble } from "../disk/folder.ts";
 import { makeFolderAside, moveFolderIn, moveTo, removeIn } from "../disk/folder-changes.ts";
 import { removeTree } from "../disk/remove-tree.ts";
-import { openBelow, openFile, openFolder } from "../disk/walk.ts";
+import { openFile, openFolder, openFolderBelow } from "../disk/walk.ts";
 import { UNFINISHED } from "../disk/whole-file.ts";
 import { discardStaged, STAGED, stage, Unpublishable } from "./publish-stage.ts";
 import { reasonAgainst, survey } from "./publish-survey.ts";
@@ -26,7 +26,7 @@ export { MAX_PUBLISHED_FILES, PROTOCOL_FILES } from "./publish-survey.ts";
  *     sandbox ever had bound to write, and the `scratch/` that a process may still hold is replaced by a new one before
  *     the rename.
  */
-export async function preparePublish(dir: string, deliverables: readonly string[]): Promise<Prepared> {
+export async function preparePublish(dir: string, deliverables: readonly string[]): Promise<PreparedPublish> {
   const found = survey(dir);
   const reason = reasonAgainst(found, deliverables);
   if (reason) return { ok: false, reason };
@@ -49,7 +49,7 @@ export function problemPublishing(dir: string, deliverables: readonly string[]):
   return reasonAgainst(survey(dir), deliverables);
 }
 
-export type Prepared = { ok: true; files: PublishedFile[] } | { ok: false; reason: string };
+export type PreparedPublish = { ok: true; files: PublishedFile[] } | { ok: false; reason: string };
 
 /** After the fact is on disk: the one rename. With `verify` every hash is computed again before. */
 export async function finishPublish(
@@ -99,7 +99,7 @@ function moveMissing(from: Folder, to: Folder): void {
     const there = glance(to, name);
     if (!there) moveTo(from, name, to);
     else if (there.isDirectory() && glance(from, name)?.isDirectory()) {
-      const [below, into] = [openBelow(from, name, []), openBelow(to, name, [])];
+      const [below, into] = [openFolderBelow(from, name, []), openFolderBelow(to, name, [])];
       try {
         moveMissing(below, into);
       } finally {
@@ -222,7 +222,7 @@ async function holds(
     const parts = path.split("/");
     const name = parts.pop() ?? "";
     try {
-      const folder = openBelow(node, place, parts);
+      const folder = openFolderBelow(node, place, parts);
       try {
         // Nearly always everything is in one of the two: to look costs less than to fail.
         const stats = glance(folder, name);
@@ -249,7 +249,7 @@ async function holds(
 /** File browsers leave these in any folder a person opens, and a rename only replaces an empty one. */
 function discardLitter(node: Folder): void {
   if (!glance(node, "published")) return;
-  const published = openBelow(node, "published", []);
+  const published = openFolderBelow(node, "published", []);
   try {
     if (glance(published, ".DS_Store")) removeIn(published, ".DS_Store");
   } finally {

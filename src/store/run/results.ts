@@ -127,7 +127,7 @@ function pathInRun(name: string, dir: string, run: RunId): string {
  * A text that is written for everybody from the log, marked as that: whoever writes the file themselves, or changes a
  * word of it, has made it theirs, and it is not written again.
  */
-export function marked(text: string): string {
+export function markedAsDerived(text: string): string {
   return `${text}\n<!-- Written by Agiraph (${digestOf(text)}). Write this file yourself and it stays as you wrote it. -->\n`;
 }
 

@@ -4,7 +4,7 @@ import { own } from "../../protocol/dict.ts";
 import type { HandedInput, Outcome, RunId, WorkerId } from "../../protocol/index.ts";
 import { replaceFile } from "../disk/atomic-file.ts";
 import { rewrite } from "./node-folder.ts";
-import { isDerived, marked, OUTPUT_FILE, type RunFile, type RunFiles } from "./results.ts";
+import { isDerived, markedAsDerived, OUTPUT_FILE, type RunFile, type RunFiles } from "./results.ts";
 
 const PLAN = "_plan.md";
 /** Where the board goes when the plan is the coordinator's own. */
@@ -16,7 +16,7 @@ export function writePlan(dir: string, now: Situation): void {
   const board = describeBoard(now.board, now.agent.run?.id);
   const isOurs = isDerived(join(dir, PLAN));
   const text = `# ${isOurs ? "Plan" : "Board"}\n\nGoal: ${goal}\n\n${board}\n${assessments(now)}`;
-  replaceFile(join(dir, isOurs ? PLAN : BOARD), isOurs ? marked(text) : text);
+  replaceFile(join(dir, isOurs ? PLAN : BOARD), isOurs ? markedAsDerived(text) : text);
 }
 
 /** What the coordinator said of each stage when it ended it. */
@@ -37,7 +37,7 @@ export function writeOutput(dir: string, run: { goal: string }, outcome: Outcome
   const named = results.filter((file) => !isPublished(file) && file.path !== OUTPUT_FILE);
   const published = [...results, ...others].filter(isPublished);
   const text = `# Output\n\nGoal: ${run.goal}\n\nOutcome: ${outcome.kind}\n\n${words}\n${listed("Results", named)}${listed("Published files", published)}`;
-  replaceFile(join(dir, OUTPUT_FILE), marked(text));
+  replaceFile(join(dir, OUTPUT_FILE), markedAsDerived(text));
 }
 
 function listed(title: string, files: readonly RunFile[]): string {

@@ -4,7 +4,7 @@ import { closest } from "../../boundary/nearest.ts";
 import { hasContent } from "../disk/content-check.ts";
 import { childrenOf, closeFolder, type Folder, glance, WalkTrouble } from "../disk/folder.ts";
 import { FolderChain } from "../disk/folder-chain.ts";
-import { type Look, type TreeCut, walkTree } from "../disk/tree-walk.ts";
+import { type FolderVisitor, type TreeCut, walkTree } from "../disk/tree-walk.ts";
 import { type OpenFile, openFile, openFolder, type WalkOptions } from "../disk/walk.ts";
 import { UNFINISHED, writeWhole } from "../disk/whole-file.ts";
 import {
@@ -14,11 +14,11 @@ import {
   isTop,
   mayList,
   notTheHome,
-  type Place,
   placeAbove,
-  placeOf,
   recordOf,
-  type View,
+  type ScopedPath,
+  type ScopeRules,
+  scopedPathOf,
 } from "./place.ts";
 import type { Binds, FileContent, ListedFile, Listing, ListOptions, Scope } from "./scope.ts";
 import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
@@ -37,9 +37,9 @@ const readAt = promisify(read);
 
 /** A view of the files, on a real disk. The rules are in scope.ts, the opening in walk.ts. */
 export class FileScope implements Scope {
-  readonly #view: View;
+  readonly #view: ScopeRules;
 
-  constructor(view: View) {
+  constructor(view: ScopeRules) {
     this.#view = view;
   }
 
@@ -62,7 +62,7 @@ export class FileScope implements Scope {
   async openChecked(path: string): Promise<OpenFile> {
     const file = this.openFile(path);
     try {
-      const place = placeOf(this.#view, path);
+      const place = scopedPathOf(this.#view, path);
       const recorded = isPublished(place) ? recordOf(this.#view, place) : undefined;
       if (recorded === undefined || (recorded && (await hasContent(file.fd, recorded)))) return file;
       throw new ScopeRefusal("changed", notAsPublished(path, recorded === null));
@@ -73,7 +73,7 @@ export class FileScope implements Scope {
   }
 
   openFile(path: string): OpenFile {
-    const place = placeOf(this.#view, path);
+    const place = scopedPathOf(this.#view, path);
     const name = place.parts.at(-1);
     if (place.judgement.access === "none") throw outside("read", place);
     if (name === undefined) throw isFolder(path);
@@ -110,11 +110,11 @@ export class FileScope implements Scope {
   }
 
   async list(path: string, { recursive = false, limit, withoutShortNames = false }: ListOptions): Promise<Listing> {
-    const place = placeOf(this.#view, path);
+    const place = scopedPathOf(this.#view, path);
     if (!mayList(this.#view, place)) throw outside("list", place);
     const entries: ListedFile[] = [];
-    const below = new Map<string, Place>();
-    const look: Look = async (folder, parts, names, slices) => {
+    const below = new Map<string, ScopedPath>();
+    const look: FolderVisitor = async (folder, parts, names, slices) => {
       const here = parts.length === 0 ? place : (below.get(parts.join("/")) ?? place);
       below.delete(parts.join("/"));
       if (isTop(this.#view, here) && !withoutShortNames) entries.push(...this.#mounts());
@@ -149,8 +149,8 @@ export class FileScope implements Scope {
     return this.#view.binds();
   }
 
-  #placeToWrite(path: string): Place {
-    const place = placeOf(this.#view, path);
+  #placeToWrite(path: string): ScopedPath {
+    const place = scopedPathOf(this.#view, path);
     const { access, why } = place.judgement;
     if (access === "write" && !path.endsWith("/")) return place;
     const reason = access === "none" ? "outside" : access === "read" ? "read_only" : "wrong_kind";
@@ -158,7 +158,7 @@ export class FileScope implements Scope {
     throw new ScopeRefusal(reason, words);
   }
 
-  async #walked(place: Place, look: Look): Promise<TreeCut> {
+  async #walked(place: ScopedPath, look: FolderVisitor): Promise<TreeCut> {
     try {
       using chain = new FolderChain(place.root, place.parts, this.#walkOptions(place));
       return await walkTree(chain, look, { namesInOne: MAX_NAMES_IN_A_FOLDER });
@@ -168,7 +168,7 @@ export class FileScope implements Scope {
   }
 
   /** A name in an open folder, as this participant sees it; undefined where it is not to be seen. */
-  #entryOf(place: Place, folder: Folder, name: string): { entry: ListedFile; place: Place } | undefined {
+  #entryOf(place: ScopedPath, folder: Folder, name: string): { entry: ListedFile; place: ScopedPath } | undefined {
     const child = name.startsWith(UNFINISHED) ? undefined : childPlace(this.#view, place, name);
     const stats = child && glance(folder, name);
     if (!child || !stats || (place.isProject && stats.isDirectory() && isHome(this.#view, stats))) return undefined;
@@ -197,7 +197,7 @@ export class FileScope implements Scope {
     }
   }
 
-  #inFolder<T>(place: Place, parts: readonly string[], use: (folder: Folder) => T): T {
+  #inFolder<T>(place: ScopedPath, parts: readonly string[], use: (folder: Folder) => T): T {
     const folder = openFolder(place.root, parts, this.#walkOptions(place));
     try {
       return use(folder);
@@ -206,7 +206,7 @@ export class FileScope implements Scope {
     }
   }
 
-  #walkOptions(place: Place): Pick<WalkOptions, "enter" | "anyForm"> {
+  #walkOptions(place: ScopedPath): Pick<WalkOptions, "enter" | "anyForm"> {
     if (!place.isProject) return {};
     const enter: WalkOptions["enter"] = (stats) => {
       if (isHome(this.#view, stats)) throw notTheHome(place.path);
@@ -214,7 +214,7 @@ export class FileScope implements Scope {
     return { enter, anyForm: true };
   }
 
-  #guarded<T>(place: Place, step: () => T): T {
+  #guarded<T>(place: ScopedPath, step: () => T): T {
     try {
       return step();
     } catch (error) {
@@ -223,7 +223,7 @@ export class FileScope implements Scope {
   }
 
   /** What the walk found in the way, as a sentence. */
-  #explained(place: Place, error: unknown): unknown {
+  #explained(place: ScopedPath, error: unknown): unknown {
     if (!(error instanceof WalkTrouble)) return error;
     return error.kind === "missing"
       ? new FileNotFound(this.#notFound(place), { cause: error })
@@ -231,7 +231,7 @@ export class FileScope implements Scope {
   }
 
   /** Says which name is missing, and what in the folder above comes near. */
-  #notFound(place: Place): string {
+  #notFound(place: ScopedPath): string {
     for (let up = 1; up <= place.parts.length; up++) {
       const above = placeAbove(this.#view, place, up);
       const names = this.#visibleNames(above);
@@ -244,7 +244,7 @@ export class FileScope implements Scope {
   }
 
   /** Undefined where the folder cannot be opened. Few enough to look at each at once. */
-  #visibleNames(place: Place): string[] | undefined {
+  #visibleNames(place: ScopedPath): string[] | undefined {
     try {
       return this.#inFolder(place, place.parts, (folder) => {
         const mounts = isTop(this.#view, place) ? this.#mounts() : [];
@@ -263,7 +263,7 @@ export class FileScope implements Scope {
 }
 
 /** Dependencies of the user's project: thousands of files that nobody asked about. They can be listed by name. */
-function isLeftClosed(place: Place, name: string): boolean {
+function isLeftClosed(place: ScopedPath, name: string): boolean {
   return place.isProject && name === "node_modules";
 }
 
@@ -273,7 +273,7 @@ function kindOf(stats: BigIntStats): ListedFile["kind"] {
   return stats.isSymbolicLink() ? "link" : "special";
 }
 
-function outside(deed: "read" | "list", { path, judgement }: Place): ScopeRefusal {
+function outside(deed: "read" | "list", { path, judgement }: ScopedPath): ScopeRefusal {
   return new ScopeRefusal("outside", `You may not ${deed} ${path}. ${judgement.why}`);
 }
 

@@ -7,7 +7,7 @@ import { ownNames, parsePath } from "./scope-path.ts";
 import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
 
 /** What makes one participant's scope differ from another's. */
-export interface View {
+export interface ScopeRules {
   agentDir: string;
   /** Where Agiraph's own home is, if `agentDir` is not in it. */
   home?: string;
@@ -30,7 +30,7 @@ export interface View {
 export type Manifests = (runId: string, nodeId: string) => readonly PublishedFile[] | undefined;
 
 /** Where a path leads on disk, and what may be done there. Whether anything is there is not known yet. */
-export interface Place {
+export interface ScopedPath {
   /** As it was asked for; every message says it this way. */
   path: string;
   /** The names in `path`. */
@@ -42,7 +42,7 @@ export interface Place {
   isProject: boolean;
 }
 
-export function placeOf(view: View, asked: string): Place {
+export function scopedPathOf(view: ScopeRules, asked: string): ScopedPath {
   const path = asked.startsWith("/") ? (shortened(view, asked) ?? asked) : asked;
   const names = parsePath(path);
   if (names[0] === "project") return projectPlace(view, path, names);
@@ -53,7 +53,7 @@ export function placeOf(view: View, asked: string): Place {
 }
 
 /** An absolute path, as commands print it, in the words of this scope; undefined where it leads to no part of it. */
-function shortened(view: View, path: string): string | undefined {
+function shortened(view: ScopeRules, path: string): string | undefined {
   const inAgent = below(view.agentDir, path);
   if (inAgent === undefined) {
     const inProject = view.project === null ? undefined : below(view.project, path);
@@ -88,7 +88,7 @@ function realPathOf(folder: string): string {
 }
 
 /** An entry of a folder, or undefined where this participant is not to see it. */
-export function childPlace(view: View, place: Place, name: string): Place | undefined {
+export function childPlace(view: ScopeRules, place: ScopedPath, name: string): ScopedPath | undefined {
   // A short name overrides a file of the run that has the same name.
   if (isTop(view, place) && (view.aliases.has(name) || name === "project")) return undefined;
   const names = [...place.names, name];
@@ -99,7 +99,7 @@ export function childPlace(view: View, place: Place, name: string): Place | unde
 }
 
 /** The folder `up` levels above a place. */
-export function placeAbove(view: View, place: Place, up: number): Place {
+export function placeAbove(view: ScopeRules, place: ScopedPath, up: number): ScopedPath {
   const parts = place.parts.slice(0, -up);
   const names = place.names.slice(0, -up);
   const judgement = place.isProject ? place.judgement : view.table.judge(parts);
@@ -107,31 +107,31 @@ export function placeAbove(view: View, place: Place, up: number): Place {
 }
 
 /** A folder that leads to something readable may be listed too, showing only what leads there. */
-export function mayList(view: View, place: Place): boolean {
+export function mayList(view: ScopeRules, place: ScopedPath): boolean {
   return place.judgement.access !== "none" || view.table.leadsToReadable(place.parts);
 }
 
-export function isTop(view: View, place: Place): boolean {
+export function isTop(view: ScopeRules, place: ScopedPath): boolean {
   return (
     !place.isProject && place.parts.length === view.top.length && view.top.every((part, i) => part === place.parts[i])
   );
 }
 
 /** Published files were copied out of their links; they may have got second names since, by a backup for instance. */
-export function isPublished(place: Place): boolean {
+export function isPublished(place: ScopedPath): boolean {
   const [runs, , nodes, , published] = place.parts;
   return !place.isProject && runs === "runs" && nodes === "nodes" && published === "published";
 }
 
 /** What the record says about a published file: undefined where it says nothing, null where it was never published. */
-export function recordOf(view: View, { parts }: Place): PublishedFile | null | undefined {
+export function recordOf(view: ScopeRules, { parts }: ScopedPath): PublishedFile | null | undefined {
   const [, run = "", , node = "", , ...path] = parts;
   const files = view.published?.(run, node);
   return files && (files.find((file) => file.path === path.join("/")) ?? null);
 }
 
 /** Agiraph's own home may lie inside the user's folder; it is not part of the project. */
-export function isHome(view: View, folder: { dev: bigint; ino: bigint }): boolean {
+export function isHome(view: ScopeRules, folder: { dev: bigint; ino: bigint }): boolean {
   const home = statSync(view.home ?? homeOf(view.agentDir), { bigint: true, throwIfNoEntry: false });
   return home !== undefined && home.dev === folder.dev && home.ino === folder.ino;
 }
@@ -148,7 +148,7 @@ export function homeOf(agentDir: string): string {
   return dirname(dirname(agentDir));
 }
 
-function projectPlace(view: View, path: string, names: readonly string[]): Place {
+function projectPlace(view: ScopeRules, path: string, names: readonly string[]): ScopedPath {
   const parts = names.slice(1);
   if (view.project === null) {
     throw new ScopeRefusal("outside", `${path} is not there: this agent was started without a project folder.`);

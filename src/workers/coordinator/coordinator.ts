@@ -14,11 +14,11 @@ import type { Workplace } from "../workplace.ts";
 import { isInfinite } from "./cycles.ts";
 import { leadToolbox, leadTools, reflectionOn, type TeamPort } from "./lead-tools.ts";
 import { LongSleep } from "./long-sleep.ts";
+import { awaited, waitOrEnd } from "./reply-without-call.ts";
 import { beginRun, CONVERSATION, LEAD, pastHistory, surroundings, withoutGivingUp } from "./run-start.ts";
-import { awaited, waitOrEnd } from "./silence.ts";
 import { Waking } from "./waking.ts";
 
-/** The agent's own mind: the same loop as a worker's, with more tools and another meaning of silence. */
+/** The agent's own mind: the same loop as a worker's, with more tools, and another meaning of a reply without a call. */
 export async function coordinate(
   run: { id: RunId; goal: string },
   team: TeamPort,
@@ -67,7 +67,7 @@ export async function coordinate(
         },
         ...(isInfinite(place) && { window: MOST_IN_CYCLES, wokeLate: () => sleep.takeLate() }),
       },
-      onSilence: waitOrEnd({ run: run.id, team, mailbox, waking, sleep, place }),
+      onReplyWithoutCall: waitOrEnd({ run: run.id, team, mailbox, waking, sleep, place }),
     };
     const hearing = { mail: () => waking.told(mailbox.take()), isUrgent: () => mailbox.isUrgent };
     return await runRecordedLoop(job, { model, toolbox, ...hearing }, LEAD, place, signal);

@@ -5,7 +5,7 @@ import type { Tools } from "../../tools/toolbox.ts";
 import { momentIn } from "../../triggers/wall-clock.ts";
 import { textIn } from "../assignment.ts";
 import { type Past, pastOf } from "../loop/past.ts";
-import type { Actor } from "../loop/recorded-loop.ts";
+import type { ActingWorker } from "../loop/recorded-loop.ts";
 import { coordinatorPrompt } from "../prompt.ts";
 import { surroundingsOf } from "../surroundings.ts";
 import { memoryNow, recalled } from "../worker-memory.ts";
@@ -14,7 +14,7 @@ import { cycleRules, isInfinite } from "./cycles.ts";
 import { seenMemory } from "./waking.ts";
 
 export const CONVERSATION = conversationFile("run-1", COORDINATOR); // one for all runs
-export const LEAD: Actor = { worker_id: COORDINATOR, node_id: null, conversation: CONVERSATION };
+export const LEAD: ActingWorker = { worker_id: COORDINATOR, node_id: null, conversation: CONVERSATION };
 
 /** What a run of the coordinator begins with. */
 export interface RunStart {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Mailbox } from "../../mail/mailbox.ts";
 import { COORDINATOR, isMadeByTrigger, type StoredEntry, type UserEntry } from "../../protocol/index.ts";
 import { momentIn } from "../../triggers/wall-clock.ts";
-import type { Actor } from "../loop/recorded-loop.ts";
+import type { ActingWorker } from "../loop/recorded-loop.ts";
 import { waitForMail } from "../loop/waiting.ts";
 import { shownMemory } from "../worker-memory.ts";
 import type { Workplace } from "../workplace.ts";
@@ -18,7 +18,7 @@ const SHORT_BYTES = 3_000;
  * its memory.
  */
 export class Waking {
-  readonly #actor: Actor;
+  readonly #actor: ActingWorker;
   readonly #mailbox: Mailbox;
   readonly #place: Workplace;
   readonly #memory: SeenMemory;
@@ -28,7 +28,7 @@ export class Waking {
   /** What is to be said with the next news; null while it is awake. */
   #words: { memory: string; hashes: Record<string, string> } | null = null;
 
-  constructor(actor: Actor, mailbox: Mailbox, place: Workplace, stored: readonly StoredEntry[]) {
+  constructor(actor: ActingWorker, mailbox: Mailbox, place: Workplace, stored: readonly StoredEntry[]) {
     this.#actor = actor;
     this.#mailbox = mailbox;
     this.#place = place;

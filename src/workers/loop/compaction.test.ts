@@ -189,7 +189,7 @@ test("cut off at any entry of a compaction, it resumes there and comes to the sa
       history: sinceSummary([goal, ...before]),
       turn: 1 + replies,
       maxTurns: 9,
-      onSilence: async () => [{ ...goal, content: "A reminder." }],
+      onReplyWithoutCall: async () => [{ ...goal, content: "A reminder." }],
       mail: () => letters.splice(0),
     });
     expect([cut, again.outcome]).toEqual([cut, whole.outcome]);
@@ -237,7 +237,7 @@ async function run(model: ScriptedModel, { mail = () => [], ...change }: Change,
     turn: 1,
     maxTurns: 9,
     compactable,
-    onSilence: async () => [],
+    onReplyWithoutCall: async () => [],
     ...change,
   };
   const windowed = model.contextWindow === contextWindow ? model : model.with({ contextWindow });

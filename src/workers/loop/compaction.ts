@@ -20,7 +20,7 @@ import {
 import type { Tools } from "../../tools/toolbox.ts";
 import { openFlush, sinceSummary } from "./past.ts";
 import { addShown } from "./shown-history.ts";
-import { lastStep, notesIn, type Section, summaryOf } from "./summary.ts";
+import { boundedSummary, lastStep, notesIn, type SummarySection } from "./summary.ts";
 import { runCalls } from "./tool-calls.ts";
 import { tailWithin, trimmed } from "./trimming.ts";
 
@@ -33,7 +33,7 @@ export interface Compactable {
   /** True once after each long sleep: no provider has the conversation in its cache, so all of it would be paid again. */
   wokeLate?(): boolean;
   /** How things stand now: from the record and the files, never from what the model said. */
-  restate(): Promise<Section[]>;
+  restate(): Promise<SummarySection[]>;
 }
 
 interface CompactionPorts {
@@ -181,7 +181,7 @@ export class Compaction {
     return undefined;
   }
 
-  #summarise(history: readonly Entry[], record: readonly Section[]): SummaryEntry {
+  #summarise(history: readonly Entry[], record: readonly SummarySection[]): SummaryEntry {
     const flush = openFlush(history);
     const shown = history.slice(0, flush);
     const notes = { title: "What you noted just now", text: notesIn(history.slice(flush)) };
@@ -190,7 +190,7 @@ export class Compaction {
   }
 
   /** What woke it is shown whole. */
-  #summaryAtWaking(history: readonly Entry[], record: readonly Section[]): SummaryEntry {
+  #summaryAtWaking(history: readonly Entry[], record: readonly SummarySection[]): SummaryEntry {
     const news = entryTokens(history.slice(1 + history.findLastIndex(({ role }) => role !== "user")));
     const room = {
       summary: Math.min(SUMMARY_AT_WAKING, this.#room * SUMMARY_SHARE),
@@ -201,13 +201,13 @@ export class Compaction {
 
   #summaryOf(
     shown: readonly Entry[],
-    record: readonly Section[],
+    record: readonly SummarySection[],
     room: { summary: number; kept: number },
     entries: number,
   ): SummaryEntry {
     const from = tailWithin(shown, room.kept, KEPT_TURNS);
     const sections = [...record, { title: "Your last step", text: lastStep(shown, from) }];
-    const content = summaryOf(sections, bytesFor(room.summary));
+    const content = boundedSummary(sections, bytesFor(room.summary));
     const kept = shown.slice(from);
     const tokens = {
       before: contextTokens(shown, this.#overhead),

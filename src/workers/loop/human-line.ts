@@ -2,8 +2,8 @@ import { answerInWords } from "../../mail/news.ts";
 import { deferredBy, type Question, questionOf } from "../../projections/index.ts";
 import type { NewFact } from "../../protocol/index.ts";
 import type { HumanPort } from "../../tools/human.ts";
-import { type Interruption, type QuestionPorts, Questions } from "./questions.ts";
-import type { Actor } from "./recorded-loop.ts";
+import { type Interruption, QuestionAsker, type QuestionPorts } from "./questions.ts";
+import type { ActingWorker } from "./recorded-loop.ts";
 
 export interface HumanLine extends HumanPort {
   /** Stops watching deadlines: the next one to resume this work keeps them. */
@@ -18,11 +18,11 @@ export interface HumanLine extends HumanPort {
  * ASKING-3. A message is not an answer. It interrupts the wait: the call ends, the question stays open, and its answer
  *     arrives as a message.
  */
-export function openHumanLine(actor: Actor, place: QuestionPorts, mail: Interruption): HumanLine {
+export function openHumanLine(actor: ActingWorker, place: QuestionPorts, mail: Interruption): HumanLine {
   const { worker_id, node_id } = actor;
   const who = { worker_id, node_id };
   const { log, pending } = place;
-  const questions = new Questions(actor, place);
+  const questions = new QuestionAsker(actor, place);
   const deadlines = new AbortController();
   const keepDeadline = (question: Question) => {
     if (question.deadline_ts !== undefined) void questions.giveUpAt(question, question.deadline_ts, deadlines.signal);

@@ -2,7 +2,7 @@ import type { Mailbox } from "../../mail/mailbox.ts";
 import { type Question, questionOf } from "../../projections/index.ts";
 import { type CallPart, DEADLINE, type NewFact } from "../../protocol/index.ts";
 import type { NewQuestion } from "../../tools/human.ts";
-import type { Actor, Recorder } from "./recorded-loop.ts";
+import type { ActingWorker, Recorder } from "./recorded-loop.ts";
 
 export type QuestionPorts = Pick<Recorder, "log" | "now" | "pending" | "clock">;
 
@@ -13,11 +13,11 @@ export type Interruption = Pick<Mailbox, "isUrgent" | "onNews">;
 type QuestionOrder = NewQuestion & { only_choices?: boolean; permission?: { tool: string; key: string } };
 
 /** The questions that one actor puts to the human: asked, awaited, and given up at their deadline. */
-export class Questions {
-  readonly #actor: Actor;
+export class QuestionAsker {
+  readonly #actor: ActingWorker;
   readonly #ports: QuestionPorts;
 
-  constructor(actor: Actor, ports: QuestionPorts) {
+  constructor(actor: ActingWorker, ports: QuestionPorts) {
     this.#actor = actor;
     this.#ports = ports;
   }

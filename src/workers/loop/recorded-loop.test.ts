@@ -111,7 +111,7 @@ test("RECORD-2a. what a worker was told counts as told even if it ends without t
   const news: Entry = { role: "user", from: "agiraph", content: "node-2 failed: no such file." };
   const worker = workerWith(script(say("Waiting.").with({ cost_usd: 1 })), {
     budget_usd: 1,
-    change: { onSilence: async () => [news] },
+    change: { onReplyWithoutCall: async () => [news] },
     durable: (batch) => {
       if (batch.entries?.entries[0]?.role !== "user") return Promise.resolve();
       told.resolve();
@@ -133,7 +133,7 @@ test("RECORD-3. the last words that the log could not take are thrown, whatever 
   const news: Entry = { role: "user", from: "agiraph", content: "node-2 failed: no such file." };
   const worker = workerWith(script(say("Waiting.").with({ cost_usd: 1 })), {
     budget_usd: 1,
-    change: { onSilence: async () => [news] },
+    change: { onReplyWithoutCall: async () => [news] },
     durable: async (batch) => {
       if (batch.entries?.entries[0]?.role === "user") throw new DiskFullError("the home", undefined);
     },
@@ -283,7 +283,7 @@ function workerWith(
     turn: 1,
     maxTurns: 9,
     compactable: null,
-    onSilence: async () => [],
+    onReplyWithoutCall: async () => [],
     ...change,
   };
   const record = {

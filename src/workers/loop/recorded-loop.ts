@@ -22,7 +22,7 @@ import { ShownPictures } from "./shown-pictures.ts";
 import { type LoopJob, type LoopPorts, workLoop } from "./work-loop.ts";
 
 /** Who acts, on which node, and the file in which its words are kept. */
-export interface Actor {
+export interface ActingWorker {
   worker_id: WorkerId;
   node_id: NodeId | null;
   conversation: string;
@@ -67,7 +67,7 @@ export interface Recorder {
 export async function runRecordedLoop(
   job: LoopJob,
   ports: LoopPorts,
-  actor: Actor,
+  actor: ActingWorker,
   record: Recorder,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -140,7 +140,7 @@ export function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
 }
 
 /** The same model, with each call, failure and warning in the log, and the budget asked first. */
-function modelFacts({ model }: LoopPorts, actor: Actor, record: Recorder, turn: () => number) {
+function modelFacts({ model }: LoopPorts, actor: ActingWorker, record: Recorder, turn: () => number) {
   const { log, live, clock } = record;
   const { worker_id, node_id } = actor;
   const who = { worker_id, node_id, model: model.id };
@@ -190,7 +190,7 @@ function modelFacts({ model }: LoopPorts, actor: Actor, record: Recorder, turn: 
 /** Waits until the budget allows one call; resolves with what to call when it has ended. The wait is on record. */
 export async function enterPurse(
   model: string,
-  { worker_id, node_id }: Actor,
+  { worker_id, node_id }: ActingWorker,
   { log, pending, purse }: Recorder,
   signal: AbortSignal,
 ): Promise<(cost: Cost | undefined) => void> {
@@ -245,7 +245,7 @@ function warnOfBudget({ agent, spending }: Situation, note: (...facts: NewFact[]
     note({ type: "budget.warned", data: { spent_usd, spent_tokens, budget_tokens } });
 }
 
-function factsOf(entry: Entry, { worker_id, node_id }: Actor, turn: number, ms: number): NewFact[] {
+function factsOf(entry: Entry, { worker_id, node_id }: ActingWorker, turn: number, ms: number): NewFact[] {
   const who = { worker_id, node_id };
   switch (entry.role) {
     case "assistant": {

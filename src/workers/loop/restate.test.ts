@@ -4,7 +4,7 @@ import type { Fact, NewFact } from "../../protocol/index.ts";
 import { coordinatorScope } from "../../store/scope/team-scopes.ts";
 import { temporaryHome } from "../../testing/index.ts";
 import { restateForCoordinator } from "./restate.ts";
-import { summaryOf } from "./summary.ts";
+import { boundedSummary } from "./summary.ts";
 
 const AROUND = { today: "Monday, 2026-03-02, 09:00 (UTC)", memory: "## MEMORY.md\n\nThe page is in French." };
 
@@ -53,11 +53,13 @@ test("when there is no room for all, the newest ends, files and words of the hum
     said("human", "coordinator", `Word ${at + 1}.`),
   ]);
   const now = situationAfter(...year.flat(), ...done(102, 101));
-  const summary = summaryOf(await restateForCoordinator(run, scope, now, Number.POSITIVE_INFINITY, AROUND), 2_400);
+  const summary = boundedSummary(await restateForCoordinator(run, scope, now, Number.POSITIVE_INFINITY, AROUND), 2_400);
   expect(summary).toMatch(/what has ended\n\n- node-101 \[completed\].*\n- node-102 .*\n- node-100 /);
   expect(summary).toMatch(/published\n\n- nodes\/node-102\/published\/a.md/);
   expect(summary).toContain("- Your human: Word 100.");
-  expect(summaryOf([{ title: "Said", text: "one\ntwo\nthree ü", keep: "end" }], 500).endsWith("three ü")).toBe(true);
+  expect(boundedSummary([{ title: "Said", text: "one\ntwo\nthree ü", keep: "end" }], 500).endsWith("three ü")).toBe(
+    true,
+  );
   expect([summary.includes("node-1 ["), summary.includes("/node-1/")]).toEqual([false, false]);
 });
 

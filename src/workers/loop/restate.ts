@@ -14,7 +14,7 @@ import { COORDINATOR, HUMAN, type RunId, type WorkerId } from "../../protocol/in
 import { specText } from "../../store/run/node-folder.ts";
 import type { ListedFile, Scope } from "../../store/scope/scope.ts";
 import { FileNotFound, ScopeRefusal } from "../../store/scope/scope-refusal.ts";
-import type { Section } from "./summary.ts";
+import type { SummarySection } from "./summary.ts";
 
 /** How things stand for the coordinator: a reading of the record and of its files. */
 export async function restateForCoordinator(
@@ -23,7 +23,7 @@ export async function restateForCoordinator(
   now: Situation,
   untoldFrom: number,
   { today, memory }: { today: string; memory: string },
-): Promise<Section[]> {
+): Promise<SummarySection[]> {
   const own = (await filesAt(scope, "")).filter(({ path }) => !/^(nodes|workers|_messages|agent|project)$/.test(path));
   const inFolders = own.map(async (each) => (each.kind === "folder" ? filesAt(scope, each.path, true) : [each]));
   const files = (await Promise.all(inFolders)).flat();
@@ -51,7 +51,7 @@ export async function restateForWorker(
   scope: Scope,
   now: Situation,
   untoldFrom: number,
-): Promise<Section[]> {
+): Promise<SummarySection[]> {
   const children = new Set(now.board.nodes[node.id]?.children ?? []);
   const { [worker]: _, ...colleagues } = rosterOf(now.roster, node.spec.run_id);
   return [

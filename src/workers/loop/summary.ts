@@ -2,7 +2,7 @@ import { callsOf, type Entry, textOf } from "../../protocol/index.ts";
 import { cut } from "./trimming.ts";
 
 /** A part of a summary. */
-export interface Section {
+export interface SummarySection {
   title: string;
   text: string;
   /** Which part stays if there is no room for all; its beginning if left out. */
@@ -18,9 +18,9 @@ const HEAD =
  * The sections within so many bytes. What is short is whole; what is left is shared equally by the long ones, so that
  * no section can crowd out another.
  */
-export function summaryOf(sections: readonly Section[], bytes: number): string {
+export function boundedSummary(sections: readonly SummarySection[], bytes: number): string {
   const told = sections.filter(({ text }) => text.trim() !== "");
-  const shares = new Map<Section, number>();
+  const shares = new Map<SummarySection, number>();
   let left = bytes - HEAD.length - told.reduce((sum, { title }) => sum + title.length + 8, 0);
   const bySize = told.toSorted((a, b) => Buffer.byteLength(a.text) - Buffer.byteLength(b.text));
   bySize.forEach((section, at) => {
@@ -35,7 +35,7 @@ export function summaryOf(sections: readonly Section[], bytes: number): string {
 const NOTE = "(cut here to make room)";
 
 /** At the end of a line where there is one. */
-function clipped({ text, keep }: Section, bytes: number): string {
+function clipped({ text, keep }: SummarySection, bytes: number): string {
   const whole = Buffer.from(text);
   if (whole.length <= bytes) return text.trim();
   const room = Math.max(0, bytes - NOTE.length - 1);

@@ -1,11 +1,11 @@
 import type { Mailbox } from "../../mail/mailbox.ts";
 import { deferredBy, hasEnded, type NodeState, openBelow } from "../../projections/index.ts";
 import type { Outcome, UserEntry } from "../../protocol/index.ts";
-import type { Actor, Recorder } from "./recorded-loop.ts";
-import type { Silence } from "./work-loop.ts";
+import type { ActingWorker, Recorder } from "./recorded-loop.ts";
+import type { ReplyWithoutCall } from "./work-loop.ts";
 
 export interface MailReader {
-  actor: Actor;
+  actor: ActingWorker;
   mailbox: Mailbox;
   place: Pick<Recorder, "log">;
 }
@@ -40,13 +40,16 @@ export function waitsFor({ node, actor, place }: NodeReader): "children" | "huma
 
 const PATIENCE = 3;
 
-/** Silence while others work on its sub-nodes is patience; otherwise a worker is reminded, a few times in a row. */
+/** A worker whose sub-nodes are still worked on waits; otherwise it is reminded, a few times in a row. */
 export function waitOrAsk(reader: NodeReader) {
   const { mailbox } = reader;
-  return async ({ inARow, missedCall: unheard }: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
+  return async (
+    { inARow, missedCall: unheard }: ReplyWithoutCall,
+    signal: AbortSignal,
+  ): Promise<Outcome | UserEntry[]> => {
     const reason = waitsFor(reader);
     if (reason !== "news" && mailbox.waiting === 0) await waitForMail(reader, reason, signal);
-    if (mailbox.waiting > 0) return newsFor(reader);
+    if (mailbox.waiting > 0) return untoldMail(reader);
     if (inARow > PATIENCE) return { kind: "failed", error: "The worker stopped calling tools and never published." };
     const content =
       unheard ?? "You called no tool. If the work is done, write it to scratch/ and call publish; otherwise go on.";
@@ -55,6 +58,6 @@ export function waitOrAsk(reader: NodeReader) {
 }
 
 /** The mail that has not been told yet. A node that was ended from outside gets none: its mail goes elsewhere. */
-export function newsFor({ node, mailbox, place }: NodeReader): UserEntry[] {
+export function untoldMail({ node, mailbox, place }: NodeReader): UserEntry[] {
   return hasEnded(place.pending().board.nodes[node.id]) ? [] : mailbox.take();
 }

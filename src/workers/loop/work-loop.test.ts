@@ -16,7 +16,7 @@ function job(change: Partial<LoopJob> = {}): LoopJob {
     turn: 1,
     maxTurns: 5,
     compactable: null,
-    onSilence: async () => [nudge],
+    onReplyWithoutCall: async () => [nudge],
     ...change,
   };
 }
@@ -163,7 +163,7 @@ test("resumed after its ending was recorded, it ends again and does nothing", as
   expect(again).toEqual({ entries: [], outcome: { kind: "finished", summary: "done" } });
 });
 
-test("resumed after a silent reply, the silence is answered before the model is asked again", async () => {
+test("resumed after a reply without a call, that reply is answered before the model is asked again", async () => {
   const silent = await play(
     workLoop(
       job({ maxTurns: 1 }),

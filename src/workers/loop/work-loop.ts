@@ -29,11 +29,11 @@ export interface LoopJob {
   /** How its conversation is compacted when it gets too long; null where there is nothing to compact. */
   compactable: Compactable | null;
   /** What it means that the model called no tool: the one thing in which coordinator and worker differ. */
-  onSilence(silence: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]>;
+  onReplyWithoutCall(found: ReplyWithoutCall, signal: AbortSignal): Promise<Outcome | UserEntry[]>;
 }
 
 /** A reply without calls, and how many there have been in a row. */
-export interface Silence {
+export interface ReplyWithoutCall {
   reply: ReplyEntry;
   inARow: number;
   /** What to tell a model that meant to call a tool and did not. */
@@ -83,7 +83,7 @@ export async function* workLoop(
     if (ending) return ending;
     if (callsOf(reply).length > 0) continue;
 
-    const next = await afterSilence(reply, history, job, toolbox, signal);
+    const next = await afterReplyWithoutCall(reply, history, job, toolbox, signal);
     if (!Array.isArray(next)) return next;
     yield* add(...next);
   }
@@ -121,32 +121,32 @@ async function* settle(
   if (ending) return ending;
   // Silent in a flush, it has written down what it wanted to.
   if (callsOf(reply).length > 0 || openFlush(history) >= 0) return undefined;
-  const next = await afterSilence(reply, history, job, toolbox, signal);
+  const next = await afterReplyWithoutCall(reply, history, job, toolbox, signal);
   if (!Array.isArray(next)) return next;
   for (const entry of next) addShown(history, entry);
   yield* next;
   return undefined;
 }
 
-/** It is told at once so often in a row; then `onSilence` decides. */
+/** It is told at once so often in a row; then `onReplyWithoutCall` decides. */
 const MOST_TOLD = 4;
 
-function afterSilence(
+function afterReplyWithoutCall(
   reply: ReplyEntry,
   history: readonly Entry[],
   job: LoopJob,
   toolbox: Tools,
   signal: AbortSignal,
 ): Promise<Outcome | UserEntry[]> {
-  const inARow = silencesIn(history);
+  const inARow = repliesWithoutCallIn(history);
   const unheard = missedCallIn(reply, toolbox.specs);
   if (unheard?.certain && inARow <= MOST_TOLD)
     return Promise.resolve([{ role: "user", from: "agiraph", content: unheard.words }]);
-  return job.onSilence({ reply, inARow, missedCall: unheard?.words, history }, signal);
+  return job.onReplyWithoutCall({ reply, inARow, missedCall: unheard?.words, history }, signal);
 }
 
 /** How many replies called nothing since the last call, the last news or the last try: waiting for news is not idleness. */
-function silencesIn(history: readonly Entry[]): number {
+function repliesWithoutCallIn(history: readonly Entry[]): number {
   let count = 0;
   for (let at = history.length - 1; at >= 0; at--) {
     const entry = history[at];

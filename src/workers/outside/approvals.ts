@@ -1,7 +1,7 @@
 import { type Permission, permissionsOf, type Situation } from "../../projections/index.ts";
 import type { NewFact, ProgramProfile } from "../../protocol/index.ts";
-import { Questions } from "../loop/questions.ts";
-import { type Actor, gist } from "../loop/recorded-loop.ts";
+import { QuestionAsker } from "../loop/questions.ts";
+import { type ActingWorker, gist } from "../loop/recorded-loop.ts";
 import type { Workplace } from "../workplace.ts";
 import { LONGEST_REQUEST, permissionQuestion } from "./permission-question.ts";
 import { requestGist } from "./session/request-text.ts";
@@ -31,7 +31,7 @@ const MOST_WAITING = 20;
 export class Approvals {
   readonly #policy: () => Policy;
   readonly #name: string;
-  readonly #actor: Actor;
+  readonly #actor: ActingWorker;
   readonly #place: Workplace;
   readonly #waiting = new Set<PermissionRequest>();
   /** Questions that were answered and whose call is not over, by the program's call. */
@@ -39,7 +39,7 @@ export class Approvals {
   /** Names under which this process has asked, or has an answer that it may not have used (APPROVAL-1). */
   readonly #taken = new Set<string>();
 
-  constructor(policy: () => Policy, name: string, actor: Actor, place: Workplace) {
+  constructor(policy: () => Policy, name: string, actor: ActingWorker, place: Workplace) {
     this.#policy = policy;
     this.#name = name;
     this.#actor = actor;
@@ -58,7 +58,7 @@ export class Approvals {
     if (this.#permitted(this.#place.pending()).some(({ key }) => key === rule?.key)) return decisionOf(true);
     if (this.#waiting.size >= MOST_WAITING) return { allow: false, why: TOO_MANY };
     const { worker_id, node_id } = this.#actor;
-    const questions = new Questions(this.#actor, this.#place);
+    const questions = new QuestionAsker(this.#actor, this.#place);
     const asked = this.#nameFor(request);
     const waiting: NewFact = { type: "worker.waiting", data: { worker_id, node_id, for: "human" } };
     this.#waiting.add(request);

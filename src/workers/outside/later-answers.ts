@@ -2,8 +2,8 @@ import { answerInWords } from "../../mail/news.ts";
 import type { Question } from "../../projections/index.ts";
 import type { NewFact, UserEntry } from "../../protocol/index.ts";
 import type { HumanPort } from "../../tools/human.ts";
-import { Questions } from "../loop/questions.ts";
-import { type Actor, gist } from "../loop/recorded-loop.ts";
+import { QuestionAsker } from "../loop/questions.ts";
+import { type ActingWorker, gist } from "../loop/recorded-loop.ts";
 import type { Workplace } from "../workplace.ts";
 
 /** Marks calls whose result was not the answer: the answer is said later. */
@@ -14,23 +14,23 @@ const LATER = "later-";
  * The answer counts as taken when the words that tell it are on disk, so it is told once, whatever crashes.
  */
 export class LaterAnswers {
-  readonly #actor: Actor;
+  readonly #actor: ActingWorker;
   readonly #place: Workplace;
   readonly #signal: AbortSignal;
   readonly #tell: (words: UserEntry, facts: NewFact[]) => Promise<void>;
   readonly #onTrouble: (error: unknown) => void;
-  readonly #questions: Questions;
+  readonly #questions: QuestionAsker;
   readonly #awaited = new Set<string>();
 
   constructor(
-    actor: Actor,
+    actor: ActingWorker,
     place: Workplace,
     signal: AbortSignal,
     tell: (words: UserEntry, facts: NewFact[]) => Promise<void>,
     onTrouble: (error: unknown) => void,
   ) {
     this.#actor = actor;
-    this.#questions = new Questions(actor, place);
+    this.#questions = new QuestionAsker(actor, place);
     this.#place = place;
     this.#signal = signal;
     this.#tell = tell;

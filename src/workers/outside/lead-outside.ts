@@ -10,8 +10,8 @@ import type { Tool } from "../../tools/tool.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import { isInfinite, nextCycle } from "../coordinator/cycles.ts";
 import { leadToolbox, leadTools, reflectionOn, type TeamPort } from "../coordinator/lead-tools.ts";
+import { endOrAsk } from "../coordinator/reply-without-call.ts";
 import { beginRun, CONVERSATION, LEAD, surroundings, withoutGivingUp } from "../coordinator/run-start.ts";
-import { endOrAsk } from "../coordinator/silence.ts";
 import { Waking } from "../coordinator/waking.ts";
 import { type Past, pastOf } from "../loop/past.ts";
 import { outcomeOf } from "../loop/recorded-loop.ts";
@@ -135,7 +135,7 @@ function leadTurns({ run, spawned, begun, team, place }: Lead) {
       slept += 1;
       return "news";
     },
-    async onSilence(text: string, inARow: number) {
+    async onReplyWithoutCall(text: string, inARow: number) {
       const details = { model: spawned.model, usage: NO_USAGE, cost_usd: 0, finish: "stop" };
       const reply = { role: "assistant" as const, content: [{ type: "text" as const, text }], ...details };
       return endOrAsk(run.id, { reply, inARow }, place);

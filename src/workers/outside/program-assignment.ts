@@ -4,7 +4,7 @@ import type { Entry, Outcome, ProgramProfile, RunId, UserEntry } from "../../pro
 import type { Binds } from "../../sandbox/binds/binds.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import type { Past } from "../loop/past.ts";
-import type { Actor } from "../loop/recorded-loop.ts";
+import type { ActingWorker } from "../loop/recorded-loop.ts";
 import type { Workplace } from "../workplace.ts";
 import type { ProgramToolPorts } from "./program-tools.ts";
 
@@ -23,7 +23,7 @@ export interface AssignmentBinds extends Binds {
 
 /** What a program is to work on: a node, or the lead of a run. */
 export interface ProgramAssignment {
-  readonly actor: Actor;
+  readonly actor: ActingWorker;
   readonly run_id: RunId;
   readonly spawned: WorkerState["spawned"];
   /** The caller closes it. */
@@ -57,7 +57,7 @@ export interface ProgramAssignment {
   /** Its turn is over: what it waits for, if it waits for anything but its human. */
   waitsFor(): Promise<"children" | "news" | null>;
   /** Its turn is over and there is nothing to wait for: how it ends, or what it is told. */
-  onSilence(words: string, inARow: number): Promise<Outcome | UserEntry[]>;
+  onReplyWithoutCall(words: string, inARow: number): Promise<Outcome | UserEntry[]>;
   /** How often in a row it is started again when it ends, or hangs, in the middle of its work. */
   readonly restarts: number;
   readonly endsBy: "publishing" | "finishing";

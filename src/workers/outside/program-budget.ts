@@ -1,5 +1,5 @@
 import type { Cost } from "../loop/purse.ts";
-import { type Actor, enterPurse, type Recorder } from "../loop/recorded-loop.ts";
+import { type ActingWorker, enterPurse, type Recorder } from "../loop/recorded-loop.ts";
 
 /**
  * What a program may spend. It cannot be kept from its next model call, only be stopped: so the purse is asked for the
@@ -7,7 +7,7 @@ import { type Actor, enterPurse, type Recorder } from "../loop/recorded-loop.ts"
  */
 export class ProgramBudget {
   readonly #model: string;
-  readonly #actor: Actor;
+  readonly #actor: ActingWorker;
   readonly #record: Recorder;
   readonly #signal: AbortSignal;
   readonly #onSpent: (error: unknown) => void;
@@ -18,7 +18,13 @@ export class ProgramBudget {
   /** In dollars, since its turn began. */
   #inTurn = 0;
 
-  constructor(model: string, actor: Actor, record: Recorder, signal: AbortSignal, onSpent: (error: unknown) => void) {
+  constructor(
+    model: string,
+    actor: ActingWorker,
+    record: Recorder,
+    signal: AbortSignal,
+    onSpent: (error: unknown) => void,
+  ) {
     this.#model = model;
     this.#actor = actor;
     this.#record = record;

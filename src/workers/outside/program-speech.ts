@@ -46,7 +46,7 @@ export class ProgramSpeech {
     this.#waitsFor = all ? "all" : "news";
   }
 
-  /** It did something: only silences in a row count. */
+  /** It did something: only replies without a call in a row count. */
   acts(): void {
     this.#reminders = 0;
   }
@@ -86,7 +86,7 @@ export class ProgramSpeech {
       return this.#hasNews ? this.#tell() : undefined;
     }
     this.#reminders += 1;
-    const next = await this.#assignment.onSilence(lastWords, this.#reminders);
+    const next = await this.#assignment.onReplyWithoutCall(lastWords, this.#reminders);
     if (!Array.isArray(next)) return next;
     await this.say(next, []);
     return undefined;

@@ -17,14 +17,14 @@ export interface ProgramToolPorts {
 }
 
 /** The tools of MCP servers for this worker, asked for again whenever the program lists its tools. */
-export type ForeignTools = () => readonly Tool[];
+export type ListForeignTools = () => readonly Tool[];
 
 /** Our tools as a program gets them: the same as a model has, but none keeps it waiting. */
 export function programToolbox(
   work: NodeWork,
   { human, waits }: ProgramToolPorts,
   team: Colleagues,
-  foreign: ForeignTools,
+  foreign: ListForeignTools,
 ): Tools {
   const { worker, place, mailbox } = work;
   const mail = { waiting: () => mailbox.waiting, arrived: async () => {} };

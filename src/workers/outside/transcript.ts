@@ -10,7 +10,7 @@ import {
   type Usage,
   type UserEntry,
 } from "../../protocol/index.ts";
-import { type Actor, gist, gistOfCall, isFromHuman, type Recorder, wordsAloud } from "../loop/recorded-loop.ts";
+import { type ActingWorker, gist, gistOfCall, isFromHuman, type Recorder, wordsAloud } from "../loop/recorded-loop.ts";
 import type { OutsideEvent } from "./session/session.ts";
 
 /** More of one answer or call than this is kept only in the program's own session. */
@@ -34,7 +34,7 @@ export const CUT_OFF = "Outcome unknown: the program was ended while this ran.";
  * TRANSCRIPT-2. A model call is counted once, in a fact, with the reply it made if it made one.
  */
 export class Transcript {
-  readonly #actor: Actor;
+  readonly #actor: ActingWorker;
   readonly #record: Recorder;
   readonly #hiredAs: string;
   #model: string;
@@ -53,7 +53,7 @@ export class Transcript {
   #warned = 0;
 
   constructor(
-    actor: Actor,
+    actor: ActingWorker,
     record: Recorder,
     { model, turn, isSpeech }: { model: string; turn: number; isSpeech: boolean },
   ) {

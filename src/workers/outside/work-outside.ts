@@ -5,14 +5,14 @@ import { runDir } from "../../store/paths.ts";
 import { beginAssignment } from "../assignment.ts";
 import { SMALL_INPUTS } from "../inputs.ts";
 import { outcomeOf } from "../loop/recorded-loop.ts";
-import { newsFor } from "../loop/waiting.ts";
+import { untoldMail } from "../loop/waiting.ts";
 import { publishAnswer } from "../publishing.ts";
 import { type NodeWork, pastOn, resumeWork } from "../resume.ts";
 import type { Colleagues, Workplace } from "../workplace.ts";
 import { filesText, newSessionText } from "./first-words.ts";
 import type { ProgramAssignment } from "./program-assignment.ts";
 import { ProgramRun } from "./program-run.ts";
-import { type ForeignTools, programToolbox } from "./program-tools.ts";
+import { type ListForeignTools, programToolbox } from "./program-tools.ts";
 import { programOf } from "./programs.ts";
 
 const PATIENCE = 3;
@@ -49,7 +49,7 @@ export async function workOutside(
 function nodeAssignment(
   work: NodeWork,
   team: Colleagues,
-  foreign: ForeignTools,
+  foreign: ListForeignTools,
   speaksByFiles: boolean,
 ): ProgramAssignment {
   const { node, worker, place, actor, scope, mailbox, begun } = work;
@@ -76,11 +76,11 @@ function nodeAssignment(
     past: async () => pastOn(node, await place.log.conversation(actor.conversation))?.history ?? [],
     newSessionText: async (past, told) => newSessionText(node, past, told),
     hasEnded: () => hasEnded(place.pending().board.nodes[node.id]),
-    news: () => newsFor(work),
+    news: () => untoldMail(work),
     mostTurns: () => place.maxTurns,
     othersWork,
     waitsFor: async () => (othersWork() ? "children" : null),
-    onSilence: (words, inARow) => publishOrRemind(words, inARow, work),
+    onReplyWithoutCall: (words, inARow) => publishOrRemind(words, inARow, work),
     // A node that fails is tried again by the runtime.
     restarts: 0,
     endsBy: "publishing",

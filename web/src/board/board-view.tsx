@@ -8,10 +8,10 @@ import { useAgent } from "../live/use-live.ts";
 import { go } from "../shell/route.ts";
 import { crowd } from "../shell/status.tsx";
 import { count, firstLine } from "../text/figures.ts";
-import { type Edge, type Layout, layoutOf, neighbourOf, pathOf } from "./lanes.ts";
+import { type BoardLayout, type Edge, layoutOf, neighbourOf, pathOf } from "./lanes.ts";
 import { NodeCard } from "./node-card.tsx";
 import { NodePanel } from "./node-panel.tsx";
-import { isNear, type Sight, sameSight, sightOf, wayTo } from "./sight.ts";
+import { isNear, sameSight, type VisibleArea, visibleAreaOf, wayTo } from "./sight.ts";
 
 /** The work as a picture that grows. */
 export default function BoardView({ agent, node }: { agent: string; node: string | null }) {
@@ -112,15 +112,15 @@ function Lanes({
   situation,
 }: {
   agent: string;
-  layout: Layout;
+  layout: BoardLayout;
   selected: string | null;
   situation: Situation;
 }) {
   const scroller = useRef<HTMLDivElement>(null);
-  const [sight, setSight] = useState<Sight>({ left: 0, top: 0, right: 2000, bottom: 1200 });
+  const [sight, setSight] = useState<VisibleArea>({ left: 0, top: 0, right: 2000, bottom: 1200 });
   const look = () => {
     if (!scroller.current) return;
-    const now = sightOf(scroller.current);
+    const now = visibleAreaOf(scroller.current);
     setSight((before) => (sameSight(before, now) ? before : now));
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: as long as it is there; at once, and whenever it grows

@@ -7,9 +7,9 @@ import { stageTitle } from "../text/figures.ts";
  * for each step of what needs what, and in each column the nodes in the order they were made. So a new node comes at the
  * end of its column and a new stage at the right, and what is in sight stays where it is.
  */
-export interface Layout {
+export interface BoardLayout {
   lanes: Lane[];
-  places: Map<string, Place>;
+  places: Map<string, PlacedNode>;
   edges: Edge[];
   width: number;
   height: number;
@@ -24,7 +24,7 @@ export interface Lane {
   nodes: NodeState[];
 }
 
-export interface Place {
+export interface PlacedNode {
   node: NodeState;
   x: number;
   y: number;
@@ -33,8 +33,8 @@ export interface Place {
 export interface Edge {
   key: string;
   kind: "depends" | "part" | "ref";
-  from: Place;
-  to: Place;
+  from: PlacedNode;
+  to: PlacedNode;
 }
 
 export const CARD = { width: 232, height: 92 };
@@ -44,7 +44,7 @@ const MARGIN = 24;
 
 const STEP = CARD.width + GAP.x;
 
-export function layoutOf({ board, stages }: Pick<Situation, "board" | "stages">, run: RunId): Layout {
+export function layoutOf({ board, stages }: Pick<Situation, "board" | "stages">, run: RunId): BoardLayout {
   const lanes = new Map<string, Lane & { columns: NodeState[][] }>();
   const steps = new Map<string, { lane: string; step: number }>();
   const laneOf = (stage: Stage | undefined) => {
@@ -76,7 +76,7 @@ export function layoutOf({ board, stages }: Pick<Situation, "board" | "stages">,
     lane.columns[step]?.push(node);
   }
   for (const stage of stages) if (stage.run_id === run) laneOf(stage);
-  const places = new Map<string, Place>();
+  const places = new Map<string, PlacedNode>();
   let [x, longest] = [MARGIN, 1];
   for (const lane of lanes.values()) {
     lane.x = x;
@@ -97,9 +97,9 @@ export function layoutOf({ board, stages }: Pick<Situation, "board" | "stages">,
   };
 }
 
-function edgesOf(places: ReadonlyMap<string, Place>): Edge[] {
+function edgesOf(places: ReadonlyMap<string, PlacedNode>): Edge[] {
   const edges: Edge[] = [];
-  const add = (kind: Edge["kind"], from: string, to: Place) => {
+  const add = (kind: Edge["kind"], from: string, to: PlacedNode) => {
     const source = places.get(from);
     if (source && source !== to) edges.push({ key: `${kind} ${from} ${to.node.id}`, kind, from: source, to });
   };
@@ -131,7 +131,7 @@ export function pathOf({ from, to }: Edge): string {
 }
 
 /** Where an arrow key leads from a node: up and down in its column, left and right along its edges. */
-export function neighbourOf(layout: Layout, id: string, key: string): string | undefined {
+export function neighbourOf(layout: BoardLayout, id: string, key: string): string | undefined {
   const here = layout.places.get(id);
   if (!here) return undefined;
   const beside = (step: number) =>

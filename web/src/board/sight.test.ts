@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import type { NodeState } from "../../../src/projections/index.ts";
-import { isNear, sightOf, wayTo } from "./sight.ts";
+import { isNear, visibleAreaOf, wayTo } from "./sight.ts";
 
 const board = { scrollLeft: 3000, scrollTop: 3050, clientWidth: 800, clientHeight: 600 };
 const at = (x: number, y: number) => ({ node: {} as NodeState, x, y });
 
 test("what leads by is drawn though it begins and ends far away, and what lies elsewhere is not", () => {
-  const sight = sightOf(board);
+  const sight = visibleAreaOf(board);
   const far = { left: at(0, 3100), right: at(9000, 3100), above: at(3100, 0) };
   expect([isNear(sight, at(3100, 3100)), isNear(sight, far.left), isNear(sight, far.right)]).toEqual([
     true,

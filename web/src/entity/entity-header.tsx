@@ -5,7 +5,7 @@ import { COORDINATOR } from "../../../src/protocol/index.ts";
 import type { AgentView } from "../live/view.ts";
 import { Link } from "../shell/link.tsx";
 import { open } from "../shell/overlay.ts";
-import { colourOf, labelOf, StatusDot, statusNow, statusOfMember, statusWords } from "../shell/status.tsx";
+import { colourOf, labelOf, StatusDot, statusInTeam, statusNow, statusWords } from "../shell/status.tsx";
 import { amount, clockTime, costOf, firstLine, gist, money } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { Controls } from "./controls.tsx";
@@ -48,7 +48,7 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
   const { roster, board, spending, agent } = situation;
   const person = roster[worker];
   const isCoordinator = worker === COORDINATOR;
-  const status = isCoordinator ? statusNow(situation) : statusOfMember(situation, worker);
+  const status = isCoordinator ? statusNow(situation) : statusInTeam(situation, worker);
   const node = person && "node_id" in person && person.node_id ? board.nodes[person.node_id] : undefined;
   const own = spending.by_worker[worker];
   const tally = isCoordinator ? spending.total : own;

@@ -5,7 +5,7 @@ import { own } from "../live/own.ts";
 import { useAgent } from "../live/use-live.ts";
 import { foot } from "../shell/foot.ts";
 import { Link } from "../shell/link.tsx";
-import type { Place } from "../shell/route.ts";
+import type { PagePlace } from "../shell/route.ts";
 import { markRead } from "../shell/unread.ts";
 import { Composer } from "./composer.tsx";
 import { EntityHeader, ScreenHeader } from "./entity-header.tsx";
@@ -65,7 +65,7 @@ function isOver({ agent, questions }: Situation, worker: string): boolean {
 }
 
 /** Where one writes instead of here. */
-function Instead({ to, children }: { to: Place; children: ReactNode }) {
+function Instead({ to, children }: { to: PagePlace; children: ReactNode }) {
   return (
     <div ref={foot} className="shrink-0 border-t border-line px-3 py-2 text-[13px] md:px-5">
       <Link to={to} className="inline-flex min-h-11 items-center text-accent underline md:min-h-8">

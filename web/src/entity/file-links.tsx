@@ -43,7 +43,7 @@ export function FileLinks({ agent, files }: { agent: string; files: readonly Lin
   );
 }
 
-export function placeOf(run: string | undefined, node: string, path: string): string {
+export function publishedPath(run: string | undefined, node: string, path: string): string {
   return `runs/${run}/nodes/${node}/published/${path}`;
 }
 

@@ -13,7 +13,7 @@ import { TRIGGERS } from "../../../src/wording/trigger-sentences.ts";
 import { WORK } from "../../../src/wording/work-sentences.ts";
 import { clockTime, gist, stageTitle } from "../text/figures.ts";
 import { visible, visibleLines } from "../text/visible.ts";
-import type { LineSubject, StreamItem, Tone } from "./stream-item.ts";
+import type { LineSubject, RowTone, StreamItem } from "./stream-item.ts";
 
 type LineItem = Extract<StreamItem, { kind: "line" }>;
 
@@ -209,9 +209,9 @@ const STYLE: Style = { name: (id) => (id === HUMAN ? "you" : id), time: clockTim
 /** Long texts with marks of markdown, which are to be read elsewhere. */
 const SUMMED_UP = new Set<Fact["type"]>(["node.completed", "node.cancelled", "human.question", "trigger.created"]);
 
-const TONES: Partial<Record<SentenceTone, Tone>> = { failed: "bad", warning: "wait", asks: "wait", stage: "stage" };
+const TONES: Partial<Record<SentenceTone, RowTone>> = { failed: "bad", warning: "wait", asks: "wait", stage: "stage" };
 
-function line(fact: Fact, tone: Tone, text: string, about: LineSubject = {}): LineItem {
+function line(fact: Fact, tone: RowTone, text: string, about: LineSubject = {}): LineItem {
   return { kind: "line", tone, text, ...about, ...stamp(fact) };
 }
 

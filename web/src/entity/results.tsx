@@ -7,7 +7,7 @@ import { Link } from "../shell/link.tsx";
 import { clockTime, exactTime } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { visible } from "../text/visible.ts";
-import { FileLinks, type LinkedFile, linkedFile, placeOf } from "./file-links.tsx";
+import { FileLinks, type LinkedFile, linkedFile, publishedPath } from "./file-links.tsx";
 import { GoOn } from "./go-on.tsx";
 import { nameOf, Speech } from "./speech.tsx";
 import type { StreamItem } from "./stream-item.ts";
@@ -44,7 +44,7 @@ function RunFiles({ agent, run, named, seq }: { agent: string; run: string; name
 export function Published({ agent, item }: { agent: string; item: Extract<StreamItem, { kind: "published" }> }) {
   const run = agents.feed(agent).situation?.board.nodes[item.node_id as NodeId]?.spec.run_id;
   const files = item.files.map(({ path, bytes }) => ({
-    at: placeOf(run, item.node_id, path),
+    at: publishedPath(run, item.node_id, path),
     label: visible(path),
     bytes,
   }));
@@ -95,6 +95,6 @@ function publishedIn({ board }: Situation, run: string): LinkedFile[] {
     .flatMap((node) => (node.status === "completed" && node.spec.run_id === run ? [node] : []))
     .sort((a, b) => b.ended_seq - a.ended_seq)
     .flatMap(({ id, files }) =>
-      files.map(({ path, bytes }) => ({ at: placeOf(run, id, path), label: `${id}/${visible(path)}`, bytes })),
+      files.map(({ path, bytes }) => ({ at: publishedPath(run, id, path), label: `${id}/${visible(path)}`, bytes })),
     );
 }

@@ -8,7 +8,7 @@ export type StreamItem = { key: string; seq: number; ts: number } & (
   | { kind: "question"; question: FactOf<"human.question">["data"]; answer: Answer | null; isOver: boolean }
   | { kind: "published"; node_id: string; worker_id: string; summary: string; files: readonly PublishedFile[] }
   | { kind: "result"; text: string; ok: boolean; run_id: string | null; files: readonly string[] }
-  | ({ kind: "line"; tone: Tone; text: string } & LineSubject)
+  | ({ kind: "line"; tone: RowTone; text: string } & LineSubject)
 );
 /** What a line is about, and so where it leads. */
 export interface LineSubject {
@@ -19,6 +19,6 @@ export interface LineSubject {
   isLater?: true;
 }
 export type Receipt = "queued" | "seen" | "expired";
-export type Tone = "plain" | "stage" | "bad" | "wait";
+export type RowTone = "plain" | "stage" | "bad" | "wait";
 export type ToolResult = { ok: boolean; ms: number; gist: string };
 export type Answer = { text: string; channel: string; ts: number };

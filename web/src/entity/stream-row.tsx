@@ -3,12 +3,12 @@ import { HUMAN } from "../../../src/protocol/index.ts";
 import { useEntryBook } from "../live/entries.ts";
 import { QuestionCard } from "../questions/question-card.tsx";
 import { Link } from "../shell/link.tsx";
-import type { Place } from "../shell/route.ts";
+import type { PagePlace } from "../shell/route.ts";
 import { clockTime, dayOf, exactTime } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { Published, Result } from "./results.tsx";
 import { nameOf, Speech } from "./speech.tsx";
-import type { LineSubject, StreamItem, Tone } from "./stream-item.ts";
+import type { LineSubject, RowTone, StreamItem } from "./stream-item.ts";
 import { ToolCard } from "./tool-card.tsx";
 
 interface RowProps<K extends StreamItem["kind"]> {
@@ -119,7 +119,7 @@ function Words({ agent, worker, item, previous }: RowProps<"words">) {
 /** Two lines of it are in sight. */
 const MOST_LINE = 1000;
 
-const TONES: Record<Tone, string> = {
+const TONES: Record<RowTone, string> = {
   plain: "text-dim",
   wait: "text-wait",
   bad: "text-bad",
@@ -167,7 +167,7 @@ function EventLine({ agent, item }: { agent: string; item: Extract<StreamItem, {
   );
 }
 
-function placeOf(agent: string, { worker, node, isMemory, isLater }: LineSubject): Place | null {
+function placeOf(agent: string, { worker, node, isMemory, isLater }: LineSubject): PagePlace | null {
   if (worker) return { screen: "entity", agent, worker };
   if (node) return { screen: "board", agent, node };
   if (isMemory) return { screen: "memory", agent, path: "" };

@@ -6,7 +6,7 @@ import { coalesce } from "./frame.ts";
 import { type Frame, frameOf } from "./frames.ts";
 import { LiveSocket } from "./socket.ts";
 import { broughtBack, keepUnsent } from "./unsent.ts";
-import type { AgentView, Pending, Said, Standing, StreamedWords } from "./view.ts";
+import type { AgentView, Pending, Said, StreamedWords, ViewState } from "./view.ts";
 
 const PAGE = 300;
 /** More would only fill memory; older facts are read again when somebody scrolls there. */
@@ -33,7 +33,7 @@ export class AgentFeed implements AgentView {
   readonly id: string;
   version = 0;
   life = 0;
-  standing: Standing = "loading";
+  standing: ViewState = "loading";
   situation: Situation | null = null;
   facts: Fact[] = [];
   readonly words = new Map<string, StreamedWords>();

@@ -3,7 +3,7 @@ import type { Fact } from "../../../src/protocol/index.ts";
 import { agents } from "./agents.ts";
 import { eventsAfter } from "./api.ts";
 import { coalesce } from "./frame.ts";
-import type { AgentView, Pending, Standing, StreamedWords } from "./view.ts";
+import type { AgentView, Pending, StreamedWords, ViewState } from "./view.ts";
 
 const PAGE = 1000;
 const CHECKPOINT_EVERY = 500;
@@ -83,7 +83,7 @@ class Replay implements AgentView {
   readonly id: string;
   version = 0;
   readonly life: number;
-  standing: Standing = "loading";
+  standing: ViewState = "loading";
   situation: Situation | null = null;
   facts: readonly Fact[] = [];
   readonly words: ReadonlyMap<string, StreamedWords> = new Map();

@@ -24,7 +24,7 @@ export interface Pending extends Said {
 }
 
 /** How it stands with what is shown of one agent. */
-export type Standing = "loading" | "live" | "lost" | "gone" | "replay";
+export type ViewState = "loading" | "live" | "lost" | "gone" | "replay";
 
 /** What a screen shows of one agent: now, or as it was at a moment. Changed in place; `version` says that it was. */
 export interface AgentView {
@@ -32,7 +32,7 @@ export interface AgentView {
   readonly version: number;
   /** Another number when its log is another than it was. */
   readonly life: number;
-  readonly standing: Standing;
+  readonly standing: ViewState;
   readonly situation: Situation | null;
   /** Consecutive facts up to the moment shown, oldest first; there may be older ones. */
   readonly facts: readonly Fact[];

@@ -6,19 +6,19 @@ import { StatusDot } from "../shell/status.tsx";
 import { gist } from "../text/figures.ts";
 import { bodyOf } from "./letter-parts.ts";
 
-export type Failure = InboxItem & { mesh_task: NonNullable<InboxItem["mesh_task"]> };
+export type TaskFailure = InboxItem & { mesh_task: NonNullable<InboxItem["mesh_task"]> };
 
 /** What a person gave the mesh, or one agent of it, and that failed: it stands there until it is sent again or dismissed. */
-export function failuresOf(project: string, mesh: string, member: string | null): Failure[] {
+export function failuresOf(project: string, mesh: string, member: string | null): TaskFailure[] {
   return agents.inbox.filter(
-    (item): item is Failure =>
+    (item): item is TaskFailure =>
       item.agent.id === project &&
       item.mesh_task?.mesh === mesh &&
       (member === null || item.mesh_task.agent === member),
   );
 }
 
-export function FailureCard({ item }: { item: Failure }) {
+export function FailureCard({ item }: { item: TaskFailure }) {
   return (
     <section
       aria-label="Failed"
@@ -38,7 +38,7 @@ export function FailureCard({ item }: { item: Failure }) {
 const BUTTON =
   "min-h-11 shrink-0 rounded-md border border-line bg-page px-3 text-[13px] font-semibold hover:bg-hover disabled:opacity-60 md:min-h-8";
 
-export function WhatToDo({ item }: { item: Failure }) {
+export function WhatToDo({ item }: { item: TaskFailure }) {
   const [isBusy, setBusy] = useState(false);
   const { id: project } = item.agent;
   const { mesh, agent, name } = item.mesh_task;

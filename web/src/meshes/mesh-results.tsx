@@ -7,7 +7,7 @@ import { StatusDot } from "../shell/status.tsx";
 import { clockTime, exactTime, gist, size } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { visible, visibleLines } from "../text/visible.ts";
-import { type Failure, FailureCard, failuresOf, WhatToDo } from "./failures.tsx";
+import { FailureCard, failuresOf, type TaskFailure, WhatToDo } from "./failures.tsx";
 
 interface ResultsProps {
   project: string;
@@ -46,7 +46,7 @@ export function Results({ project, mesh, tick }: ResultsProps) {
   );
 }
 
-function LastTask({ last, failure }: { last: NonNullable<MeshResults["last"]>; failure: Failure | undefined }) {
+function LastTask({ last, failure }: { last: NonNullable<MeshResults["last"]>; failure: TaskFailure | undefined }) {
   const isFailed = last.refused !== null || last.ends.some(({ failed }) => failed);
   return (
     <section

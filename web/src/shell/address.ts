@@ -1,5 +1,5 @@
 /** Where the page is. `at` is the fact at which everything is shown; null is now. */
-export type Route = { at: number | null } & (
+export type PageRoute = { at: number | null } & (
   | { screen: "home" }
   | { screen: "entity"; agent: string; worker: string }
   | { screen: "board"; agent: string; node: string | null }
@@ -8,11 +8,11 @@ export type Route = { at: number | null } & (
   /** A mesh of a project, by the agent that is the project's record; `member` is one of its agents. */
   | { screen: "mesh"; project: string; mesh: string; member: string | null }
 );
-export type Place = Route extends infer R ? (R extends Route ? Omit<R, "at"> : never) : never;
+export type PagePlace = PageRoute extends infer R ? (R extends PageRoute ? Omit<R, "at"> : never) : never;
 
 const ROOT = "/ui";
 
-export function routeOf(pathname: string, search: string): Route {
+export function pageRouteOf(pathname: string, search: string): PageRoute {
   const wanted = new URLSearchParams(search).get("at") ?? "";
   const at = /^[1-9]\d{0,14}$/.test(wanted) ? Number(wanted) : null;
   const [kind, agent, screen, ...rest] = pathname
@@ -39,12 +39,12 @@ export function routeOf(pathname: string, search: string): Route {
   }
 }
 
-export function addressOf(place: Place, at: number | null): string {
+export function urlOf(place: PagePlace, at: number | null): string {
   const query = at === null || place.screen === "home" ? "" : `?at=${at}`;
   return `${ROOT}/${tailOf(place)}${query}`;
 }
 
-function tailOf(place: Place): string {
+function tailOf(place: PagePlace): string {
   if (place.screen === "home") return "";
   if (place.screen === "mesh") {
     const mesh = `meshes/${place.project}/${place.mesh}`;

@@ -3,7 +3,7 @@ import { HUMAN } from "../../../src/protocol/index.ts";
 import { agents } from "../live/agents.ts";
 import type { InboxItem } from "../live/api.ts";
 import { useAgents } from "../live/use-live.ts";
-import { needsPerson, placeOf } from "../sidebar/needs-you.tsx";
+import { needsPerson, pagePlaceOf } from "../sidebar/needs-you.tsx";
 import { gist } from "../text/figures.ts";
 import { isInSight } from "./in-sight.ts";
 import { settleToasts, toast } from "./overlay.ts";
@@ -74,7 +74,7 @@ function titled(screen: string): string {
 }
 
 function announce(item: InboxItem): void {
-  const openIt = () => go(placeOf(item), { at: null });
+  const openIt = () => go(pagePlaceOf(item), { at: null });
   notify(titleOf(item), item.text.slice(0, 300), keyOf(item), openIt);
   if (isBefore(item)) return;
   const answer = () => {

@@ -1,10 +1,10 @@
 import { useSyncExternalStore } from "react";
 import { agents } from "../live/agents.ts";
 import { useAgents } from "../live/use-live.ts";
-import type { Route } from "./route.ts";
+import type { PageRoute } from "./route.ts";
 
 /** Says that what is in sight may be old. Everything stays in sight meanwhile. */
-export function ConnectionLine({ route }: { route: Route }) {
+export function ConnectionLine({ route }: { route: PageRoute }) {
   const { isLost, isOld, problem } = useAgents();
   const agent = "agent" in route ? route.agent : null;
   const isFeedLost = useSyncExternalStore(

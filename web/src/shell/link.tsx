@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { addressOf, type Place } from "./address.ts";
+import { type PagePlace, urlOf } from "./address.ts";
 import { go, useRoute } from "./route.ts";
 
 /** A real link, so that it can be opened in another tab; a plain click stays in the page. */
@@ -11,7 +11,7 @@ export function Link({
   label,
   node,
 }: {
-  to: Place;
+  to: PagePlace;
   className?: string;
   children: ReactNode;
   current?: boolean;
@@ -23,7 +23,7 @@ export function Link({
   const sameAgent = "agent" in to && "agent" in route && to.agent === route.agent;
   return (
     <a
-      href={addressOf(to, sameAgent ? route.at : null)}
+      href={urlOf(to, sameAgent ? route.at : null)}
       className={className}
       aria-current={current ? "page" : undefined}
       aria-label={label}

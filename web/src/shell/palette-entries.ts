@@ -5,10 +5,10 @@ import { firstLine } from "../text/figures.ts";
 import { folderOf, visible } from "../text/visible.ts";
 import { complain, open } from "./overlay.ts";
 import type { Findable } from "./rank.ts";
-import { addressOf, go, type Place, recentAddresses, routeNow } from "./route.ts";
+import { go, type PagePlace, recentAddresses, routeNow, urlOf } from "./route.ts";
 import { switchTheme } from "./theme.ts";
 
-export interface Entry extends Findable {
+export interface PaletteEntry extends Findable {
   /** No two have the same. */
   key: string;
   /** Of a place, by which it is known that one has been there. */
@@ -22,7 +22,7 @@ const SCREENS = ["board", "timeline", "files", "memory", "triggers"] as const;
  * Everything there is to go to or do: where one has just been, what is near, and then the rest. Of an agent that is not
  * open its people are known from the list of all.
  */
-export function entries(people: readonly Person[]): Entry[] {
+export function entries(people: readonly Person[]): PaletteEntry[] {
   const route = routeNow();
   const here = "agent" in route ? route.agent : null;
   const { list, meshes } = agents;
@@ -42,24 +42,24 @@ export function entries(people: readonly Person[]): Entry[] {
     ...others.flatMap(({ id, name }) => screensOf(id, name)),
     ...others.flatMap((agent) => steers({ ...agent, created: agent, outcome: null })),
   ];
-  return recentFirst(all, addressOf(route, null));
+  return recentFirst(all, urlOf(route, null));
 }
 
 /** Where one is already comes last: it need not be gone to. */
-function recentFirst(all: Entry[], here: string): Entry[] {
+function recentFirst(all: PaletteEntry[], here: string): PaletteEntry[] {
   const byAddress = Map.groupBy(all, ({ address }) => address);
   const recent = recentAddresses().flatMap((address) => (address === here ? [] : (byAddress.get(address) ?? [])));
   const known = new Set([here, ...recent.map(({ address }) => address)]);
   return [...recent, ...all.filter(({ address }) => !known.has(address)), ...(byAddress.get(here) ?? [])];
 }
 
-function to(kind: string, text: string, place: Place, of = ""): Entry {
-  const address = addressOf(place, null);
+function to(kind: string, text: string, place: PagePlace, of = ""): PaletteEntry {
+  const address = urlOf(place, null);
   // An agent and its coordinator are one place, and two things to look for.
   return { key: `${kind} ${address}`, address, kind, text, of, run: () => go(place) };
 }
 
-function act(text: string, run: () => void, key = text): Entry {
+function act(text: string, run: () => void, key = text): PaletteEntry {
   return { key, address: null, kind: "action", text, of: "", run };
 }
 
@@ -67,21 +67,21 @@ function nameOf(agent: string): string {
   return agents.list.find(({ id }) => id === agent)?.name ?? agent;
 }
 
-function teamOf(agent: string): Entry[] {
+function teamOf(agent: string): PaletteEntry[] {
   const workers = Object.values(agents.feed(agent).situation?.roster ?? {});
   return workers.map(({ id, spawned }) =>
     to("member", spawned.name, { screen: "entity", agent, worker: id }, nameOf(agent)),
   );
 }
 
-function nodesOf(agent: string): Entry[] {
+function nodesOf(agent: string): PaletteEntry[] {
   return Object.values(agents.feed(agent).situation?.board.nodes ?? {}).map(({ id, spec }) =>
     to("node", `${id} · ${firstLine(spec.task)}`, { screen: "board", agent, node: id }, nameOf(agent)),
   );
 }
 
 /** What the team has published. */
-function filesOf(agent: string): Entry[] {
+function filesOf(agent: string): PaletteEntry[] {
   return Object.values(agents.feed(agent).situation?.board.nodes ?? {}).flatMap((node) =>
     "files" in node
       ? node.files.map(({ path }) => {
@@ -92,9 +92,9 @@ function filesOf(agent: string): Entry[] {
   );
 }
 
-function screensOf(agent: string, name: string): Entry[] {
+function screensOf(agent: string, name: string): PaletteEntry[] {
   return SCREENS.map((screen) => {
-    const place: Place =
+    const place: PagePlace =
       screen === "board"
         ? { screen, agent, node: null }
         : screen === "files" || screen === "memory"
@@ -105,7 +105,7 @@ function screensOf(agent: string, name: string): Entry[] {
 }
 
 /** Declared teams and who is in them; and all of a project, to be begun or ended. */
-function meshesOf({ id, project, status, meshes }: MeshProjectView): Entry[] {
+function meshesOf({ id, project, status, meshes }: MeshProjectView): PaletteEntry[] {
   const folder = folderOf(project);
   const mind = (promise: Promise<unknown>) => void promise.then(() => agents.refresh(), complain);
   return [
@@ -121,7 +121,7 @@ function meshesOf({ id, project, status, meshes }: MeshProjectView): Entry[] {
   ];
 }
 
-function actions(here: string | null, at: number | null): Entry[] {
+function actions(here: string | null, at: number | null): PaletteEntry[] {
   const now = here === null || at !== null ? undefined : agents.feed(here).situation?.agent;
   return [
     ...(now ? steers(now) : []),
@@ -131,6 +131,6 @@ function actions(here: string | null, at: number | null): Entry[] {
   ];
 }
 
-function steers(agent: Parameters<typeof steering>[0]): Entry[] {
+function steers(agent: Parameters<typeof steering>[0]): PaletteEntry[] {
   return steering(agent).map(({ label, run }) => act(`${label} ${agent.created.name}`, run, `${label} ${agent.id}`));
 }

@@ -3,7 +3,7 @@ import { listPeople, type Person } from "../live/api.ts";
 import { useAgents, useLoaded } from "../live/use-live.ts";
 import { Dialog } from "./dialog.tsx";
 import { close } from "./overlay.ts";
-import { type Entry, entries } from "./palette-entries.ts";
+import { entries, type PaletteEntry } from "./palette-entries.ts";
 import { ranked } from "./rank.ts";
 
 const MOST = 50;
@@ -26,7 +26,7 @@ export function Palette() {
     list.current?.children[chosen]?.scrollIntoView({ block: "nearest" });
   }, [chosen]);
 
-  const take = (entry: Entry | undefined) => {
+  const take = (entry: PaletteEntry | undefined) => {
     if (!entry) return;
     close();
     entry.run();

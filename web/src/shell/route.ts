@@ -1,16 +1,19 @@
 import { useSyncExternalStore } from "react";
-import { addressOf, type Place, type Route, routeOf } from "./address.ts";
+import { type PagePlace, type PageRoute, pageRouteOf, urlOf } from "./address.ts";
 import { keep, recall } from "./memo.ts";
 
-export { addressOf, type Place, type Route } from "./address.ts";
+export { type PagePlace, type PageRoute, urlOf } from "./address.ts";
 
-let current = routeOf(location.pathname, location.search);
+let current = pageRouteOf(location.pathname, location.search);
 const listeners = new Set<() => void>();
 
 /** At another moment if `at` is given, else at the moment shown now. */
-export function go(place: Place, { at = current.at, replace = false }: { at?: number | null; replace?: boolean } = {}) {
+export function go(
+  place: PagePlace,
+  { at = current.at, replace = false }: { at?: number | null; replace?: boolean } = {},
+) {
   const sameAgent = "agent" in place && "agent" in current && place.agent === current.agent;
-  const address = addressOf(place, sameAgent ? at : null);
+  const address = urlOf(place, sameAgent ? at : null);
   if (replace) history.replaceState(null, "", address);
   else history.pushState(null, "", address);
   remember(place);
@@ -25,8 +28,8 @@ export function recentAddresses(): string[] {
 const RECENT = "recent";
 const MOST_RECENT = 9;
 
-function remember(place: Place): void {
-  const address = addressOf(place, null);
+function remember(place: PagePlace): void {
+  const address = urlOf(place, null);
   // A scrubber that is drawn goes to the same place a hundred times a second.
   if (recentAddresses()[0] === address) return;
   const recent = [address, ...recentAddresses().filter((each) => each !== address)];
@@ -38,11 +41,11 @@ export function goTo(at: number | null): void {
   go(current, { at, replace: at !== null && current.at !== null });
 }
 
-export function routeNow(): Route {
+export function routeNow(): PageRoute {
   return current;
 }
 
-export function useRoute(): Route {
+export function useRoute(): PageRoute {
   return useSyncExternalStore(
     (listener) => {
       listeners.add(listener);
@@ -53,7 +56,7 @@ export function useRoute(): Route {
 }
 
 function changed(): void {
-  current = routeOf(location.pathname, location.search);
+  current = pageRouteOf(location.pathname, location.search);
   for (const listener of listeners) listener();
 }
 

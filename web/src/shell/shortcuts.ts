@@ -2,7 +2,7 @@ import { useEffect } from "react";
 import { agents } from "../live/agents.ts";
 import { isInSight } from "./in-sight.ts";
 import { close, open, useOverlay } from "./overlay.ts";
-import { go, goTo, type Place, routeNow } from "./route.ts";
+import { go, goTo, type PagePlace, routeNow } from "./route.ts";
 
 export const SHORTCUTS: readonly { keys: string; does: string }[] = [
   { keys: "Ctrl K", does: "find anything" },
@@ -58,7 +58,7 @@ function letter(key: string): boolean {
     const route = routeNow();
     if (!("agent" in route)) return false;
     const { agent } = route;
-    const places: Partial<Record<string, Place>> = {
+    const places: Partial<Record<string, PagePlace>> = {
       c: { screen: "entity", agent, worker: "coordinator" },
       b: { screen: "board", agent, node: null },
       t: { screen: "timeline", agent },

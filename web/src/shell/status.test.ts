@@ -3,7 +3,7 @@ import { apply, begin, type Situation, summarise } from "../../../src/projection
 import type { Fact, NewFact } from "../../../src/protocol/index.ts";
 import { EACH, sampleFact } from "../../../src/protocol/testing/each-fact.ts";
 import type { AgentSummary } from "../live/api.ts";
-import { crowd, statusNow, statusOfMember, statusOfSummary } from "./status.tsx";
+import { crowd, statusInTeam, statusNow, statusOfSummary } from "./status.tsx";
 
 const spawned = (worker_id: string): NewFact => ({
   type: "worker.spawned",
@@ -55,18 +55,14 @@ test.each([
   "dots of an agent that is %s fit how it fares",
   (_, more, expected) => {
     const now = grown([...AT_WORK, ...more]);
-    const members = ["coordinator", "ann", "bob", "carol", "dan"].map((id) => statusOfMember(now, id));
+    const members = ["coordinator", "ann", "bob", "carol", "dan"].map((id) => statusInTeam(now, id));
     expect([statusNow(now), ...members]).toEqual(expected);
   },
 );
 
 test("whoever was hired for an earlier run went with it; the coordinator stays", () => {
   const now = grown([...AT_WORK, { type: "run.started", data: { run_id: "run-2", goal: "Look again" } }]);
-  expect(["coordinator", "ann", "carol"].map((id) => statusOfMember(now, id))).toEqual([
-    "working",
-    "retired",
-    "retired",
-  ]);
+  expect(["coordinator", "ann", "carol"].map((id) => statusInTeam(now, id))).toEqual(["working", "retired", "retired"]);
 });
 
 test("in a list one sees as well who sleeps, and who waits for approval", () => {

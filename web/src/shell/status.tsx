@@ -142,7 +142,7 @@ function statusOfWorker(worker: WorkerState | undefined): Status {
  *     for an earlier run went with it.
  * PAGE-STATUS-3. Who waits for a model that does not answer is not at work.
  */
-export function statusOfMember(now: Situation, id: string): Status {
+export function statusInTeam(now: Situation, id: string): Status {
   const worker = now.roster[id];
   const own = statusOfWorker(worker);
   if (own === "asking" || own === "retired") return own;

@@ -6,8 +6,8 @@ import type { AgentSummary } from "../live/api.ts";
 import { useOfAgent } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
 import { keep, recall } from "../shell/memo.ts";
-import { type Place, useRoute } from "../shell/route.ts";
-import { crowd, type Status, StatusDot, statusNow, statusOfMember, statusOfSummary } from "../shell/status.tsx";
+import { type PagePlace, useRoute } from "../shell/route.ts";
+import { crowd, type Status, StatusDot, statusInTeam, statusNow, statusOfSummary } from "../shell/status.tsx";
 import { unreadByWorker } from "../shell/unread.ts";
 import { count, gist } from "../text/figures.ts";
 
@@ -59,7 +59,7 @@ function StatusHere({ id }: { id: string }) {
   return <StatusDot status={status} />;
 }
 
-interface Member {
+interface TeamRow {
   id: string;
   name: string;
   /** Who they are, in a few words. */
@@ -70,7 +70,7 @@ interface Member {
 }
 
 function Team({ id }: { id: string }) {
-  const [coordinator, ...workers] = useMembers(id);
+  const [coordinator, ...workers] = useTeamRows(id);
   const route = useRoute();
   const isHere = "agent" in route && route.agent === id;
   const isKnown = coordinator !== undefined;
@@ -82,7 +82,7 @@ function Team({ id }: { id: string }) {
     const frame = requestAnimationFrame(() => team.current?.parentElement?.scrollIntoView({ block: "nearest" }));
     return () => cancelAnimationFrame(frame);
   }, [isHere, isKnown]);
-  const isAt = (screen: Place["screen"]) => isHere && route.screen === screen;
+  const isAt = (screen: PagePlace["screen"]) => isHere && route.screen === screen;
   const isWith = (worker: string) => isAt("entity") && "worker" in route && route.worker === worker;
   const tab = (screen: Tab, icon: ReactNode, label: string) => (
     <Link to={placeOf(screen, id)} current={isAt(screen)} className={`${ROW} text-dim`}>
@@ -128,33 +128,33 @@ function Team({ id }: { id: string }) {
 }
 
 /** Drawn again only when one of these few things changes, not with every fact. */
-function useMembers(id: string): Member[] {
-  const told = useOfAgent(id, ({ situation }) => (situation ? JSON.stringify(membersOf(situation)) : "[]"));
-  return useMemo(() => JSON.parse(told) as Member[], [told]);
+function useTeamRows(id: string): TeamRow[] {
+  const told = useOfAgent(id, ({ situation }) => (situation ? JSON.stringify(teamRowsOf(situation)) : "[]"));
+  return useMemo(() => JSON.parse(told) as TeamRow[], [told]);
 }
 
 /** The coordinator, then those who wait for the person; those who are gone come last, the others as they came. */
-function membersOf(now: Situation): Member[] {
+function teamRowsOf(now: Situation): TeamRow[] {
   const unread = unreadByWorker(now);
   const asked = new Map<string, number>();
   for (const { worker_id } of Object.values(now.questions.open)) asked.set(worker_id, (asked.get(worker_id) ?? 0) + 1);
-  const members = Object.values(now.roster).map(
-    (worker): Member => ({
+  const rows = Object.values(now.roster).map(
+    (worker): TeamRow => ({
       id: worker.id,
       name: worker.id === HUMAN ? "You" : worker.spawned.name,
       identity: gist(worker.spawned.identity ?? "").slice(0, 60),
-      status: statusOfMember(now, worker.id),
+      status: statusInTeam(now, worker.id),
       asked: asked.get(worker.id) ?? 0,
       unread: unread.get(worker.id) ?? 0,
     }),
   );
-  const rank = ({ id, status }: Member) =>
+  const rank = ({ id, status }: TeamRow) =>
     id === COORDINATOR ? 0 : status === "asking" ? 1 : status === "retired" ? 3 : 2;
-  return members.sort((a, b) => rank(a) - rank(b));
+  return rows.sort((a, b) => rank(a) - rank(b));
 }
 
 /** Who waits for the person stands out; how much there is to read stands there more quietly. */
-function Badge({ asked, unread }: Pick<Member, "asked" | "unread">) {
+function Badge({ asked, unread }: Pick<TeamRow, "asked" | "unread">) {
   if (asked > 0)
     return (
       <span className="rounded-full bg-wait px-1.5 text-[11px] leading-4 font-semibold text-page">
@@ -174,9 +174,9 @@ function Badge({ asked, unread }: Pick<Member, "asked" | "unread">) {
   );
 }
 
-type Tab = Exclude<Place["screen"], "home" | "entity" | "mesh">;
+type Tab = Exclude<PagePlace["screen"], "home" | "entity" | "mesh">;
 
-function placeOf(screen: Tab, agent: string): Place {
+function placeOf(screen: Tab, agent: string): PagePlace {
   if (screen === "board") return { screen, agent, node: null };
   return screen === "timeline" || screen === "triggers" ? { screen, agent } : { screen, agent, path: "" };
 }

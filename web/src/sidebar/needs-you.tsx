@@ -3,7 +3,7 @@ import { HUMAN } from "../../../src/protocol/index.ts";
 import type { AgentSummary, InboxItem } from "../live/api.ts";
 import { Link } from "../shell/link.tsx";
 import { useMore } from "../shell/more.tsx";
-import type { Place } from "../shell/route.ts";
+import type { PagePlace } from "../shell/route.ts";
 import { type Status, StatusDot } from "../shell/status.tsx";
 import { markAllRead } from "../shell/unread.ts";
 import { age, count, gist } from "../text/figures.ts";
@@ -48,7 +48,7 @@ export function NeedsYou({
       <ul>
         {shown.map((item) => (
           <li key={`${item.agent.id} ${item.id}`}>
-            <Link to={placeOf(item)} className="flex min-h-11 gap-2 rounded-md px-2 py-1 hover:bg-hover md:min-h-0">
+            <Link to={pagePlaceOf(item)} className="flex min-h-11 gap-2 rounded-md px-2 py-1 hover:bg-hover md:min-h-0">
               <span className="mt-1">
                 <StatusDot {...DOTS[item.kind]} />
               </span>
@@ -79,7 +79,7 @@ export function NeedsYou({
 }
 
 /** Where the person does their part. */
-export function placeOf({ agent, from, mesh_task: task, mesh_trust: trust }: InboxItem): Place {
+export function pagePlaceOf({ agent, from, mesh_task: task, mesh_trust: trust }: InboxItem): PagePlace {
   if (trust) return { screen: "mesh", project: agent.id, mesh: trust.mesh, member: null };
   if (task) return { screen: "mesh", project: agent.id, mesh: task.mesh, member: task.agent };
   return { screen: "entity", agent: agent.id, worker: from.id };

@@ -11,7 +11,7 @@ import { complain } from "../shell/overlay.ts";
 import { useRest } from "../shell/rest.ts";
 import { count } from "../text/figures.ts";
 import { NewTrigger } from "./new-trigger.tsx";
-import { standingWords } from "./words.ts";
+import { triggerStateWords } from "./words.ts";
 
 /** What the agent is to do later, and what is over: told from the fold, so that replay shows it as it was. */
 export default function TriggersView({ agent }: { agent: string }) {
@@ -83,7 +83,7 @@ function Resting({ situation: { agent, triggers } }: { situation: Situation }) {
 function TriggerCard({ agent, trigger, isPast }: { agent: string; trigger: TriggerState; isPast: boolean }) {
   const { id, status, when, action, created_by } = trigger;
   const isOver = status !== "active" && status !== "paused";
-  const facts = [...standingWords(trigger), `set by ${nameOf(agent, created_by)}`];
+  const facts = [...triggerStateWords(trigger), `set by ${nameOf(agent, created_by)}`];
   return (
     <li className={`flex gap-3 rounded-lg border border-line p-3 ${isOver ? "text-dim" : "bg-raised"}`}>
       <AlarmClock className={`mt-0.5 size-4 shrink-0 ${status === "active" ? "text-busy" : "text-dim"}`} aria-hidden />

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { TriggerState } from "../../../src/projections/index.ts";
 import { exactTime } from "../text/figures.ts";
-import { standingWords } from "./words.ts";
+import { triggerStateWords } from "./words.ts";
 
 test("how one stands is said with its times: when it is next, was last due, and when it ended", () => {
   const base = {
@@ -25,7 +25,7 @@ test("how one stands is said with its times: when it is next, was last due, and 
     { ...never, status: "cancelled", ended_ts: 150 },
     { ...often, status: "cancelled", ended_ts: 180 },
   ];
-  expect(triggers.map(standingWords)).toEqual([
+  expect(triggers.map(triggerStateWords)).toEqual([
     ["active", `next ${exactTime(160)}`],
     ["active", `next ${exactTime(200)}`, `fired 2 times, last due ${exactTime(160)}`],
     ["paused", `fired 2 times, last due ${exactTime(160)}`],

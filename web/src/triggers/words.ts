@@ -2,7 +2,7 @@ import type { TriggerState } from "../../../src/projections/index.ts";
 import { count, exactTime } from "../text/figures.ts";
 
 /** How it stands, and since when it is over. */
-export function standingWords(trigger: TriggerState): string[] {
+export function triggerStateWords(trigger: TriggerState): string[] {
   const { status, fired, last_due } = trigger;
   const often = fired > 0 ? `fired ${count(fired, "time")}` : "";
   const last = last_due === null ? "" : `, last due ${exactTime(last_due)}`;

@@ -27,7 +27,7 @@ function planned({ content, status }: { content: string; status?: string | null 
 }
 
 /** A change names only what has changed. The first title stays: agents put results into later ones. */
-export function merged(before: WireCall, change: WireCall): WireCall {
+export function mergedCall(before: WireCall, change: WireCall): WireCall {
   const given = Object.entries(change).filter(([, value]) => value !== undefined && value !== null);
   const all: WireCall = { ...before, ...Object.fromEntries(given), title: before.title ?? change.title };
   return isEmpty(change.rawInput) ? { ...all, rawInput: before.rawInput } : all;

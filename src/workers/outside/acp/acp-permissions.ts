@@ -24,14 +24,14 @@ export class AcpPermissions {
   }
 
   /** What follows from it, and the answer to the agent. Throws for what cannot be understood. */
-  asked(params: unknown): { events: readonly OutsideEvent[]; answer: Promise<Answer> } {
+  asked(params: unknown): { events: readonly OutsideEvent[]; answer: Promise<PermissionAnswer> } {
     const asked = permissionSchema.safeParse(params);
     if (!asked.success)
       throw new Error("The permission request cannot be understood: it needs a toolCall and options.");
     const id = `permission-${++this.#asked}`;
     const { ours, events } = this.#translation.askedPermission(id, asked.data);
     if (ours) return { events, answer: Promise.resolve({ outcome: outcomeOf(asked.data, { allow: true }) }) };
-    const { promise, resolve } = Promise.withResolvers<Answer>();
+    const { promise, resolve } = Promise.withResolvers<PermissionAnswer>();
     const request = events.findLast((event) => event.kind === "asked_permission");
     if (!request) throw new Error("no question for a permission request");
     this.#open.set(id, { asked: asked.data, request, answer: resolve });
@@ -72,16 +72,16 @@ const NOT_ONCE = "It was allowed once, and you offered no option of the kind all
 interface OpenRequest {
   asked: WirePermission;
   request: PermissionRequest;
-  answer(answer: Answer): void;
+  answer(answer: PermissionAnswer): void;
 }
 
-export interface Answer {
+export interface PermissionAnswer {
   outcome: { outcome: "selected"; optionId: string } | { outcome: "cancelled" };
 }
 
-export const CANCELLED: Answer = { outcome: { outcome: "cancelled" } };
+export const CANCELLED: PermissionAnswer = { outcome: { outcome: "cancelled" } };
 
-function outcomeOf({ options }: WirePermission, { allow }: Decision): Answer["outcome"] {
+function outcomeOf({ options }: WirePermission, { allow }: Decision): PermissionAnswer["outcome"] {
   // Never for ever, also where nothing else is offered: then it is not run.
   const kinds = allow ? ["allow_once"] : ["reject_once", "reject_always"];
   const option = kinds.flatMap((kind) => options.find((offered) => offered.kind === kind) ?? []).at(0);

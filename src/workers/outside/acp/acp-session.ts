@@ -8,7 +8,7 @@ import type { ProgramRecord } from "../session/program-record.ts";
 import type { Decision, OutsideEvent, OutsideJob, OutsideSession, ToolServer } from "../session/session.ts";
 import { connectAgent } from "./acp-connection.ts";
 import { openSession, reasonOf, SessionLost } from "./acp-opening.ts";
-import { AcpPermissions, type Answer, CANCELLED } from "./acp-permissions.ts";
+import { AcpPermissions, CANCELLED, type PermissionAnswer } from "./acp-permissions.ts";
 import type { AcpQuirks } from "./acp-quirks.ts";
 import { AcpTranslation } from "./acp-translation.ts";
 import { notificationSchema, turnSchema } from "./acp-wire.ts";
@@ -257,7 +257,7 @@ export class AcpSession implements OutsideSession {
       this.events.push(...this.#translation.update(notification.data.update));
   }
 
-  #permission(params: unknown): Promise<Answer> {
+  #permission(params: unknown): Promise<PermissionAnswer> {
     if (this.#turn === "interrupted") return Promise.resolve(CANCELLED);
     const { events, answer } = this.#permissions.asked(params);
     this.events.push(...events);

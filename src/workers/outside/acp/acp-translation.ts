@@ -1,7 +1,7 @@
 import { requestGist } from "../session/request-text.ts";
 import type { OutsideEvent } from "../session/session.ts";
 import { requestKey } from "../session/tool-request.ts";
-import { argsOf, clipped, MAX_CHARS, merged, planText, resultOf, textOf } from "./acp-content.ts";
+import { argsOf, clipped, MAX_CHARS, mergedCall, planText, resultOf, textOf } from "./acp-content.ts";
 import type { AcpQuirks } from "./acp-quirks.ts";
 import { type AskedCall, isEmpty, type PermissionRequest, permissionRequest } from "./acp-request.ts";
 import { turnUsage } from "./acp-usage.ts";
@@ -158,7 +158,7 @@ export class AcpTranslation {
     if (call.state === "answered") return [];
     const isOther =
       call.allowed && !isEmpty(change.rawInput) && !call.allowed.includes(JSON.stringify(change.rawInput));
-    call.wire = merged(call.wire, change);
+    call.wire = mergedCall(call.wire, change);
     const isOver = change.status === "completed" || change.status === "failed";
     const isKnown = change.status === "in_progress" || !isEmpty(change.rawInput);
     const events = isOver || isKnown ? this.#announce(call) : [];

@@ -13,7 +13,7 @@ import type { ProgramRecord } from "../session/program-record.ts";
 import type { OutsideEvent, OutsideJob, OutsideSession } from "../session/session.ts";
 import { EMPTY_OUTBOX, MAX_ENTRIES, outboxStateSchema, type Settling, type Taken, takeEntries } from "./outbox.ts";
 import { bothEnds, Printed } from "./printed.ts";
-import { readWritten, type Written } from "./task-files.ts";
+import { readWritten, type WrittenFile } from "./task-files.ts";
 
 /** What must be known about a session after a restart. */
 export const keptSchema = z.object({
@@ -174,7 +174,7 @@ export class AutonomousSession implements OutsideSession {
     this.events.push(event);
   }
 
-  #request(tool: "checkpoint" | "publish", { text, stamp }: Written): void {
+  #request(tool: "checkpoint" | "publish", { text, stamp }: WrittenFile): void {
     const kind = tool === "publish" ? "result" : "checkpoint";
     if (this.#seen[kind] === stamp) return;
     this.#seen = { ...this.#seen, [kind]: stamp };

@@ -12,7 +12,7 @@ import { z } from "zod";
  * OUTBOX-FILE-4. A program that writes without end costs a bounded time and is heard up to `MAX_ENTRIES`.
  * OUTBOX-FILE-5. The same entry at the same place has the same id, whatever was forgotten in between.
  */
-export function takeEntries(content: Buffer, state: OutboxState, how: Settling): Look {
+export function takeEntries(content: Buffer, state: OutboxState, how: Settling): OutboxReading {
   const isGrown = content.length >= state.bytes && sha(content.subarray(0, state.bytes)) === state.sha;
   if (!isGrown && how === "growing") return { taken: [], state, isFull: false };
   const from = isGrown ? state.bytes : 0;
@@ -59,7 +59,7 @@ export type OutboxEntry =
   | { kind: "suggestion"; text: string }
   | { kind: "unclear"; text: string };
 
-export interface Look {
+export interface OutboxReading {
   taken: Taken[];
   state: OutboxState;
   /** It has said more than anybody may. */

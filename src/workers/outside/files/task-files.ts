@@ -24,7 +24,7 @@ You work in the current folder, by files:
 - When all is done, write a summary to \`_result.md\`. That ends your work: what else is in this folder is then published.`;
 
 /** A file that the program has written. */
-export interface Written {
+export interface WrittenFile {
   text: string;
   /** The same until the file is written again. */
   stamp: string;
@@ -32,7 +32,7 @@ export interface Written {
 }
 
 /** Undefined where there is no such file, or nothing in it. */
-export async function readWritten(cwd: string, name: string): Promise<Written | undefined> {
+export async function readWritten(cwd: string, name: string): Promise<WrittenFile | undefined> {
   const bytes = await readPart(cwd, name, 0, MAX_RESULT);
   const whole = bytes?.toString("utf8").replace(/\uFFFD+$/, "") ?? "";
   if (whole.trim() === "") return undefined;

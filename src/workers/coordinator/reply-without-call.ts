@@ -12,7 +12,7 @@ import type { CoordinationPort } from "../../tools/coordination.ts";
 import { isNoAnswer } from "../loop/missed-calls.ts";
 import { isQuiet } from "../loop/shown-history.ts";
 import { waitForMail } from "../loop/waiting.ts";
-import type { Silence } from "../loop/work-loop.ts";
+import type { ReplyWithoutCall } from "../loop/work-loop.ts";
 import type { Workplace } from "../workplace.ts";
 import { BEFORE_SLEEP, isInfinite } from "./cycles.ts";
 import { hasMuchToNote, type LongSleep } from "./long-sleep.ts";
@@ -37,31 +37,31 @@ interface Waiting {
 }
 
 /**
- * Silence while the team works is patience: wait for the news, at no cost. Silence with nothing under way is asked
- * about; a whole answer given again in the face of that question is taken as the answer. A cut one never is, nor is a
- * promise, an apology, a refusal or a call that was written but not made. And where nodes failed only `finish` says that
- * the goal is met all the same.
+ * A reply without a call while the team works means waiting: the coordinator waits for news, at no cost. When nothing is
+ * under way it is asked to finish or go on; a complete answer repeated after that question is taken as the result. A cut
+ * answer never is, nor is a promise, an apology, a refusal or a call that was written but not made. Where nodes failed,
+ * only `finish` can say that the goal is met all the same.
  */
 export function waitOrEnd({ run, team, mailbox, waking, sleep, place }: Waiting) {
-  return async (silence: Silence, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
+  return async (found: ReplyWithoutCall, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
     const reason = awaited(team, place);
     if (reason !== null && mailbox.waiting === 0) await waitForMail({ actor: LEAD, mailbox, place }, reason, signal);
     if (mailbox.waiting > 0) return waking.told(mailbox.take());
     // An infinite agent that has nothing more to say has ended its cycle.
-    if (isInfinite(place) && (silence.missedCall === undefined || silence.inARow > 1)) {
-      if (silence.inARow === 1 && hasMuchToNote(silence.history))
+    if (isInfinite(place) && (found.missedCall === undefined || found.inARow > 1)) {
+      if (found.inARow === 1 && hasMuchToNote(found.history))
         return [{ role: "user", from: "agiraph", content: BEFORE_SLEEP }];
       await sleep.until(signal);
       return waking.told(mailbox.take());
     }
-    return endOrAsk(run, silence, place);
+    return endOrAsk(run, found, place);
   };
 }
 
 /** Nothing is under way, and it says nothing that could be followed: the end, or what it is asked. */
 export function endOrAsk(
   run: RunId,
-  { reply, inARow, missedCall: unheard }: Omit<Silence, "history">,
+  { reply, inARow, missedCall: unheard }: Omit<ReplyWithoutCall, "history">,
   place: Workplace,
 ): Outcome | UserEntry[] {
   // It says of a look that there was nothing to do; of a goal it says nothing.
