@@ -76,6 +76,40 @@ const MODEL_SECONDS = [0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120, 300];
 const MOST_NAMES = 200;
 
 function counting(register: Registry, now: () => number): (fact: Fact) => void {
+  const { facts, append, calls, answers, tokens, cost, tools, nodes } = instruments(register);
+  // A counter never falls: what was counted too much is kept from what comes next.
+  const tooMuch = new Map<string, number>();
+  const costs = (model: string, usd: number) => {
+    const due = usd - (tooMuch.get(model) ?? 0);
+    tooMuch.set(model, Math.max(0, -due));
+    cost.inc({ model }, Math.max(0, due));
+  };
+  const modelName = named();
+  const toolName = named();
+
+  return (fact) => {
+    facts.inc({ type: fact.type });
+    append.observe(Math.max(0, now() / 1000 - fact.ts));
+    if (fact.type === "model.responded") {
+      const { usage, cost_usd, ms, correction } = fact.data;
+      const model = modelName(fact.data.model);
+      if (cost_usd !== null) costs(model, cost_usd);
+      if (correction) return;
+      calls.inc({ model, outcome: "ok" });
+      answers.observe({ model }, ms / 1000);
+      for (const [kind, amount] of Object.entries(usage)) tokens.inc({ model, kind }, amount);
+    }
+    if (fact.type === "model.failed") {
+      const outcome = fact.data.retry_in_ms === null ? "failed" : "retried";
+      calls.inc({ model: modelName(fact.data.model), outcome });
+    }
+    const [, status] = /^node\.(completed|failed|cancelled)$/.exec(fact.type) ?? [];
+    if (status) nodes.inc({ status });
+    if (fact.type === "tool.result") tools.inc({ tool: toolName(fact.data.tool), ok: String(fact.data.ok) });
+  };
+}
+
+function instruments(register: Registry) {
   const registers = [register];
   const facts = new Counter({ name: "agiraph_facts_total", help: "Facts on disk", labelNames: ["type"], registers });
   const append = new Histogram({
@@ -121,36 +155,7 @@ function counting(register: Registry, now: () => number): (fact: Fact) => void {
     labelNames: ["status"],
     registers,
   });
-  // A counter never falls: what was counted too much is kept from what comes next.
-  const tooMuch = new Map<string, number>();
-  const costs = (model: string, usd: number) => {
-    const due = usd - (tooMuch.get(model) ?? 0);
-    tooMuch.set(model, Math.max(0, -due));
-    cost.inc({ model }, Math.max(0, due));
-  };
-  const modelName = named();
-  const toolName = named();
-
-  return (fact) => {
-    facts.inc({ type: fact.type });
-    append.observe(Math.max(0, now() / 1000 - fact.ts));
-    if (fact.type === "model.responded") {
-      const { usage, cost_usd, ms, correction } = fact.data;
-      const model = modelName(fact.data.model);
-      if (cost_usd !== null) costs(model, cost_usd);
-      if (correction) return;
-      calls.inc({ model, outcome: "ok" });
-      answers.observe({ model }, ms / 1000);
-      for (const [kind, amount] of Object.entries(usage)) tokens.inc({ model, kind }, amount);
-    }
-    if (fact.type === "model.failed") {
-      const outcome = fact.data.retry_in_ms === null ? "failed" : "retried";
-      calls.inc({ model: modelName(fact.data.model), outcome });
-    }
-    const [, status] = /^node\.(completed|failed|cancelled)$/.exec(fact.type) ?? [];
-    if (status) nodes.inc({ status });
-    if (fact.type === "tool.result") tools.inc({ tool: toolName(fact.data.tool), ok: String(fact.data.ok) });
-  };
+  return { facts, append, calls, answers, tokens, cost, tools, nodes };
 }
 
 /** The name, as long as there are not too many. */

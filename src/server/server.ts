@@ -28,11 +28,11 @@ import { agentRoutes } from "./routes/agents.ts";
 import { commandRoutes, nearestRoute } from "./routes/commands.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { fileRoutes } from "./routes/files.ts";
-import { houseRoutes } from "./routes/house.ts";
 import { meshResultRoutes } from "./routes/mesh-results.ts";
 import { meshRoutes } from "./routes/meshes.ts";
 import { pageRoutes } from "./routes/page.ts";
 import { scheduleRoutes } from "./routes/schedule.ts";
+import { serverRoutes } from "./routes/server.ts";
 import { speechRoutes } from "./routes/speech.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 import { workRoutes } from "./routes/work.ts";
@@ -57,32 +57,9 @@ const MOST_CONNECTIONS = 2000;
 
 /** Everything through one API: not yet listening. The guard stands before every route that is registered here. */
 export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
-  const { runtime, settings, token, logger, webDir } = deps;
+  const { runtime, settings, token, webDir } = deps;
   const config = settings.config.server ?? {};
-  const tls = config.tls && {
-    key: readPem(settings.home, config.tls.key),
-    cert: readPem(settings.home, config.tls.cert),
-  };
-  const options = {
-    bodyLimit: LARGEST_BODY,
-    exposeHeadRoutes: false,
-    // Believed of the one proxy that is named, and of nobody else.
-    trustProxy: config.proxy ? [config.proxy.address] : false,
-    routerOptions: { maxParamLength: 5000 },
-    requestTimeout: 30_000,
-    connectionTimeout: 120_000,
-    // What was asked is answered; `stopOnSignals` sees to it that nobody takes too long.
-    forceCloseConnections: "idle",
-    genReqId: requestId,
-    ...(logger && { loggerInstance: logger }),
-  } as const;
-  const app = (tls
-    ? fastify({ ...options, https: { ...PATIENCE, handshakeTimeout: PATIENCE.headersTimeout, ...tls } })
-    : fastify({ ...options, http: PATIENCE })) as unknown as FastifyInstance;
-  app.server.maxConnections = MOST_CONNECTIONS;
-  // Accepting a connection can fail, for example when no descriptors are left. The client tries again.
-  const notAccepted = (error: Error) => app.log.warn({ err: error }, "a connection could not be accepted");
-  app.server.once("listening", () => app.server.on("error", notAccepted));
+  const app = newApp(deps);
   const api: Api = app.withTypeProvider<ZodTypeProvider>();
   const keys = new Keys(token, () => runtime.clock.now());
   const agents = new Agents(runtime);
@@ -110,7 +87,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     webhookRoutes,
   ];
   for (const add of [...kinds, meshRoutes, meshResultRoutes]) add(api, routeDeps);
-  houseRoutes(api, routeDeps, keys, version);
+  serverRoutes(api, routeDeps, keys, version);
   await registerEvents(app, { runtime });
   registerMetrics(app, { runtime });
   if (webDir !== undefined) pageRoutes(api, webDir);
@@ -119,6 +96,36 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     if (trouble) app.log.error({ err: trouble }, "nothing can be recorded");
     else app.log.info("there is room again: what is said and done is recorded");
   });
+  return app;
+}
+
+/** The web server itself, without routes: limits, time-outs, TLS. */
+function newApp({ settings, logger }: ServerDeps): FastifyInstance {
+  const config = settings.config.server ?? {};
+  const tls = config.tls && {
+    key: readPem(settings.home, config.tls.key),
+    cert: readPem(settings.home, config.tls.cert),
+  };
+  const options = {
+    bodyLimit: LARGEST_BODY,
+    exposeHeadRoutes: false,
+    // Believed of the one proxy that is named, and of nobody else.
+    trustProxy: config.proxy ? [config.proxy.address] : false,
+    routerOptions: { maxParamLength: 5000 },
+    requestTimeout: 30_000,
+    connectionTimeout: 120_000,
+    // What was asked is answered; `stopOnSignals` sees to it that nobody takes too long.
+    forceCloseConnections: "idle",
+    genReqId: requestId,
+    ...(logger && { loggerInstance: logger }),
+  } as const;
+  const app = (tls
+    ? fastify({ ...options, https: { ...PATIENCE, handshakeTimeout: PATIENCE.headersTimeout, ...tls } })
+    : fastify({ ...options, http: PATIENCE })) as unknown as FastifyInstance;
+  app.server.maxConnections = MOST_CONNECTIONS;
+  // Accepting a connection can fail, for example when no descriptors are left. The client tries again.
+  const notAccepted = (error: Error) => app.log.warn({ err: error }, "a connection could not be accepted");
+  app.server.once("listening", () => app.server.on("error", notAccepted));
   return app;
 }
 

@@ -22,27 +22,18 @@ const MOST_FOUND = 20;
 
 type Query = z.output<typeof filesQuery>;
 
-export function fileRoutes(app: Api, { agents, settings }: RouteDeps): void {
-  const memoryOf = async (id: string) => {
-    const shared = settings.config.memory?.shared ? personMemoryFiles(settings.home) : undefined;
-    const memory = new Memory(
-      agentMemoryFiles((await agents.log(id)).dir),
-      { now: Date.now, timeZone: zoneOf(settings.config) },
-      shared,
-    );
-    /** Where a file of it lies: what all agents share is called `person/…`. */
-    const at = (path: string): [Scope, string] =>
-      shared && /^person(\/|$)/.test(path)
-        ? [shared.scope, path.replace(/^person\/?/, "")]
-        : [memory.files.scope, path];
-    return { memory, at };
-  };
-  const inAgent = ofAgent.extend({ "*": z.string().max(4096) });
-  const schema = { tags: ["files"], querystring: filesQuery };
-  const file = "A file as it is, or what is in a folder";
-  /** Files go out as they are; only listings have a schema. */
-  const produces = ["application/json", "text/plain", "application/octet-stream", "application/zip"];
+const inAgent = ofAgent.extend({ "*": z.string().max(4096) });
+const schema = { tags: ["files"], querystring: filesQuery };
+const file = "A file as it is, or what is in a folder";
+/** Files go out as they are; only listings have a schema. */
+const produces = ["application/json", "text/plain", "application/octet-stream", "application/zip"];
 
+export function fileRoutes(app: Api, deps: RouteDeps): void {
+  workspaceRoutes(app, deps);
+  memoryRoutes(app, deps);
+}
+
+function workspaceRoutes(app: Api, { agents }: RouteDeps): void {
   app.get(
     "/agents/:id/workspace",
     {
@@ -69,6 +60,10 @@ export function fileRoutes(app: Api, { agents, settings }: RouteDeps): void {
       return fileOrListing(scope, path, request, reply, request.query);
     },
   );
+}
+
+function memoryRoutes(app: Api, { agents, settings }: RouteDeps): void {
+  const memoryOf = memoriesOf({ agents, settings });
 
   app.get(
     "/agents/:id/memory",
@@ -126,6 +121,23 @@ export function fileRoutes(app: Api, { agents, settings }: RouteDeps): void {
     },
   );
 }
+
+/** An agent's memory, and where each of its files lies: what all agents share is called `person/…`. */
+const memoriesOf =
+  ({ agents, settings }: Pick<RouteDeps, "agents" | "settings">) =>
+  async (id: string) => {
+    const shared = settings.config.memory?.shared ? personMemoryFiles(settings.home) : undefined;
+    const memory = new Memory(
+      agentMemoryFiles((await agents.log(id)).dir),
+      { now: Date.now, timeZone: zoneOf(settings.config) },
+      shared,
+    );
+    const at = (path: string): [Scope, string] =>
+      shared && /^person(\/|$)/.test(path)
+        ? [shared.scope, path.replace(/^person\/?/, "")]
+        : [memory.files.scope, path];
+    return { memory, at };
+  };
 
 async function fileOrListing(
   scope: Scope,

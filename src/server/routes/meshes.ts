@@ -30,12 +30,21 @@ import { notFound, Refused } from "../refusal.ts";
 
 export const ofMesh = ofAgent.extend({ mesh: z.string().max(200) });
 const ofMeshAgent = ofMesh.extend({ agent: z.string().max(200) });
+const tags = ["meshes"];
 
 /** Meshes: declared teams of a project, whose messages are files. */
-export function meshRoutes(app: Api, { runtime, agents }: RouteDeps): void {
-  const tags = ["meshes"];
+export function meshRoutes(app: Api, deps: RouteDeps): void {
+  projectRoutes(app, deps);
+  const hosted = hostedBy(deps.agents);
+  readingRoutes(app, hosted);
+  messageRoutes(app, hosted);
+  trustRoutes(app, hosted);
+  sessionRoutes(app, hosted);
+}
+
+/** Projects and their meshes: list, start, show, stop. */
+function projectRoutes(app: Api, { runtime, agents }: RouteDeps): void {
   const record = recordIn(agents);
-  const hosted = hostedBy(agents);
 
   app.get(
     "/meshes",
@@ -66,12 +75,7 @@ export function meshRoutes(app: Api, { runtime, agents }: RouteDeps): void {
     },
     async ({ body }, reply) => {
       const agent = await runtime.meshRecord(folderOf(body.project));
-      // Somebody else may be starting them just now, or the server itself, which takes up what was at work.
-      await agent.settled();
-      const isFirst = !agent.isWorking;
-      if (isFirst) await agent.start(agent.now.agent.status === "idle" ? "created" : "resumed");
-      else await agent.settled();
-      if (!isFirst) return reply.code(200).send(viewOf(agent));
+      if (!(await startOnce(agent))) return reply.code(200).send(viewOf(agent));
       return reply.code(201).header("location", `/meshes/${agent.log.id}`).send(viewOf(agent));
     },
   );
@@ -98,7 +102,10 @@ export function meshRoutes(app: Api, { runtime, agents }: RouteDeps): void {
       return viewOf(agent);
     },
   );
+}
 
+/** Queues and single messages, as they are now. */
+function readingRoutes(app: Api, hosted: Hosted): void {
   app.get(
     "/meshes/:id/:mesh/queues",
     {
@@ -139,7 +146,10 @@ export function meshRoutes(app: Api, { runtime, agents }: RouteDeps): void {
       return view;
     },
   );
+}
 
+/** Sending messages, and archiving those that are complete. */
+function messageRoutes(app: Api, hosted: Hosted): void {
   app.post(
     "/meshes/:id/:mesh/messages",
     {
@@ -177,7 +187,9 @@ export function meshRoutes(app: Api, { runtime, agents }: RouteDeps): void {
       return { mesh, archived: meshes.archive(mesh, days) };
     },
   );
+}
 
+function trustRoutes(app: Api, hosted: Hosted): void {
   app.post(
     "/meshes/:id/:mesh/trust",
     {
@@ -212,7 +224,9 @@ export function meshRoutes(app: Api, { runtime, agents }: RouteDeps): void {
       return viewIn(meshes, mesh);
     },
   );
+}
 
+function sessionRoutes(app: Api, hosted: Hosted): void {
   const steer = (deed: "spawn" | "kill", summary: string) => {
     app.post(
       `/meshes/:id/:mesh/agents/:agent/${deed}`,
@@ -228,6 +242,18 @@ export function meshRoutes(app: Api, { runtime, agents }: RouteDeps): void {
   steer("kill", "End an agent's session; its messages stay");
 }
 
+/** False where they are running already. */
+async function startOnce(agent: Agent): Promise<boolean> {
+  // Someone else may be starting them now, or the server itself, which resumes what was running.
+  await agent.settled();
+  const isFirst = !agent.isWorking;
+  if (isFirst) await agent.start(agent.now.agent.status === "idle" ? "created" : "resumed");
+  else await agent.settled();
+  return isFirst;
+}
+
+type Hosted = ReturnType<typeof hostedBy>;
+
 function viewIn(meshes: HostedMeshes, mesh: string) {
   const view = meshView(meshes, mesh);
   if (!view) throw noMesh(mesh);
@@ -240,7 +266,7 @@ const recordIn = (agents: RouteDeps["agents"]) => async (id: string) => {
   throw notFound(`${agent.now.agent.created.name} is no record of meshes.`);
 };
 
-/** The meshes of a project that are at work. */
+/** The meshes of a project, if they are running. */
 export const hostedBy =
   (agents: RouteDeps["agents"]) =>
   async (id: string): Promise<HostedMeshes> => {

@@ -11,9 +11,14 @@ import {
 import type { AgentLog } from "../../store/store.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
 
-export function speechRoutes(app: Api, { agents }: RouteDeps): void {
-  const tags = ["conversation"];
+const tags = ["conversation"];
 
+export function speechRoutes(app: Api, { agents }: RouteDeps): void {
+  questionRoutes(app, agents);
+  conversationRoutes(app, agents);
+}
+
+function questionRoutes(app: Api, agents: RouteDeps["agents"]): void {
   app.get(
     "/agents/:id/permissions",
     {
@@ -64,7 +69,9 @@ export function speechRoutes(app: Api, { agents }: RouteDeps): void {
       };
     },
   );
+}
 
+function conversationRoutes(app: Api, agents: RouteDeps["agents"]): void {
   app.get(
     "/agents/:id/conversation",
     {

@@ -31,9 +31,16 @@ import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.t
 import { nodeFiles } from "../node-files.ts";
 import { notFound } from "../refusal.ts";
 
-export function workRoutes(app: Api, { agents }: RouteDeps): void {
-  const tags = ["work"];
+const tags = ["work"];
+const onNode = ofAgent.extend({ node_id: z.string().max(60) });
 
+export function workRoutes(app: Api, { agents }: RouteDeps): void {
+  boardRoutes(app, agents);
+  nodeRoutes(app, agents);
+  workerRoutes(app, agents);
+}
+
+function boardRoutes(app: Api, agents: Agents): void {
   app.get(
     "/agents/:id/board",
     {
@@ -57,14 +64,16 @@ export function workRoutes(app: Api, { agents }: RouteDeps): void {
       };
     },
   );
+}
 
+function nodeRoutes(app: Api, agents: Agents): void {
   app.get(
     "/agents/:id/board/:node_id",
     {
       schema: {
         summary: "One node: spec, refs, files, log, and why it exists",
         tags,
-        params: ofAgent.extend({ node_id: z.string().max(60) }),
+        params: onNode,
         querystring: afterSeqQuery,
         response: answers(nodeDetailSchema),
       },
@@ -74,15 +83,11 @@ export function workRoutes(app: Api, { agents }: RouteDeps): void {
       const node = nodeNamed(board, params.node_id);
       if (!node) throw notFound(`There is no node "${params.node_id}".`);
       const { dir } = await agents.log(params.id);
-      const files = await nodeFiles(
-        humanScope(
-          dir,
-          manifestsOf(() => board),
-        ),
-        node,
-        query,
+      const scope = humanScope(
+        dir,
+        manifestsOf(() => board),
       );
-      const parent = node.spec.parent_node_id;
+      const files = await nodeFiles(scope, node, query);
       return {
         ...nodeView(node),
         ...files,
@@ -90,18 +95,11 @@ export function workRoutes(app: Api, { agents }: RouteDeps): void {
         summary: "summary" in node ? node.summary : null,
         outcome: node.status === "failed" ? node.outcome : null,
         manifest: "files" in node ? node.files : [],
-        why: {
-          created_by: node.spec.created_by,
-          parent_node: parent,
-          parent_task: parent ? (board.nodes[parent]?.spec.task ?? null) : null,
-          goal: (agent.run?.id === node.spec.run_id ? agent.run.goal : agent.goals[node.spec.run_id]) ?? null,
-          seq: files.createdSeq,
-        },
+        why: { ...originOf(node, board, agent), seq: files.createdSeq },
       };
     },
   );
 
-  const onNode = ofAgent.extend({ node_id: z.string().max(60) });
   app.put(
     "/agents/:id/board/:node_id/scratch/*",
     {
@@ -122,7 +120,9 @@ export function workRoutes(app: Api, { agents }: RouteDeps): void {
       return { path: params["*"], bytes: bytes.byteLength };
     },
   );
+}
 
+function workerRoutes(app: Api, agents: Agents): void {
   app.get(
     "/workers",
     {
@@ -178,6 +178,19 @@ export function workRoutes(app: Api, { agents }: RouteDeps): void {
       return { entries, next_before: from > 1 ? from : null };
     },
   );
+}
+
+type Agents = RouteDeps["agents"];
+
+/** Who created a node, under which node, and for which goal. */
+function originOf({ spec }: NodeState, board: Situation["board"], agent: Situation["agent"]) {
+  const { created_by, parent_node_id: parent, run_id } = spec;
+  return {
+    created_by,
+    parent_node: parent,
+    parent_task: parent ? (board.nodes[parent]?.spec.task ?? null) : null,
+    goal: (agent.run?.id === run_id ? agent.run.goal : agent.goals[run_id]) ?? null,
+  };
 }
 
 function nodeView(node: NodeState): NodeView {

@@ -14,21 +14,21 @@ import type { Keys } from "../keys.ts";
 import { addressOf, pageOrigin } from "../reach.ts";
 import { Refused } from "../refusal.ts";
 
-/** What is asked of the house and not of an agent. */
-export function houseRoutes(
-  app: Api,
-  { runtime, settings, folder, webDir }: RouteDeps,
-  keys: Keys,
-  version: string,
-): void {
-  const tags = ["house"];
-  const config = settings.config.server ?? {};
+const tags = ["server"];
 
+/** What concerns the server and its home, not one agent. */
+export function serverRoutes(app: Api, deps: RouteDeps, keys: Keys, version: string): void {
+  stateRoutes(app, deps, version);
+  modelRoutes(app, deps);
+  loginRoutes(app, deps, keys);
+}
+
+function stateRoutes(app: Api, { runtime, settings }: RouteDeps, version: string): void {
   app.get(
     "/healthz",
     {
       config: { access: "open" },
-      // Whoever watches often wants no more than the code.
+      // Health checks often need only the status code.
       exposeHeadRoute: true,
       schema: {
         summary: "Whether the server is there, and can record what it is told",
@@ -59,7 +59,9 @@ export function houseRoutes(
       return { problem, after_restart: [...after_restart] };
     },
   );
+}
 
+function modelRoutes(app: Api, { runtime, settings, folder }: RouteDeps): void {
   app.get(
     "/models",
     {
@@ -93,6 +95,10 @@ export function houseRoutes(
       };
     },
   );
+}
+
+function loginRoutes(app: Api, { settings, webDir }: RouteDeps, keys: Keys): void {
+  const config = settings.config.server ?? {};
 
   app.post(
     "/login",
@@ -119,7 +125,7 @@ export function houseRoutes(
     async ({ query, origin, headers }, reply) => {
       const cookie = keys.redeem(query.once, origin);
       if (cookie) return reply.code(303).headers({ location: "/", "set-cookie": cookie }).send("");
-      // From the browser's history, or by a second click: whoever is in already comes to the page.
+      // From the browser's history, or by a second click: someone who is logged in comes to the page.
       if (keys.isCookie(headers.cookie ?? "", origin)) return reply.code(303).headers({ location: "/" }).send("");
       // A person reads why on the page, where the token can be given instead.
       if (webDir !== undefined && headers.accept?.includes("text/html"))
