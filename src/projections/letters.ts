@@ -4,6 +4,9 @@ import { COORDINATOR, type Fact, type FactOf } from "../protocol/index.ts";
 /** A task of a mesh, or of one of its agents, by the name of its message. */
 export type FailedTask = NonNullable<FactOf<"message.sent">["data"]["failed_task"]>;
 
+/** The session of a mesh agent. */
+export type MeshSession = NonNullable<FactOf<"message.sent">["data"]["mesh_session"]>;
+
 /** A message and its receipt. */
 export interface Letter {
   id: string;
@@ -15,6 +18,7 @@ export interface Letter {
   hops: number;
   sent_ts: number;
   failed_task?: FailedTask;
+  mesh_session?: MeshSession;
   status: "queued" | "seen" | "expired";
 }
 
@@ -39,7 +43,7 @@ export function emptyLetters(): Letters {
 export function applyToLetters(letters: Letters, fact: Fact): void {
   switch (fact.type) {
     case "message.sent": {
-      const { message_id, from, to, reader, text, hops, failed_task } = fact.data;
+      const { message_id, from, to, reader, text, hops, failed_task, mesh_session } = fact.data;
       letters.sent += 1;
       letters.queued[message_id] = {
         id: message_id,
@@ -51,6 +55,7 @@ export function applyToLetters(letters: Letters, fact: Fact): void {
         sent_ts: fact.ts,
         status: "queued",
         ...(failed_task && { failed_task }),
+        ...(mesh_session && { mesh_session }),
       };
       const pair = pairOf(from, to);
       letters.lastBetween[pair] = { from, hops, count: (letters.lastBetween[pair]?.count ?? 0) + 1 };
@@ -70,6 +75,9 @@ export function applyToLetters(letters: Letters, fact: Fact): void {
     case "mesh.completed":
       settle(letters, failureId(fact.data), "seen");
       return;
+    case "mesh.session":
+      if (!WAITS_FOR_PERSON.has(fact.data.state)) settleWaiting(letters, fact.data);
+      return;
     case "worker.checkpointed":
       if (fact.data.worker_id === COORDINATOR) letters.lastBetween = dict();
       return;
@@ -82,6 +90,14 @@ export function applyToLetters(letters: Letters, fact: Fact): void {
 /** Of whatever says that this task failed: one for a task, however often it was put back (`t.md`, `t~2.md`). */
 export function failureId({ mesh, agent, name }: FailedTask): string {
   return `failed:${mesh}/${agent ?? ""}:${name.replace(/(?:~\d+)?\.md$/, "")}`;
+}
+
+/** The states in which a session goes on only when a person has done something. */
+const WAITS_FOR_PERSON = new Set(["dialog", "broken", "dead"]);
+
+function settleWaiting(letters: Letters, { mesh, agent }: MeshSession): void {
+  for (const { id, mesh_session: of } of Object.values(letters.queued))
+    if (of?.mesh === mesh && of.agent === agent) settle(letters, id, "seen");
 }
 
 export function pairOf(a: string, b: string): string {

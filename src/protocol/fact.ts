@@ -230,6 +230,8 @@ export const factData = {
     aloud: z.literal(true).optional(),
     /** It says that this task of a mesh failed: it waits for the human until they have seen it, or it is done after all. */
     failed_task: z.object({ mesh: z.string(), agent: z.string().nullable(), name: z.string() }).optional(),
+    /** It says that the session of this mesh agent needs the human: it waits for them until the session goes on. */
+    mesh_session: z.object({ mesh: z.string(), agent: z.string() }).optional(),
   }),
   "message.received": z.object({ message_id: z.string(), by: z.string() }),
   /** Its reader finished before seeing it; somebody else reads it now. */

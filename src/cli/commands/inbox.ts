@@ -58,7 +58,7 @@ function unreadWords(call: Invocation, unread: number, options: InboxOptions): s
 /** They are facts, and so whoever works on an agent records them; where nobody does, it is done here. */
 async function markRead(call: Invocation, settings: Settings | undefined, items: InboxItem[]): Promise<ExitCode> {
   // That a task of a mesh failed is a message too: whoever knows it need do nothing more.
-  const messages = items.filter((item) => !needsPerson(item) || item.mesh_task);
+  const messages = items.filter((item) => !needsPerson(item) || item.mesh_task || item.mesh_session);
   const whose = [...new Set(messages.map(({ agent }) => agent.id))];
   if (settings && whose.length > 0)
     await whileHandsChange(async () => {
@@ -98,6 +98,7 @@ function linesFor(call: Invocation, item: InboxItem): string[] {
     ...wordsOf(item).map((line) => `  ${line}`),
     paint.dim(`  ${commandFor(call, item)}`),
     ...(item.mesh_trust ? [paint.dim(`  in ${plain(item.mesh_trust.project)}`)] : []),
+    ...(item.mesh_session ? [paint.dim(`  in ${plain(item.mesh_session.project)}`)] : []),
     ...(item.mesh_task ? [paint.dim(`  in ${plain(item.mesh_task.project)}; seen: ${markCommand(call)}`)] : []),
   ];
 }
@@ -107,7 +108,8 @@ function markOf({ terminal: { paint } }: Invocation, { kind }: InboxItem): strin
   return kind === "failure" ? paint.red("✗") : paint.yellow("?");
 }
 
-function whoOf({ kind, from, permission, mesh_trust }: InboxItem): string {
+function whoOf({ kind, from, permission, mesh_trust, mesh_session }: InboxItem): string {
+  if (mesh_session) return from.name;
   if (mesh_trust) return `${from.name} asks whether you trust the mesh ${mesh_trust.mesh}`;
   if (permission) return `${from.name} asks for permission`;
   return kind === "failure" ? "failed" : kind === "approval" ? "wants your approval" : from.name;
@@ -127,7 +129,11 @@ function markCommand(call: Invocation): string {
   return commandLine(call, "inbox", "--mark-read");
 }
 
-function commandFor(call: Invocation, { kind, id, agent, from, mesh_task: task, mesh_trust }: InboxItem): string {
+function commandFor(
+  call: Invocation,
+  { kind, id, agent, from, mesh_task: task, mesh_session, mesh_trust }: InboxItem,
+): string {
+  if (mesh_session) return `tx attach ${mesh_session.mesh} ${mesh_session.agent}`;
   if (mesh_trust) return `tx trust ${mesh_trust.mesh}`;
   if (task) return `tx send ${task.agent === null ? task.mesh : `${task.mesh}/${task.agent}`} "the task, again"`;
   switch (kind) {

@@ -96,6 +96,8 @@ async function speak(call: TxCall, message: Speech): Promise<ExitCode> {
   if (!speaker) return speakAsPerson(call, layout, message);
   const said = await sendFromAgent(layout, speaker, new Date(), message);
   if (said.kind === "refused") throw new Refusal(said.reason);
+  // Then the end of its turn means waiting.
+  if (message.type === "ask" || message.type === "task") notesIn(call)?.asks(Date.now());
   if (json) await terminal.printJson({ message: said.name, from: speaker, to: message.to, status: said.kind });
   terminal.say(
     said.kind === "taken" ? WORDS[message.type] : "It waits in the outbox: the meshes are not started (tx start).",
@@ -108,7 +110,7 @@ const WORDS: Readonly<Record<MessageHeader["type"], string>> = {
   ask: "Asked. The answer comes to you; go on, or end your turn.",
   "ask-response": "Answered.",
   "task-complete": "Done. The next task comes by itself.",
-  error: "SendOutcome. The task has ended.",
+  error: "Recorded. The task has ended.",
 };
 
 /** Puts it straight into the inbox of `mesh` or `mesh/agent`. */

@@ -3,8 +3,12 @@ import { open } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { z } from "zod";
 
-/** What Claude Code says of itself by its hooks, one JSON object a line; see `claude-terminal.ts`. */
-const hookSchema = z.object({ hook_event_name: z.string(), prompt: z.string().optional() });
+/** What Claude Code says of itself by its hooks, one JSON object a line; see `terminal-home.ts`. */
+const hookSchema = z.object({
+  hook_event_name: z.string(),
+  prompt: z.string().optional(),
+  session_id: z.uuid().optional().catch(undefined),
+});
 export type Hook = z.infer<typeof hookSchema>;
 
 /** A file that a program adds lines to, followed as it grows. */
@@ -58,15 +62,24 @@ export class HookFile {
   }
 
   #take(line: string): void {
-    if (line.trim() === "") return;
-    let value: unknown;
-    try {
-      value = JSON.parse(line);
-    } catch {
-      return;
-    }
-    const hook = hookSchema.safeParse(value);
-    if (hook.success) this.#onHook(hook.data);
+    const hook = hookIn(line);
+    if (hook) this.#onHook(hook);
+  }
+}
+
+/** The conversation that a program's hooks spoke of last. */
+export function lastSessionIn(text: string): string | undefined {
+  return text
+    .split("\n")
+    .map(hookIn)
+    .findLast((hook) => hook?.session_id !== undefined)?.session_id;
+}
+
+function hookIn(line: string): Hook | undefined {
+  try {
+    return line.trim() === "" ? undefined : hookSchema.safeParse(JSON.parse(line)).data;
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,5 +1,5 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 
 const toldSchema = z.object({ task: z.string(), at: z.number() });
@@ -11,6 +11,7 @@ const toldSchema = z.object({ task: z.string(), at: z.number() });
  *     twice, never ends a task that was told after it began.
  * SESSION-NOTES-2. An answer that `tx ask --wait` waits for, or has taken, is not typed as well; where nobody waits any
  *     more it is.
+ * SESSION-NOTES-3. It waits from its last question, or the last task that it handed on, until it is told something.
  */
 export class SessionNotes {
   readonly #dir: string;
@@ -21,7 +22,7 @@ export class SessionNotes {
 
   /** For a new session: what the former one was told does not concern it. */
   clear(): void {
-    rmSync(this.#told, { force: true });
+    for (const file of [this.#told, this.#heard, this.#asked]) rmSync(file, { force: true });
     rmSync(this.#awaited, { recursive: true, force: true });
   }
 
@@ -35,6 +36,25 @@ export class SessionNotes {
   toldBefore(at: number): string | undefined {
     const told = textOf(this.#told).split("\n").flatMap(toldIn);
     return told.findLast((one) => one.at <= at)?.task;
+  }
+
+  /** The task that it was told last. */
+  lastTold(): string | undefined {
+    return this.toldBefore(Number.POSITIVE_INFINITY);
+  }
+
+  /** SESSION-NOTES-3: it is told something now. */
+  hears(at: number): void {
+    this.#write(this.#heard, String(at));
+  }
+
+  /** It has asked somebody something, or handed something on. */
+  asks(at: number): void {
+    this.#write(this.#asked, String(at));
+  }
+
+  isWaiting(): boolean {
+    return Number(textOf(this.#asked)) > Number(textOf(this.#heard));
   }
 
   /** SESSION-NOTES-2. */
@@ -52,8 +72,20 @@ export class SessionNotes {
   }
 
   #mark(question: string, who: string): void {
-    mkdirSync(this.#awaited, { recursive: true, mode: 0o700 });
-    writeFileSync(join(this.#awaited, question), who, { mode: 0o600 });
+    this.#write(join(this.#awaited, question), who);
+  }
+
+  #write(path: string, text: string): void {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(path, text, { mode: 0o600 });
+  }
+
+  get #heard(): string {
+    return join(this.#dir, "heard");
+  }
+
+  get #asked(): string {
+    return join(this.#dir, "asked");
   }
 
   get #told(): string {

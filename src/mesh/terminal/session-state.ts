@@ -11,6 +11,8 @@ export class SessionStateReader {
   readonly #opened = performance.now();
   #lastHook: { name: string; at: number } | undefined;
   #lastOutput = performance.now();
+  /** How its last turn ended; null if it has not, or no hook tells. */
+  stop: "Stop" | "StopFailure" | null = null;
   #hasSpoken = false;
   /** Since when no input line was seen, for a program that has one. */
   #unseenSince: number | undefined;
@@ -22,6 +24,8 @@ export class SessionStateReader {
 
   onHook(name: string): void {
     this.#lastHook = { name, at: performance.now() };
+    if (name === "UserPromptSubmit") this.stop = null;
+    if (name === "Stop" || name === "StopFailure") this.stop = name;
   }
 
   onOutput(): void {

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { lastSessionIn } from "./hook-file.ts";
 import { SessionNotes } from "./session-notes.ts";
 import { asMarkdown, asToml, SLASH_COMMANDS } from "./slash-commands.ts";
 import type { TerminalKindName } from "./terminal-kind.ts";
@@ -23,6 +24,8 @@ export interface TerminalJob {
   env: Readonly<Record<string, string>>;
   /** How `tx` is called in there. */
   tx: readonly string[];
+  /** Whether the conversation of the former session goes on: its task is not done. */
+  resumes: boolean;
 }
 
 export interface PreparedTerminal {
@@ -30,6 +33,8 @@ export interface PreparedTerminal {
   env: Record<string, string>;
   /** Where its hooks write. */
   hooks: string | null;
+  /** The task that its former session was told last, and whether this one goes on with its conversation. */
+  before: { task: string; isResumed: boolean } | null;
 }
 
 /**
@@ -56,12 +61,18 @@ export async function prepareTerminalHome(job: TerminalJob): Promise<PreparedTer
     TX_PROMPT: join(home, PROMPT),
     TX_SESSION: join(home, NOTES),
   };
+  const task = notesOf(home).lastTold();
   notesOf(home).clear();
   // A login shell begins with the machine's PATH, and programs run their commands in such.
   for (const file of [".profile", ".bash_profile", ".bashrc", ".zprofile", ".zshrc"])
     await put(file, `export PATH=${quoted(env.PATH)}\n`);
   const more = await WAYS[kind](job, put, env);
-  return { argv: [program, ...words, ...(more.args ?? [])], env: { ...env, ...more.env }, hooks: more.hooks ?? null };
+  return {
+    argv: [program, ...words, ...(more.args ?? [])],
+    env: { ...env, ...more.env },
+    hooks: more.hooks ?? null,
+    before: task === undefined ? null : { task, isResumed: more.isResumed ?? false },
+  };
 }
 
 const PROMPT = ".tx/prompt.md";
@@ -82,7 +93,7 @@ type Way = (
   job: TerminalJob,
   put: Put,
   env: Readonly<Record<string, string>>,
-) => Promise<{ args?: string[]; env?: Record<string, string>; hooks?: string }>;
+) => Promise<{ args?: string[]; env?: Record<string, string>; hooks?: string; isResumed?: boolean }>;
 
 const WAYS: Readonly<Record<TerminalKindName, Way>> = {
   plain: async () => ({}),
@@ -90,6 +101,7 @@ const WAYS: Readonly<Record<TerminalKindName, Way>> = {
   async claude(job, put) {
     const { home, cwd, env, model, permissions } = job;
     const hooks = join(home, HOOKS);
+    const session = job.resumes ? lastSessionIn((await textOf(hooks)) ?? "") : undefined;
     await put(HOOKS, "");
     await put(".claude.json", JSON.stringify(await claudeRecord(home, cwd, env), null, 2));
     const command = `{ cat; echo; } >> ${quoted(hooks)}`;
@@ -108,13 +120,15 @@ const WAYS: Readonly<Record<TerminalKindName, Way>> = {
         ...["--append-system-prompt-file", join(home, PROMPT)],
         ...["--permission-mode", CLAUDE_MODES[permissions ?? "none"]],
         ...(model === null ? [] : ["--model", model]),
+        ...(session === undefined ? [] : ["--resume", session]),
       ],
+      isResumed: session !== undefined,
       env: { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1" },
       hooks,
     };
   },
 
-  async codex({ home, cwd, prompt, model, permissions }, put) {
+  async codex({ home, cwd, prompt, model, permissions, resumes }, put) {
     await put(".codex/AGENTS.md", prompt);
     await put(".codex/rules/tx.rules", 'prefix_rule(pattern = ["tx"], decision = "allow")\n');
     for (const one of SLASH_COMMANDS) await put(`.codex/prompts/${one.name}.md`, asMarkdown(one));
@@ -127,12 +141,18 @@ const WAYS: Readonly<Record<TerminalKindName, Way>> = {
       await put(".codex/config.toml", `${CODEX_SETTINGS}\n${trust}`);
     }
     return {
-      args: [...CODEX_MODES[permissions ?? "none"], ...(model === null ? [] : ["--model", model])],
+      args: [
+        // Its home is its own, so the last conversation there is that of its former session.
+        ...(resumes ? ["resume", "--last"] : []),
+        ...CODEX_MODES[permissions ?? "none"],
+        ...(model === null ? [] : ["--model", model]),
+      ],
+      isResumed: resumes,
       env: { CODEX_HOME: join(home, ".codex") },
     };
   },
 
-  async gemini({ home, cwd, prompt, model, env, permissions }, put) {
+  async gemini({ home, cwd, prompt, model, env, permissions, resumes }, put) {
     await put(".gemini/GEMINI.md", prompt);
     await put(".gemini/policies/tx.toml", GEMINI_POLICY);
     for (const one of SLASH_COMMANDS) await put(`.gemini/commands/${one.name}.toml`, asToml(one));
@@ -149,17 +169,23 @@ const WAYS: Readonly<Record<TerminalKindName, Way>> = {
     const level = existsSync(join(cwd, ".gemini")) ? "DO_NOT_TRUST" : "TRUST_FOLDER";
     await put(".gemini/trustedFolders.json", JSON.stringify({ [cwd]: level }, null, 2));
     return {
-      args: ["--approval-mode", GEMINI_MODES[permissions ?? "none"], ...(model === null ? [] : ["-m", model])],
+      args: [
+        ...(resumes ? ["--resume", "latest"] : []),
+        ...["--approval-mode", GEMINI_MODES[permissions ?? "none"]],
+        ...(model === null ? [] : ["-m", model]),
+      ],
+      isResumed: resumes,
       env: { GEMINI_CLI_NO_RELAUNCH: "true" },
     };
   },
 
-  async opencode({ prompt, model, permissions }, put) {
+  async opencode({ prompt, model, permissions, resumes }, put) {
     await put(".config/opencode/AGENTS.md", prompt);
     for (const one of SLASH_COMMANDS) await put(`.config/opencode/command/${one.name}.md`, asMarkdown(one));
     const permission = JSON.stringify(OPENCODE_PERMISSIONS[permissions ?? "none"]);
     return {
-      args: model === null ? [] : ["--model", model],
+      args: [...(resumes ? ["--continue"] : []), ...(model === null ? [] : ["--model", model])],
+      isResumed: resumes,
       // Without it, opencode runs the plugins of the project's opencode.json and .opencode/.
       env: {
         OPENCODE_DISABLE_AUTOUPDATE: "1",

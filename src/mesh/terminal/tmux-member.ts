@@ -2,11 +2,15 @@ import type { Member } from "../engine/member.ts";
 import type { MeshMessage } from "../files/mesh-message.ts";
 import type { SessionNotes } from "./session-notes.ts";
 import type { SessionState } from "./session-state.ts";
+import { type Patience, TaskWatch } from "./task-watch.ts";
 import type { PreparedTerminal } from "./terminal-home.ts";
 import { TERMINAL_KINDS, type TerminalKindName } from "./terminal-kind.ts";
 import type { SessionInfo, TmuxServer } from "./tmux-server.ts";
 import { TmuxSession } from "./tmux-session.ts";
 import { Undelivered } from "./typist.ts";
+
+/** What an earlier session did with a message: nothing, it was told it, or it was and its conversation goes on here. */
+export type Before = null | "begun" | "resumed";
 
 export interface TmuxMemberPorts {
   server: TmuxServer;
@@ -14,17 +18,26 @@ export interface TmuxMemberPorts {
   session: string;
   kind: TerminalKindName;
   cwd: string;
-  /** Prepares the program's home, before every start, so that prompts and settings are up to date. */
-  prepare(): Promise<PreparedTerminal>;
+  /**
+   * Prepares the program's home, before every start, so that prompts and settings are up to date. Where the task of its
+   * former session is not done, the conversation goes on, if it may and the program can.
+   */
+  prepare(mayResume: boolean): Promise<PreparedTerminal>;
   /** The file its hooks write to, for a session that runs already. */
   hooks: string | null;
-  words(message: MeshMessage): string;
+  /** `before`: what an earlier session did with this message. */
+  words(message: MeshMessage, before: Before): string;
   /** For `tx` in there. */
   notes: SessionNotes;
   now(): number;
   record(state: SessionState, detail?: string): void;
-  /** Something has waited for a person at its terminal for a long time. */
-  blocked(why: string): void;
+  /** Something waits for a person at its terminal; why, as the beginning of a sentence. */
+  waitsForPerson(why: string): void;
+  /** Whether this task is still active. */
+  isActive(task: string): boolean;
+  /** Its task has failed; why. */
+  giveUp(why: string): Promise<void>;
+  patience?: Patience;
   /** Whether the terminal is left running when the member is closed: the runtime closes, and terminals outlive it. */
   isLeaving(): boolean;
   /** Resolves when the former member of this session has been closed. */
@@ -39,6 +52,9 @@ export interface TmuxMemberPorts {
  * TMUX-MEMBER-2. One that has ended is begun anew by the next message.
  * TMUX-MEMBER-3. One that dies at once, before it has heard anything, is begun again at most twice; then it is broken,
  *     which is said with the reason, and it rests until somebody begins it (`revive`).
+ * TMUX-MEMBER-5. One that ends while its task is active, alone or with the tmux server, is begun again and told its
+ *     task, with its conversation where the program can resume it; after a few times it is broken, too.
+ * TMUX-MEMBER-6. One that stops working before its task has ended is reminded (task-watch.ts).
  * TMUX-MEMBER-4. It ends the session that it had, and never one that somebody else has begun under the same name.
  */
 export class TmuxMember implements Member {
@@ -52,9 +68,30 @@ export class TmuxMember implements Member {
   /** When the program was started; undefined once it has heard something. */
   #startedAt: number | undefined;
   #stillborn = 0;
+  /** How often it has ended while it worked on its task. */
+  #deaths = 0;
+  #restart: NodeJS.Timeout | undefined;
+  /** Why it is not begun any more; empty if it is. */
+  #broken = "";
+  /** What its former session had been told, and whether this one goes on with its conversation. */
+  #before: PreparedTerminal["before"] = null;
+  readonly #watch: TaskWatch;
 
   constructor(ports: TmuxMemberPorts) {
     this.#ports = ports;
+    this.#watch = new TaskWatch(
+      {
+        isSeen: TERMINAL_KINDS[ports.kind].input !== null,
+        isActive: ports.isActive,
+        isWaiting: () => ports.notes.isWaiting(),
+        rest: async () => (await this.#opening?.catch(() => undefined))?.rest(),
+        remind: (text, mark) => this.#remind(text, mark),
+        giveUp: ports.giveUp,
+        waitsForPerson: ports.waitsForPerson,
+        dialogText: async () => (await (await this.#opening)?.lastLines()) ?? "",
+      },
+      ports.patience,
+    );
   }
 
   /** Starts the program, or attaches to it if it runs already. Concurrent calls share one start. */
@@ -82,6 +119,8 @@ export class TmuxMember implements Member {
   /** A person wants it to be started again. */
   revive(): Promise<TmuxSession> {
     this.#stillborn = 0;
+    this.#deaths = 0;
+    this.#broken = "";
     return this.start();
   }
 
@@ -99,6 +138,7 @@ export class TmuxMember implements Member {
         await this.#tellIn(session, message);
         this.#startedAt = undefined;
         this.#stillborn = 0;
+        this.#hasTold(message);
         return;
       } catch (error) {
         // A program that died at once, before it heard anything, is started again: TMUX-MEMBER-3.
@@ -106,6 +146,22 @@ export class TmuxMember implements Member {
         if (!mayRestart || this.#stillborn === 0) throw error;
       }
     }
+  }
+
+  #hasTold({ name, header: { type } }: MeshMessage): void {
+    const isTask = type === "task";
+    if (isTask && this.#watch.task !== name) this.#deaths = 0;
+    this.#watch.told(isTask ? name : undefined);
+  }
+
+  /** After what is being told now. A reminder that cannot be typed is not tried again: the next one will be. */
+  #remind(text: string, mark: string): Promise<void> {
+    const said = this.#telling.then(async () => {
+      const session = await this.#opening?.catch(() => undefined);
+      if (session?.isAlive && this.#watch.task !== undefined) await session.say(text, mark, this.#stop.signal);
+    });
+    this.#telling = said.catch(() => {});
+    return this.#telling;
   }
 
   async #tellIn(session: TmuxSession, message: MeshMessage): Promise<void> {
@@ -119,15 +175,23 @@ export class TmuxMember implements Member {
     const isCutOff = (await session.note("telling")) === name;
     if (!isCutOff || !(await session.hasHeard(message.name))) {
       await session.setNote("telling", name);
-      await session.say(this.#ports.words(message), message.name, this.#stop.signal, () => {
+      await session.say(this.#ports.words(message, this.#beforeOf(message)), message.name, this.#stop.signal, () => {
         const { notes, now } = this.#ports;
+        notes.hears(now());
         if (message.header.type === "task") notes.tell(message.name, now());
       });
     }
     await session.setNote("told", [...told, name].slice(-KEPT).join(" "));
   }
 
+  #beforeOf({ name }: MeshMessage): Before {
+    if (this.#before?.task !== name) return null;
+    return this.#before.isResumed ? "resumed" : "begun";
+  }
+
   async close(): Promise<void> {
+    this.#watch.close();
+    clearTimeout(this.#restart);
     this.#stop.abort(new Undelivered(`${this.#ports.session} was closed.`));
     const session = await this.#opening?.catch(() => undefined);
     session?.close();
@@ -145,26 +209,47 @@ export class TmuxMember implements Member {
     const there = await server.find(name);
     if (there && !there.isDead) this.#info = there;
     else {
-      if (this.#stillborn >= MOST_STILLBORN) throw new Undelivered(this.#broken);
+      if (this.#broken !== "") throw new Undelivered(this.#broken);
       this.#say("starting");
-      const prepared = await this.#ports.prepare();
+      // A conversation that cannot be resumed, or that kills the program, is not tried again.
+      const prepared = await this.#ports.prepare(this.#stillborn === 0);
+      this.#before = prepared.before;
       hooks = prepared.hooks;
       this.#startedAt = performance.now();
       this.#info = await server.start(name, { argv: prepared.argv, env: prepared.env, cwd });
     }
-    const { blocked } = this.#ports;
+    const blocked = (why: string) => this.#ports.waitsForPerson(`${why}, and something is to be told. `);
     return TmuxSession.open(server, { name, kind: TERMINAL_KINDS[kind], hooks, blocked }, (state, detail) => {
       this.#say(state, detail);
+      this.#watch.entered(state);
       if (state === "dead" || state === "gone") this.#ended(detail ?? "it ended");
     });
   }
 
-  #broken = "";
+  #ended(how: string): void {
+    if (this.#stop.signal.aborted) return;
+    if (this.#startedAt === undefined) this.#diedAtWork(how);
+    else this.#diedAtOnce(how, this.#startedAt);
+  }
+
+  /** TMUX-MEMBER-5. */
+  #diedAtWork(how: string): void {
+    const { task } = this.#watch;
+    if (task === undefined) return;
+    if (++this.#deaths > MOST_RESTARTS) {
+      this.#broken = `It ended ${this.#deaths} times while it worked on ${task}; the last time: ${how}.`;
+      this.#say("broken", this.#broken);
+      return;
+    }
+    // It is told its task because it was begun anew.
+    const again = () => void this.start().catch((error: unknown) => this.#diedAtWork(textOf(error)));
+    this.#restart = setTimeout(again, RESTART_MS * 2 ** (this.#deaths - 1));
+    this.#restart.unref();
+  }
 
   /** TMUX-MEMBER-3. */
-  #ended(how: string): void {
-    if (this.#startedAt === undefined || this.#stop.signal.aborted) return;
-    const isAtOnce = performance.now() - this.#startedAt < AT_ONCE_MS;
+  #diedAtOnce(how: string, startedAt: number): void {
+    const isAtOnce = performance.now() - startedAt < AT_ONCE_MS;
     this.#stillborn = isAtOnce ? this.#stillborn + 1 : 0;
     if (this.#stillborn < MOST_STILLBORN) return;
     this.#broken = `It died at once, ${MOST_STILLBORN} times: ${how}.`;
@@ -180,5 +265,12 @@ export class TmuxMember implements Member {
 
 const KEPT = 200;
 const MOST_STILLBORN = 3;
+const MOST_RESTARTS = 3;
+/** Doubled each time. */
+const RESTART_MS = 1_000;
 /** A program that dies later than this had started. */
 const AT_ONCE_MS = 30_000;
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -2,6 +2,7 @@ import { type Hook, HookFile } from "./hook-file.ts";
 import { PaneConnection } from "./pane-connection.ts";
 import type { PaneView } from "./pane-view.ts";
 import { type SessionState, SessionStateReader } from "./session-state.ts";
+import type { Rest } from "./task-watch.ts";
 import { inputOf, type TerminalKind } from "./terminal-kind.ts";
 import { NoTmux, type TmuxServer } from "./tmux-server.ts";
 import { Typist, Undelivered } from "./typist.ts";
@@ -107,6 +108,24 @@ export class TmuxSession {
 
   note(name: string): Promise<string> {
     return this.#pane.note(name);
+  }
+
+  /** What is seen of it if it does nothing now; undefined if it works, asks something, or has ended. */
+  async rest(): Promise<Rest | undefined> {
+    await this.#hooks?.read();
+    const view = await this.#look();
+    if (view.isDead || !this.isAlive) return undefined;
+    const state = this.#reader.stateOf(view, this.#state);
+    if (state !== "idle" && state !== "ready") return undefined;
+    const isAttended = view.isWatched && view.now - view.keys < ATTENDED_S;
+    return { stop: this.#reader.stop, quietMs: this.#reader.quietMs(), isAttended };
+  }
+
+  /** The last lines on its screen. */
+  async lastLines(): Promise<string> {
+    const { screen } = await this.#look();
+    const lines = screen.map((line) => line.replace(/[─━│┃╭╮╰╯▄▀]+/gu, " ").trim()).filter((line) => line !== "");
+    return lines.slice(-SHOWN_LINES).join("\n");
   }
 
   /** Whether it was given something with these words in it, as far as can be seen. */
@@ -248,5 +267,8 @@ const NOTHING_KNOWN: PaneView = {
 };
 
 const FOLLOW_MS = 150;
+/** Whoever typed within this time is taken to be there still. */
+const ATTENDED_S = 300;
+const SHOWN_LINES = 12;
 const REGULAR_LOOK_MS = 2_000;
 const KEPT_PROMPTS = 200;

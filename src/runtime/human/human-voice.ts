@@ -89,8 +89,9 @@ export class HumanVoice {
 
   /** The human has seen what was said to them: by one of the team, one message, or everything. */
   async seen({ from: by, message_id }: Seen = {}): Promise<void> {
-    const isMeant = ({ id, from, failed_task }: Letter) =>
-      (message_id === undefined || id === message_id) && (by === undefined || (from === by && !failed_task));
+    const isMeant = ({ id, from, failed_task, mesh_session }: Letter) =>
+      (message_id === undefined || id === message_id) &&
+      (by === undefined || (from === by && !failed_task && !mesh_session));
     const unseen = Object.values(this.#ports.pending().letters.queued).filter(
       (letter) => letter.reader === HUMAN && isMeant(letter),
     );

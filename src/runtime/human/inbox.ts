@@ -1,10 +1,10 @@
-import { type FailedTask, needsDecision, type Situation } from "../../projections/index.ts";
+import { type FailedTask, type MeshSession, needsDecision, type Situation } from "../../projections/index.ts";
 import { type AgentId, COORDINATOR, HUMAN } from "../../protocol/index.ts";
 
 /**
  * Something for the human. What waits for them, because nothing goes on without them: a question until it is answered,
  * what wants their approval and a run that failed until they resume it or put it away, a mesh's task that failed until
- * they have seen it or it is done after all. And a message, until it is read.
+ * they have seen it or it is done after all, a session of a mesh until it goes on. And a message, until it is read.
  */
 export interface InboxItem {
   kind: "question" | "approval" | "failure" | "message";
@@ -22,6 +22,8 @@ export interface InboxItem {
   permission?: boolean;
   /** Of a failure: the task of a mesh that it is about. */
   mesh_task?: FailedTask & { project: string };
+  /** Of what waits at the terminal of a mesh agent: whose it is. */
+  mesh_session?: MeshSession & { project: string };
   /** Of a question: Agiraph asks whether this mesh is trusted. */
   mesh_trust?: { project: string; mesh: string; hash: string };
 }
@@ -72,15 +74,16 @@ function itemsOf({ agent, roster, questions, letters }: Situation): InboxItem[] 
   const unread = Object.values(letters.queued)
     .filter(({ reader }) => reader === HUMAN)
     .map(
-      ({ id, from, text, sent_ts, failed_task }): InboxItem => ({
+      ({ id, from, text, sent_ts, failed_task, mesh_session }): InboxItem => ({
         ...plain,
-        kind: failed_task ? "failure" : "message",
+        kind: failed_task ? "failure" : mesh_session ? "approval" : "message",
         id,
         agent: whose,
         from: named(from),
         text,
         since_ts: sent_ts,
         ...(failed_task && { mesh_task: { ...failed_task, project: agent.created.project ?? "" } }),
+        ...(mesh_session && { mesh_session: { ...mesh_session, project: agent.created.project ?? "" } }),
       }),
     );
   return [...asked, ...halted, ...unread];

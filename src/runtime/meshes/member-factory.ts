@@ -118,11 +118,11 @@ export class MemberFactory {
   #terminal({ mesh, agent, report, isLeaving, before }: MemberOrder): TmuxMember {
     const { outside, env, home, tx } = this.#ports;
     const place = placeOf(mesh, agent);
-    const tellHuman = (text: string) => this.#record.tellHuman(place.mesh, place.agent, text);
+    const tellWaiting = (text: string) => this.#record.tellWaiting(place, text);
     const { now } = this.#recordPorts.clock;
     return terminalMember(
       { layout: this.#layout, server: this.#server, outside, env, home, tx, now, isLeaving, before },
-      { mesh, agent, ...this.#program(mesh, agent), tellHuman, record: report },
+      { mesh, agent, ...this.#program(mesh, agent), tellWaiting, record: report },
     );
   }
 

@@ -95,10 +95,18 @@ export class MeshRecord {
 
   /** Something that a person should know, and that no agent of the mesh says. */
   tellHuman(mesh: string, agent: string, text: string): void {
+    this.record({ type: "message.sent", data: this.#words({ mesh, agent }, text) });
+  }
+
+  /** A session needs a person: it waits in their inbox until the session is in another state, or they have seen it. */
+  tellWaiting(mesh_session: { mesh: string; agent: string }, text: string): void {
+    this.record({ type: "message.sent", data: { ...this.#words(mesh_session, text), mesh_session } });
+  }
+
+  #words({ mesh, agent }: { mesh: string; agent: string }, text: string) {
     const worker_id = memberIdOf(mesh, agent);
     const message_id = `${worker_id}:${this.#ports.log.seq + this.#waiting.length + 1}`;
-    const data = { message_id, from: worker_id, to: HUMAN, text, file: `${mesh}/agents/${agent}`, hops: 1 };
-    this.record({ type: "message.sent", data });
+    return { message_id, from: worker_id, to: HUMAN, text, file: `${mesh}/agents/${agent}`, hops: 1 };
   }
 
   /** A task from a person failed, and no agent of the mesh says so: it waits in the person's inbox. */

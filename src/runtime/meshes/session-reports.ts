@@ -40,7 +40,7 @@ export class SessionReports {
       const since = this.#now() / 1000;
       this.#states.set(key, { state, detail: detail ?? null, since });
       this.#record.record({ type: "mesh.session", data: { ...place, state, ...(detail !== undefined && { detail }) } });
-      if (state === "broken") this.#record.tellHuman(place.mesh, place.agent, brokenText(place, detail ?? "it ended"));
+      if (state === "broken") this.#record.tellWaiting(place, brokenText(place, detail ?? "it ended"));
       const isStarted = state === "ready" || (state === "starting" && isTerminal());
       if (isStarted) this.#onStarted(state, place.mesh, place.agent);
     };

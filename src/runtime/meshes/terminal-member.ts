@@ -1,7 +1,9 @@
 import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import { buildPrompt, keepPrompt, programPrompt } from "../../mesh/declaration/prompt.ts";
-import type { Layout } from "../../mesh/files/layout.ts";
+import { sendFromAgent } from "../../mesh/files/agent-outbox.ts";
+import { type Layout, nameOf } from "../../mesh/files/layout.ts";
 import { messageLine, messageText } from "../../mesh/files/message-text.ts";
+import { queueOf } from "../../mesh/files/new-message.ts";
 import type { SessionState } from "../../mesh/terminal/session-state.ts";
 import { hooksOf, notesOf, prepareTerminalHome } from "../../mesh/terminal/terminal-home.ts";
 import type { TerminalKindName } from "../../mesh/terminal/terminal-kind.ts";
@@ -34,7 +36,8 @@ export interface TerminalOrder {
   /** The program's own home. */
   programHome: string;
   record(state: SessionState, detail?: string): void;
-  tellHuman(text: string): void;
+  /** Something waits for a person at its terminal. */
+  tellWaiting(text: string): void;
 }
 
 /** A mesh agent as a program in a terminal. */
@@ -43,6 +46,7 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
   const { mesh, agent, profile, programHome: home, record } = order;
   const place = { mesh: mesh.config.mesh, agent: agent.name };
   const kind: TerminalKindName = profile.quirks ?? "plain";
+  const isActive = (task: string) => queueOf(layout, place, task) === "active";
   return new TmuxMember({
     server,
     session: sessionOf(place.mesh, place.agent),
@@ -51,7 +55,8 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
     hooks: hooksOf(kind, home),
     notes: notesOf(home),
     now: ports.now,
-    async prepare() {
+    async prepare(mayResume) {
+      const before = notesOf(home).lastTold();
       await ports.outside.makeHome(profile, home);
       const prompt = programPrompt(layout, buildPrompt(mesh, agent));
       await keepPrompt(layout, place, prompt, ports.now());
@@ -65,18 +70,32 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
         command: profile.terminal ?? TERMINALS[kind] ?? profile.command,
         env: environmentOf(ports, profile, place),
         tx: ports.tx,
+        resumes: mayResume && before !== undefined && isActive(before),
       });
     },
-    words: (message) => (kind === "plain" ? messageLine : messageText)(layout, place, message),
+    words: (message, before) => {
+      const words = (kind === "plain" ? messageLine : messageText)(layout, place, message);
+      return before === null ? words : `${words}${kind === "plain" ? " " : "\n\n"}(${BEFORE[before]})`;
+    },
     record,
-    blocked: (why) =>
-      order.tellHuman(
-        `Something waits for ${place.mesh}/${place.agent}: ${why}. It is told when that is sent or deleted: tx attach ${place.mesh} ${place.agent}`,
-      ),
+    isActive,
+    giveUp: async (why) => {
+      await sendFromAgent(layout, place, new Date(ports.now()), { to: "mesh", type: "error", body: why });
+    },
+    waitsForPerson: (why) =>
+      order.tellWaiting(`${nameOf(place)} waits for you: ${why}Look: tx attach ${place.mesh} ${place.agent}`),
     isLeaving,
     before: () => ports.before,
   });
 }
+
+/** What a session is told with a task that its former one did not end. */
+const BEFORE = {
+  resumed:
+    "Your session had ended and was started again with this conversation. Go on where you were; do not repeat what is done.",
+  begun:
+    "An earlier session of yours was given this task and ended before it was done. Look first at what is there already.",
+} as const;
 
 /** `{mesh}-{agent}` (seed 004). */
 export function sessionOf(mesh: string, agent: string): string {

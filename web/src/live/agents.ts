@@ -158,9 +158,12 @@ class Agents {
     if (!isRecord(frame) || typeof frame.type !== "string") return;
     const { type, agent_id } = frame;
     // What failed and is done after all waits for nobody any more.
-    const mayEndFailure =
-      type === "mesh.completed" && this.inbox.some((item) => item.mesh_task && item.agent.id === agent_id);
-    if (type.startsWith("mesh.") && !mayEndFailure) this.#stirred.add(String(agent_id));
+    const isInInbox = (is: (item: InboxItem) => unknown) =>
+      this.inbox.some((item) => item.agent.id === agent_id && is(item));
+    const mayEndWaiting =
+      (type === "mesh.completed" && isInInbox((item) => item.mesh_task)) ||
+      (type === "mesh.session" && isInInbox((item) => item.mesh_session));
+    if (type.startsWith("mesh.") && !mayEndWaiting) this.#stirred.add(String(agent_id));
     else this.#isStale = true;
     this.#askSoon();
   }

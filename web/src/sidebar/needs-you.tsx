@@ -79,8 +79,15 @@ export function NeedsYou({
 }
 
 /** Where the person does their part. */
-export function pagePlaceOf({ agent, from, mesh_task: task, mesh_trust: trust }: InboxItem): PagePlace {
+export function pagePlaceOf({
+  agent,
+  from,
+  mesh_task: task,
+  mesh_session: session,
+  mesh_trust: trust,
+}: InboxItem): PagePlace {
   if (trust) return { screen: "mesh", project: agent.id, mesh: trust.mesh, member: null };
+  if (session) return { screen: "mesh", project: agent.id, mesh: session.mesh, member: session.agent };
   if (task) return { screen: "mesh", project: agent.id, mesh: task.mesh, member: task.agent };
   return { screen: "entity", agent: agent.id, worker: from.id };
 }
