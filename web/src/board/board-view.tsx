@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, type RefObject, useEffect, useRef, useState } from "react";
 import { type NodeState, nodeStanding, type Situation } from "../../../src/projections/index.ts";
 import { HUMAN, type RunId } from "../../../src/protocol/index.ts";
 import { ScreenHeader } from "../entity/entity-header.tsx";
@@ -117,20 +117,7 @@ function Lanes({
   situation: Situation;
 }) {
   const scroller = useRef<HTMLDivElement>(null);
-  const [sight, setSight] = useState<VisibleArea>({ left: 0, top: 0, right: 2000, bottom: 1200 });
-  const look = () => {
-    if (!scroller.current) return;
-    const now = visibleAreaOf(scroller.current);
-    setSight((before) => (sameSight(before, now) ? before : now));
-  };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: as long as it is there; at once, and whenever it grows
-  useEffect(() => {
-    if (!scroller.current) return;
-    const watch = new ResizeObserver(look);
-    watch.observe(scroller.current);
-    return () => watch.disconnect();
-  }, []);
-
+  const { sight, look } = useSight(scroller);
   const cardOf = (id: string) => scroller.current?.querySelector<HTMLElement>(`[data-node="${id}"]`);
   const before = useRef(selected);
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when another node is opened
@@ -177,35 +164,8 @@ function Lanes({
       data-board
     >
       <div className="relative" style={{ width: layout.width, height: layout.height }}>
-        {layout.lanes.map(({ key, title, status, x, width, nodes }) => (
-          <div key={key} className="absolute top-0 h-full" style={{ left: x - 16, width: width + 32 }}>
-            <h2 className="sticky top-0 z-10 flex h-10 items-center gap-2 bg-raised px-4 text-[13px] font-semibold">
-              <span className="truncate" title={title}>
-                {title}
-              </span>
-              <span className="ml-auto shrink-0 text-xs font-normal text-dim">
-                {status === "none" || status === "running" ? nodes.length : status}
-              </span>
-            </h2>
-          </div>
-        ))}
-        <svg aria-hidden width={layout.width} height={layout.height} className="pointer-events-none absolute inset-0">
-          {layout.edges
-            .filter(({ from, to }) => isNear(sight, from, to))
-            .map((edge) => (
-              <path
-                key={edge.key}
-                d={pathOf(edge)}
-                fill="none"
-                strokeDasharray={STROKE[edge.kind].dash}
-                className={
-                  selected === edge.from.node.id || selected === edge.to.node.id ? "stroke-accent" : "stroke-off"
-                }
-                strokeWidth={1.5}
-                opacity={selected === edge.from.node.id || selected === edge.to.node.id ? 1 : 0.55}
-              />
-            ))}
-        </svg>
+        <LaneTitles lanes={layout.lanes} />
+        <Edges layout={layout} sight={sight} selected={selected} />
         {[...layout.places.values()]
           .filter((place) => isNear(sight, place))
           .map(({ node, x, y }) => (
@@ -222,5 +182,64 @@ function Lanes({
           ))}
       </div>
     </div>
+  );
+}
+
+/** The part of the board that is in sight: kept up to date by `look`, and when the page is resized. */
+function useSight(scroller: RefObject<HTMLDivElement | null>) {
+  const [sight, setSight] = useState<VisibleArea>({ left: 0, top: 0, right: 2000, bottom: 1200 });
+  const look = () => {
+    if (!scroller.current) return;
+    const now = visibleAreaOf(scroller.current);
+    setSight((before) => (sameSight(before, now) ? before : now));
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: as long as it is there; at once, and whenever it grows
+  useEffect(() => {
+    if (!scroller.current) return;
+    const watch = new ResizeObserver(look);
+    watch.observe(scroller.current);
+    return () => watch.disconnect();
+  }, []);
+  return { sight, look };
+}
+
+function LaneTitles({ lanes }: Pick<BoardLayout, "lanes">) {
+  return lanes.map(({ key, title, status, x, width, nodes }) => (
+    <div key={key} className="absolute top-0 h-full" style={{ left: x - 16, width: width + 32 }}>
+      <h2 className="sticky top-0 z-10 flex h-10 items-center gap-2 bg-raised px-4 text-[13px] font-semibold">
+        <span className="truncate" title={title}>
+          {title}
+        </span>
+        <span className="ml-auto shrink-0 text-xs font-normal text-dim">
+          {status === "none" || status === "running" ? nodes.length : status}
+        </span>
+      </h2>
+    </div>
+  ));
+}
+
+interface EdgesProps {
+  layout: BoardLayout;
+  sight: VisibleArea;
+  selected: string | null;
+}
+
+function Edges({ layout, sight, selected }: EdgesProps) {
+  return (
+    <svg aria-hidden width={layout.width} height={layout.height} className="pointer-events-none absolute inset-0">
+      {layout.edges
+        .filter(({ from, to }) => isNear(sight, from, to))
+        .map((edge) => (
+          <path
+            key={edge.key}
+            d={pathOf(edge)}
+            fill="none"
+            strokeDasharray={STROKE[edge.kind].dash}
+            className={selected === edge.from.node.id || selected === edge.to.node.id ? "stroke-accent" : "stroke-off"}
+            strokeWidth={1.5}
+            opacity={selected === edge.from.node.id || selected === edge.to.node.id ? 1 : 0.55}
+          />
+        ))}
+    </svg>
   );
 }

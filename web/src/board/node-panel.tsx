@@ -24,101 +24,24 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
   const tick = usePaced(`${node.status} ${node.facts}`, 1000);
   const detail = useLoaded(`${view.id} ${node.id} ${tick}`, () => nodeDetail(view.id, node.id));
   const standing = nodeStanding(node, situation, situation.agent.status);
-  const status = statusOfNode(standing);
-  const worker = "worker_id" in node ? node.worker_id : node.reserved_for;
   const loaded = detail.state === "ready" ? detail.value : null;
   const log = (loaded?.log.events ?? []).filter(({ seq }) => at === null || seq <= at) as Fact[];
-  const { run_id, task, created_by, parent_node_id, refs, dependencies } = node.spec;
+  const { run_id, task } = node.spec;
   const folder = `runs/${run_id}/nodes/${node.id}`;
   return (
     <aside
       aria-label={node.id}
       className="compact absolute inset-0 z-10 flex flex-col border-l border-line bg-page md:static md:w-[26rem] md:shrink-0"
     >
-      <div className="flex min-h-12 shrink-0 items-center gap-2 border-b border-line pr-2 pl-4">
-        <StatusDot status={status} isBeside />
-        <h2 className="font-mono text-[13px] font-semibold">{node.id}</h2>
-        <span className={`text-xs font-medium ${colourOf(status)}`}>{standing}</span>
-        <Link
-          to={{ screen: "board", agent: view.id, node: null }}
-          label="Close"
-          className="ml-auto grid size-11 place-items-center rounded-md hover:bg-hover md:size-8"
-        >
-          <X className="size-4" aria-hidden />
-        </Link>
-      </div>
+      <PanelHeader view={view} node={node} standing={standing} />
       <div className="min-h-0 flex-1 space-y-4 overflow-y-auto p-4">
-        <dl className="grid grid-cols-[auto_1fr] items-center gap-x-3 gap-y-1 text-[13px]">
-          <Term name="Worker">
-            {worker ? (
-              <Link
-                to={{ screen: "entity", agent: view.id, worker }}
-                className="inline-flex min-h-11 items-center text-accent underline md:min-h-0"
-              >
-                {nameOf(view.id, worker)}
-              </Link>
-            ) : (
-              "nobody yet"
-            )}
-          </Term>
-          <Term name="Made by">{nameOf(view.id, created_by)}</Term>
-          <Term name="Spent">{money(node.spent_usd)}</Term>
-        </dl>
-        <Section title="Why it exists">
-          {parent_node_id ? (
-            <p className="text-[13px]">
-              Part of <NodeLink view={view} id={parent_node_id} />
-              {": "}
-              {firstLine(situation.board.nodes[parent_node_id]?.spec.task ?? "")}
-            </p>
-          ) : (
-            <p className="text-[13px]">For the goal: {firstLine(situation.agent.goals[run_id] ?? "")}</p>
-          )}
-          {dependencies.length > 0 && (
-            <p className="mt-1 text-[13px]">
-              After{" "}
-              {dependencies.map((id, index) => (
-                <span key={id}>
-                  {index > 0 && ", "}
-                  <NodeLink view={view} id={id} />
-                </span>
-              ))}
-            </p>
-          )}
-        </Section>
+        <Facts view={view} node={node} />
+        <Reason view={view} situation={situation} node={node} />
         <Section title="Spec">
           <Markdown text={withoutTitle(loaded?.spec ?? task)} />
         </Section>
-        {Object.keys(refs).length > 0 && (
-          <Section title="Refs">
-            <ul className="space-y-0.5 text-[13px]">
-              {Object.entries(refs).map(([name, path]) => (
-                <li key={name} className="[overflow-wrap:anywhere]">
-                  <span className="font-semibold">{visible(name)}</span>{" "}
-                  <RefPath view={view} run={run_id} path={path} />
-                </li>
-              ))}
-            </ul>
-          </Section>
-        )}
-        {node.status === "completed" && (
-          <Section title="Result">
-            <Markdown text={node.summary} />
-          </Section>
-        )}
-        {node.status === "failed" && (
-          <Section title="Why it failed">
-            <p className="text-bad [overflow-wrap:anywhere]">{gist(outcomeWords(node.outcome))}</p>
-            {run_id === situation.agent.run?.id && <GoOn agent={view.id} />}
-          </Section>
-        )}
-        {node.status === "cancelled" && (
-          <Section title="Why it was cancelled">
-            <p className="[overflow-wrap:anywhere]">
-              {nameOf(view.id, node.by)}: {visible(node.reason)}
-            </p>
-          </Section>
-        )}
+        <Refs view={view} node={node} />
+        <End view={view} situation={situation} node={node} />
         {run_id === situation.agent.run?.id && <CancelNode view={view} node={node} />}
         <FileSection
           title="published/"
@@ -135,26 +58,146 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
         <Section title="Log">
           {detail.state === "failed" && <p className="text-bad">{detail.problem}</p>}
           {detail.state === "loading" && <p className="text-dim">Loading…</p>}
-          <ol className="text-xs">
-            {log.map((fact) => (
-              <li key={fact.seq} className="flex items-center gap-2 md:items-baseline">
-                <button
-                  type="button"
-                  onClick={() => goTo(fact.seq)}
-                  title={`${exactTime(fact.ts)}: see everything as it was at fact ${fact.seq}`}
-                  className="min-h-11 shrink-0 font-mono text-accent underline md:min-h-6"
-                >
-                  {clockTime(fact.ts)}
-                </button>
-                <span className="line-clamp-3 [overflow-wrap:anywhere]">
-                  {factWords(fact, (id) => nameOf(view.id, id))}
-                </span>
-              </li>
-            ))}
-          </ol>
+          <Log view={view} facts={log} />
         </Section>
       </div>
     </aside>
+  );
+}
+
+interface PartProps {
+  view: AgentView;
+  node: NodeState;
+}
+
+function PanelHeader({ view, node, standing }: PartProps & { standing: ReturnType<typeof nodeStanding> }) {
+  const status = statusOfNode(standing);
+  return (
+    <div className="flex min-h-12 shrink-0 items-center gap-2 border-b border-line pr-2 pl-4">
+      <StatusDot status={status} isBeside />
+      <h2 className="font-mono text-[13px] font-semibold">{node.id}</h2>
+      <span className={`text-xs font-medium ${colourOf(status)}`}>{standing}</span>
+      <Link
+        to={{ screen: "board", agent: view.id, node: null }}
+        label="Close"
+        className="ml-auto grid size-11 place-items-center rounded-md hover:bg-hover md:size-8"
+      >
+        <X className="size-4" aria-hidden />
+      </Link>
+    </div>
+  );
+}
+
+/** Who has it, who made it, what it cost. */
+function Facts({ view, node }: PartProps) {
+  const worker = "worker_id" in node ? node.worker_id : node.reserved_for;
+  return (
+    <dl className="grid grid-cols-[auto_1fr] items-center gap-x-3 gap-y-1 text-[13px]">
+      <Term name="Worker">
+        {worker ? (
+          <Link
+            to={{ screen: "entity", agent: view.id, worker }}
+            className="inline-flex min-h-11 items-center text-accent underline md:min-h-0"
+          >
+            {nameOf(view.id, worker)}
+          </Link>
+        ) : (
+          "nobody yet"
+        )}
+      </Term>
+      <Term name="Made by">{nameOf(view.id, node.spec.created_by)}</Term>
+      <Term name="Spent">{money(node.spent_usd)}</Term>
+    </dl>
+  );
+}
+
+function Reason({ view, situation, node }: PartProps & { situation: Situation }) {
+  const { run_id, parent_node_id, dependencies } = node.spec;
+  return (
+    <Section title="Why it exists">
+      {parent_node_id ? (
+        <p className="text-[13px]">
+          Part of <NodeLink view={view} id={parent_node_id} />
+          {": "}
+          {firstLine(situation.board.nodes[parent_node_id]?.spec.task ?? "")}
+        </p>
+      ) : (
+        <p className="text-[13px]">For the goal: {firstLine(situation.agent.goals[run_id] ?? "")}</p>
+      )}
+      {dependencies.length > 0 && (
+        <p className="mt-1 text-[13px]">
+          After{" "}
+          {dependencies.map((id, index) => (
+            <span key={id}>
+              {index > 0 && ", "}
+              <NodeLink view={view} id={id} />
+            </span>
+          ))}
+        </p>
+      )}
+    </Section>
+  );
+}
+
+function Refs({ view, node }: PartProps) {
+  const { run_id, refs } = node.spec;
+  if (Object.keys(refs).length === 0) return null;
+  return (
+    <Section title="Refs">
+      <ul className="space-y-0.5 text-[13px]">
+        {Object.entries(refs).map(([name, path]) => (
+          <li key={name} className="[overflow-wrap:anywhere]">
+            <span className="font-semibold">{visible(name)}</span> <RefPath view={view} run={run_id} path={path} />
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+/** How it ended, if it has. */
+function End({ view, situation, node }: PartProps & { situation: Situation }) {
+  return (
+    <>
+      {node.status === "completed" && (
+        <Section title="Result">
+          <Markdown text={node.summary} />
+        </Section>
+      )}
+      {node.status === "failed" && (
+        <Section title="Why it failed">
+          <p className="text-bad [overflow-wrap:anywhere]">{gist(outcomeWords(node.outcome))}</p>
+          {node.spec.run_id === situation.agent.run?.id && <GoOn agent={view.id} />}
+        </Section>
+      )}
+      {node.status === "cancelled" && (
+        <Section title="Why it was cancelled">
+          <p className="[overflow-wrap:anywhere]">
+            {nameOf(view.id, node.by)}: {visible(node.reason)}
+          </p>
+        </Section>
+      )}
+    </>
+  );
+}
+
+function Log({ view, facts }: { view: AgentView; facts: readonly Fact[] }) {
+  return (
+    <ol className="text-xs">
+      {facts.map((fact) => (
+        <li key={fact.seq} className="flex items-center gap-2 md:items-baseline">
+          <button
+            type="button"
+            onClick={() => goTo(fact.seq)}
+            title={`${exactTime(fact.ts)}: see everything as it was at fact ${fact.seq}`}
+            className="min-h-11 shrink-0 font-mono text-accent underline md:min-h-6"
+          >
+            {clockTime(fact.ts)}
+          </button>
+          <span className="line-clamp-3 [overflow-wrap:anywhere]">{factWords(fact, (id) => nameOf(view.id, id))}</span>
+        </li>
+      ))}
+    </ol>
   );
 }
 

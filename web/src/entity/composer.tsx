@@ -43,23 +43,7 @@ export function Composer({ view, situation, worker }: { view: AgentView; situati
   };
   const mayHint = worker === COORDINATOR && isAtWork(situation.agent.status);
 
-  if (view.standing === "replay") {
-    return (
-      <div
-        ref={foot}
-        className="flex shrink-0 items-center justify-between gap-3 border-t border-line bg-tint px-3 py-2 text-[13px] md:px-5"
-      >
-        <span>You are looking at the past.</span>
-        <button
-          type="button"
-          onClick={() => goTo(null)}
-          className="min-h-11 rounded-md px-3 font-semibold text-accent hover:bg-hover md:min-h-8"
-        >
-          Back to now
-        </button>
-      </div>
-    );
-  }
+  if (view.standing === "replay") return <BackToNow />;
   return (
     <form
       ref={foot}
@@ -86,18 +70,7 @@ export function Composer({ view, situation, worker }: { view: AgentView; situati
           placeholder={placeholderFor(situation, worker, name)}
           className="min-h-11 min-w-0 flex-1 resize-none bg-transparent px-2 py-2.5 outline-none md:min-h-9 md:py-1.5"
         />
-        {mayHint && (
-          <button
-            type="button"
-            onClick={submitHint}
-            disabled={text.trim() === ""}
-            aria-label="Send as a hint"
-            title="Send as a hint, which need not be answered (Alt+Enter)"
-            className="grid size-11 shrink-0 place-items-center rounded-md text-dim hover:bg-hover hover:text-ink disabled:opacity-60 disabled:hover:bg-transparent md:size-9"
-          >
-            <Lightbulb className="size-4" aria-hidden />
-          </button>
-        )}
+        {mayHint && <HintButton isEmpty={text.trim() === ""} onClick={submitHint} />}
         <button
           type="submit"
           disabled={text.trim() === ""}
@@ -108,6 +81,39 @@ export function Composer({ view, situation, worker }: { view: AgentView; situati
         </button>
       </div>
     </form>
+  );
+}
+
+function BackToNow() {
+  return (
+    <div
+      ref={foot}
+      className="flex shrink-0 items-center justify-between gap-3 border-t border-line bg-tint px-3 py-2 text-[13px] md:px-5"
+    >
+      <span>You are looking at the past.</span>
+      <button
+        type="button"
+        onClick={() => goTo(null)}
+        className="min-h-11 rounded-md px-3 font-semibold text-accent hover:bg-hover md:min-h-8"
+      >
+        Back to now
+      </button>
+    </div>
+  );
+}
+
+function HintButton({ isEmpty, onClick }: { isEmpty: boolean; onClick: () => void }) {
+  return (
+    <button
+      type="button"
+      onClick={onClick}
+      disabled={isEmpty}
+      aria-label="Send as a hint"
+      title="Send as a hint, which need not be answered (Alt+Enter)"
+      className="grid size-11 shrink-0 place-items-center rounded-md text-dim hover:bg-hover hover:text-ink disabled:opacity-60 disabled:hover:bg-transparent md:size-9"
+    >
+      <Lightbulb className="size-4" aria-hidden />
+    </button>
   );
 }
 

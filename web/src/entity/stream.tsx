@@ -1,6 +1,6 @@
-import { useVirtualizer, type VirtualItem } from "@tanstack/react-virtual";
+import { useVirtualizer, type VirtualItem, type Virtualizer } from "@tanstack/react-virtual";
 import { ArrowDown, ArrowUp } from "lucide-react";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { HUMAN } from "../../../src/protocol/index.ts";
 import type { AgentView, Pending, StreamedWords } from "../live/view.ts";
 import { Broken } from "../shell/broken.tsx";
@@ -30,7 +30,6 @@ export function Stream({ view, worker }: { view: AgentView; worker: string }) {
   const place = places.get(key) ?? null;
   const [isAtEnd, setAtEnd] = useState(place === null);
   const [isAtTop, setAtTop] = useState(false);
-  const [isSeeking, setSeeking] = useState(false);
   // The same functions for ever: others would have every row measured anew.
   const latest = useRef(rows);
   latest.current = rows;
@@ -50,24 +49,7 @@ export function Stream({ view, worker }: { view: AgentView; worker: string }) {
     ...(place && { initialOffset: place.offset, initialMeasurementsCache: place.measured }),
   });
 
-  useEffect(() => {
-    if (!places.get(key)) virtual.scrollToEnd();
-    return () => {
-      const left = places.get(key);
-      if (left) places.set(key, { ...left, measured: virtual.takeSnapshot() });
-    };
-  }, [key, virtual]);
-
-  // Rows are of another height in a narrower page, and fewer fit above a growing field: whoever was at the end stays there.
-  useEffect(() => {
-    const log = scroller.current;
-    if (!log) return;
-    const observer = new ResizeObserver(() => {
-      if (!places.get(key)) virtual.scrollToEnd();
-    });
-    observer.observe(log);
-    return () => observer.disconnect();
-  }, [key, virtual]);
+  useKeptPlace(key, scroller, virtual);
 
   const look = () => {
     const log = scroller.current;
@@ -83,17 +65,7 @@ export function Stream({ view, worker }: { view: AgentView; worker: string }) {
 
   const hasOlder = hasOlderThan(view);
   const isShort = rows.length < FULL;
-  /** Who was quiet while others worked has nothing in many facts: read on until there is so much, or for so long. */
-  const seek = async (enough: number, pages: number) => {
-    setSeeking(true);
-    for (let page = 0; page < pages && hasOlderThan(view) && latest.current.length < enough; page++) {
-      const [first] = view.facts;
-      await view.loadOlder();
-      // Where nothing comes, it is of no use to ask again at once.
-      if (view.facts[0] === first) break;
-    }
-    setSeeking(false);
-  };
+  const { seek, isSeeking } = useSeek(view, latest);
   const moment = view.standing === "replay" ? view.facts.at(-1)?.seq : null;
   // A stream that does not fill the page has no scrolling to load more by.
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each stream and moment; then when it is asked for
@@ -125,26 +97,16 @@ export function Stream({ view, worker }: { view: AgentView; worker: string }) {
                 className="absolute inset-x-0 top-0"
                 style={{ transform: `translateY(${start}px)` }}
               >
-                {row && (
-                  <Broken what="This" of={row.key} isSmall>
-                    <RowOf row={row} view={view} worker={worker} />
-                  </Broken>
-                )}
+                {row && <RowOf row={row} view={view} worker={worker} />}
               </div>
             );
           })}
         </div>
       </div>
       {hasOlder && !isSeeking && (isShort || isAtTop) && (
-        <button type="button" onClick={() => void seek(rows.length + 1, PAGES_ASKED)} className={`${FLOATING} top-3`}>
-          <ArrowUp className="size-3.5" aria-hidden /> Earlier
-        </button>
+        <Earlier onClick={() => void seek(rows.length + 1, PAGES_ASKED)} />
       )}
-      {!isAtEnd && (
-        <button type="button" data-newest onClick={() => virtual.scrollToEnd()} className={`${FLOATING} bottom-3`}>
-          <ArrowDown className="size-3.5" aria-hidden /> Newest
-        </button>
-      )}
+      {!isAtEnd && <Newest onClick={() => virtual.scrollToEnd()} />}
     </div>
   );
 }
@@ -156,11 +118,83 @@ const PAGES_ASKED = 20;
 const FLOATING =
   "absolute right-4 flex min-h-11 items-center gap-1.5 rounded-full border border-line bg-page px-3 text-xs font-semibold shadow-md hover:bg-hover md:min-h-8";
 
+type Rows = Virtualizer<HTMLDivElement, Element>;
+
+/** Someone who comes back to a stream finds it where they left it; someone at its end stays there. */
+function useKeptPlace(key: string, scroller: RefObject<HTMLDivElement | null>, virtual: Rows): void {
+  useEffect(() => {
+    if (!places.get(key)) virtual.scrollToEnd();
+    return () => {
+      const left = places.get(key);
+      if (left) places.set(key, { ...left, measured: virtual.takeSnapshot() });
+    };
+  }, [key, virtual]);
+
+  // Rows are of another height in a narrower page, and fewer fit above a growing field: someone at the end stays there.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the element stays the same for each stream
+  useEffect(() => {
+    const log = scroller.current;
+    if (!log) return;
+    const observer = new ResizeObserver(() => {
+      if (!places.get(key)) virtual.scrollToEnd();
+    });
+    observer.observe(log);
+    return () => observer.disconnect();
+  }, [key, virtual]);
+}
+
+function useSeek(view: AgentView, latest: RefObject<readonly Row[]>) {
+  const [isSeeking, setSeeking] = useState(false);
+  /** Many facts may hold nothing of a quiet worker: reads on until there are `enough` rows, for so many pages at most. */
+  const seek = async (enough: number, pages: number) => {
+    setSeeking(true);
+    for (let page = 0; page < pages && hasOlderThan(view) && latest.current.length < enough; page++) {
+      const [first] = view.facts;
+      await view.loadOlder();
+      // Where nothing comes, it is of no use to ask again at once.
+      if (view.facts[0] === first) break;
+    }
+    setSeeking(false);
+  };
+  return { seek, isSeeking };
+}
+
+function Earlier({ onClick }: { onClick: () => void }) {
+  return (
+    <button type="button" onClick={onClick} className={`${FLOATING} top-3`}>
+      <ArrowUp className="size-3.5" aria-hidden /> Earlier
+    </button>
+  );
+}
+
+function Newest({ onClick }: { onClick: () => void }) {
+  return (
+    <button type="button" data-newest onClick={onClick} className={`${FLOATING} bottom-3`}>
+      <ArrowDown className="size-3.5" aria-hidden /> Newest
+    </button>
+  );
+}
+
 function hasOlderThan({ facts }: AgentView): boolean {
   return (facts[0]?.seq ?? 1) > 1;
 }
 
-function RowOf({ row, view, worker }: { row: Row; view: AgentView; worker: string }) {
+interface RowProps {
+  row: Row;
+  view: AgentView;
+  worker: string;
+}
+
+/** A row that cannot be drawn breaks nothing else. */
+function RowOf(props: RowProps) {
+  return (
+    <Broken what="This" of={props.row.key} isSmall>
+      <RowContent {...props} />
+    </Broken>
+  );
+}
+
+function RowContent({ row, view, worker }: RowProps) {
   switch (row.kind) {
     case "item":
       return <StreamRow agent={view.id} worker={worker} item={row.item} previous={row.previous} />;

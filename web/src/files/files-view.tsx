@@ -2,7 +2,7 @@ import { type FormEvent, useMemo, useState } from "react";
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { Loading, Missing, Nowhere } from "../entity/entity-view.tsx";
 import { type FileItem, filesIn, type MemorySearch, type Shelf, searchMemory } from "../live/api.ts";
-import { useAgent, useLoaded, usePaced } from "../live/use-live.ts";
+import { type Loaded, useAgent, useLoaded, usePaced } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
 import { complain } from "../shell/overlay.ts";
 import { count, gist } from "../text/figures.ts";
@@ -38,13 +38,6 @@ export default function FilesView({ agent, shelf, path }: { agent: string; shelf
   const screen = shelf === "workspace" ? "files" : "memory";
   const isFile =
     path !== "" && (files.state !== "ready" || listed.some((each) => each.path === path && each.kind === "file"));
-
-  const search = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const query = String(new FormData(event.currentTarget).get("query") ?? "").trim();
-    if (query === "") setFound(null);
-    else searchMemory(agent, query).then(setFound, complain);
-  };
   return (
     <div className="flex h-full min-h-0 flex-col">
       <ScreenHeader
@@ -53,41 +46,14 @@ export default function FilesView({ agent, shelf, path }: { agent: string; shelf
           situation.agent.created.name + (files.state === "ready" ? ` · ${count(filesAmong(listed), "file")}` : "")
         }
       >
-        {shelf === "memory" && (
-          <search className="min-w-0">
-            <form onSubmit={search}>
-              <input
-                name="query"
-                type="search"
-                aria-label="Search the memory"
-                placeholder="Search…"
-                className="min-h-11 w-36 rounded-md border border-line bg-page px-2.5 md:min-h-8 md:w-56"
-              />
-            </form>
-          </search>
-        )}
+        {shelf === "memory" && <SearchField agent={agent} onFound={setFound} />}
       </ScreenHeader>
       {isPast && <AsOfNow shelf={shelf} later={filesAmong(all) - filesAmong(listed)} />}
       <div className="flex min-h-0 flex-1">
         <div
           className={`min-h-0 w-full shrink-0 overflow-y-auto border-r border-line p-2 md:block md:w-72 ${path ? "hidden" : ""}`}
         >
-          {files.state === "failed" && (
-            <p role="alert" className="p-3 text-bad">
-              {files.problem}
-            </p>
-          )}
-          {files.state === "loading" && <p className="p-3 text-dim">Loading…</p>}
-          {files.state === "ready" && listed.length === 0 && (
-            <p className="p-3 text-dim">
-              {shelf === "workspace" ? "Nothing is written yet." : "Nothing is remembered yet."}
-            </p>
-          )}
-          {files.state === "ready" && files.value.isCut && (
-            <p role="note" className="mb-1 rounded-md bg-wait-tint px-3 py-1.5 text-xs text-wait">
-              There are more files than are listed: these are the first {all.length}.
-            </p>
-          )}
+          <ListState files={files} shelf={shelf} isEmpty={listed.length === 0} />
           {shelf === "memory" && !found && <Insights agent={agent} insights={situation.insights} />}
           {found ? (
             <Found agent={agent} found={found} onDone={() => setFound(null)} />
@@ -99,22 +65,7 @@ export default function FilesView({ agent, shelf, path }: { agent: string; shelf
           {isFile ? (
             <Preview key={path} view={view} situation={situation} shelf={shelf} path={path} tick={tick} />
           ) : (
-            <Missing
-              what={
-                path && files.state === "ready"
-                  ? `There ${isPast ? "was" : "is"} no file ${visible(path)}${isPast ? " at this moment" : ""}.`
-                  : "Choose a file to read it."
-              }
-            >
-              {path && (
-                <Link
-                  to={{ screen, agent, path: "" }}
-                  className="mt-2 inline-flex min-h-11 items-center text-accent underline md:hidden"
-                >
-                  All files
-                </Link>
-              )}
-            </Missing>
+            <NoFile agent={agent} screen={screen} path={path} isLoaded={files.state === "ready"} isPast={isPast} />
           )}
         </div>
       </div>
@@ -124,6 +75,87 @@ export default function FilesView({ agent, shelf, path }: { agent: string; shelf
 
 function filesAmong(listed: readonly FileItem[]): number {
   return listed.filter(({ kind }) => kind === "file").length;
+}
+
+function SearchField({ agent, onFound }: { agent: string; onFound: (found: MemorySearch | null) => void }) {
+  const search = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const query = String(new FormData(event.currentTarget).get("query") ?? "").trim();
+    if (query === "") onFound(null);
+    else searchMemory(agent, query).then(onFound, complain);
+  };
+  return (
+    <search className="min-w-0">
+      <form onSubmit={search}>
+        <input
+          name="query"
+          type="search"
+          aria-label="Search the memory"
+          placeholder="Search…"
+          className="min-h-11 w-36 rounded-md border border-line bg-page px-2.5 md:min-h-8 md:w-56"
+        />
+      </form>
+    </search>
+  );
+}
+
+interface ListStateProps {
+  files: Loaded<Awaited<ReturnType<typeof filesIn>>>;
+  shelf: Shelf;
+  isEmpty: boolean;
+}
+
+/** What there is to say about the list of files: that it failed, loads, is empty or incomplete. */
+function ListState({ files, shelf, isEmpty }: ListStateProps) {
+  return (
+    <>
+      {files.state === "failed" && (
+        <p role="alert" className="p-3 text-bad">
+          {files.problem}
+        </p>
+      )}
+      {files.state === "loading" && <p className="p-3 text-dim">Loading…</p>}
+      {files.state === "ready" && isEmpty && (
+        <p className="p-3 text-dim">
+          {shelf === "workspace" ? "Nothing is written yet." : "Nothing is remembered yet."}
+        </p>
+      )}
+      {files.state === "ready" && files.value.isCut && (
+        <p role="note" className="mb-1 rounded-md bg-wait-tint px-3 py-1.5 text-xs text-wait">
+          There are more files than are listed: these are the first {files.value.files.length}.
+        </p>
+      )}
+    </>
+  );
+}
+
+interface NoFileProps {
+  agent: string;
+  screen: "files" | "memory";
+  path: string;
+  isLoaded: boolean;
+  isPast: boolean;
+}
+
+function NoFile({ agent, screen, path, isLoaded, isPast }: NoFileProps) {
+  return (
+    <Missing
+      what={
+        path && isLoaded
+          ? `There ${isPast ? "was" : "is"} no file ${visible(path)}${isPast ? " at this moment" : ""}.`
+          : "Choose a file to read it."
+      }
+    >
+      {path && (
+        <Link
+          to={{ screen, agent, path: "" }}
+          className="mt-2 inline-flex min-h-11 items-center text-accent underline md:hidden"
+        >
+          All files
+        </Link>
+      )}
+    </Missing>
+  );
 }
 
 /** In replay: which of what is in sight is as it was. */

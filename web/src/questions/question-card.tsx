@@ -12,7 +12,7 @@ import { Markdown } from "../text/markdown.tsx";
 import { visible, visibleLines } from "../text/visible.ts";
 
 /** Somebody wants to know something: the choices have keys 1–9, and free words do unless only a choice counts. */
-export function QuestionCard({ agent, item }: { agent: string; item: Extract<StreamItem, { kind: "question" }> }) {
+export function QuestionCard({ agent, item }: { agent: string; item: Item }) {
   const { question, answer, isOver } = item;
   const { at } = useRoute();
   const [problem, setProblem] = useState("");
@@ -28,7 +28,6 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
   useEffect(() => {
     if (!isOpen) keep(draft, null);
   }, [isOpen, draft]);
-  const choices = question.choices ?? [];
 
   const reply = (text: string) => {
     if (text.trim() === "" || sent !== null) return;
@@ -42,11 +41,6 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
       },
     );
   };
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    reply(text);
-  };
-
   return (
     <Speech agent={agent} {...askerOf(question)} ts={item.ts}>
       <section
@@ -54,53 +48,9 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
         data-question={isOpen && at === null ? question.question_id : undefined}
         className={`mt-1 rounded-lg border p-3 ${isOpen ? "border-wait/60 bg-wait-tint" : "border-line bg-raised"}`}
       >
-        {question.permission ? (
-          <PermissionRequest text={question.text} />
-        ) : question.only_choices ? (
-          <p className="whitespace-pre-wrap [overflow-wrap:anywhere]">{visibleLines(question.text)}</p>
-        ) : (
-          <Markdown text={question.text} />
-        )}
+        <QuestionText question={question} />
         {isOpen && at === null && sent === null && (
-          <>
-            {choices.length > 0 && (
-              <div className="mt-3 flex flex-wrap gap-2">
-                {choices.map((choice, index) => (
-                  <button
-                    type="button"
-                    // biome-ignore lint/suspicious/noArrayIndexKey: two of the same words are two buttons
-                    key={index}
-                    data-choice={index + 1}
-                    onClick={() => reply(choice)}
-                    className="flex min-h-11 items-center gap-2 rounded-md border border-line bg-page px-3 text-left hover:bg-hover md:min-h-9"
-                  >
-                    {index < 9 && (
-                      <kbd className="rounded border border-line px-1.5 font-mono text-xs text-dim">{index + 1}</kbd>
-                    )}
-                    <span className="[overflow-wrap:anywhere]">{visible(choice)}</span>
-                  </button>
-                ))}
-              </div>
-            )}
-            <form onSubmit={submit} className="mt-3 flex gap-2">
-              <input
-                name="answer"
-                value={text}
-                onChange={(event) => change(event.target.value)}
-                autoComplete="off"
-                aria-label="Your answer"
-                placeholder={hintFor(question)}
-                className="min-h-11 min-w-0 flex-1 rounded-md border border-line bg-page px-2.5 md:min-h-9"
-              />
-              <button
-                type="submit"
-                className="min-h-11 rounded-md bg-accent px-3 font-semibold text-on-accent md:min-h-9"
-              >
-                Answer
-              </button>
-            </form>
-            <p className="mt-2 text-xs text-dim">{deadlineWords(question)}</p>
-          </>
+          <AnswerForm question={question} text={text} onChange={change} onReply={reply} />
         )}
         {isOpen && sent !== null && <p className="mt-2 text-[13px] text-dim">Answering: {visibleLines(sent)}</p>}
         {problem && (
@@ -108,17 +58,88 @@ export function QuestionCard({ agent, item }: { agent: string; item: Extract<Str
             {problem}
           </p>
         )}
-        {answer && (
-          <p className="mt-2 text-[13px] [overflow-wrap:anywhere]">
-            <span className="font-semibold text-ok">
-              {answer.channel === DEADLINE ? "By default" : "You answered"}:
-            </span>{" "}
-            {visibleLines(answer.text)}
-          </p>
-        )}
-        {!answer && isOver && <p className="mt-2 text-[13px] text-dim">No longer waited for.</p>}
+        <End answer={answer} isOver={isOver} />
       </section>
     </Speech>
+  );
+}
+
+type Item = Extract<StreamItem, { kind: "question" }>;
+type AskedQuestion = Item["question"];
+
+function QuestionText({ question }: { question: AskedQuestion }) {
+  if (question.permission) return <PermissionRequest text={question.text} />;
+  if (question.only_choices)
+    return <p className="whitespace-pre-wrap [overflow-wrap:anywhere]">{visibleLines(question.text)}</p>;
+  return <Markdown text={question.text} />;
+}
+
+interface AnswerFormProps {
+  question: AskedQuestion;
+  text: string;
+  onChange: (text: string) => void;
+  onReply: (text: string) => void;
+}
+
+function AnswerForm({ question, text, onChange, onReply }: AnswerFormProps) {
+  const choices = question.choices ?? [];
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    onReply(text);
+  };
+
+  return (
+    <>
+      {choices.length > 0 && (
+        <div className="mt-3 flex flex-wrap gap-2">
+          {choices.map((choice, index) => (
+            <button
+              type="button"
+              // biome-ignore lint/suspicious/noArrayIndexKey: two of the same words are two buttons
+              key={index}
+              data-choice={index + 1}
+              onClick={() => onReply(choice)}
+              className="flex min-h-11 items-center gap-2 rounded-md border border-line bg-page px-3 text-left hover:bg-hover md:min-h-9"
+            >
+              {index < 9 && (
+                <kbd className="rounded border border-line px-1.5 font-mono text-xs text-dim">{index + 1}</kbd>
+              )}
+              <span className="[overflow-wrap:anywhere]">{visible(choice)}</span>
+            </button>
+          ))}
+        </div>
+      )}
+      <form onSubmit={submit} className="mt-3 flex gap-2">
+        <input
+          name="answer"
+          value={text}
+          onChange={(event) => onChange(event.target.value)}
+          autoComplete="off"
+          aria-label="Your answer"
+          placeholder={hintFor(question)}
+          className="min-h-11 min-w-0 flex-1 rounded-md border border-line bg-page px-2.5 md:min-h-9"
+        />
+        <button type="submit" className="min-h-11 rounded-md bg-accent px-3 font-semibold text-on-accent md:min-h-9">
+          Answer
+        </button>
+      </form>
+      <p className="mt-2 text-xs text-dim">{deadlineWords(question)}</p>
+    </>
+  );
+}
+
+/** The answer, or that nobody waits for one any more. */
+function End({ answer, isOver }: Pick<Item, "answer" | "isOver">) {
+  return (
+    <>
+      {answer && (
+        <p className="mt-2 text-[13px] [overflow-wrap:anywhere]">
+          <span className="font-semibold text-ok">{answer.channel === DEADLINE ? "By default" : "You answered"}:</span>{" "}
+          {visibleLines(answer.text)}
+        </p>
+      )}
+      {!answer && isOver && <p className="mt-2 text-[13px] text-dim">No longer waited for.</p>}
+    </>
   );
 }
 

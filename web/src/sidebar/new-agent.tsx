@@ -20,19 +20,74 @@ const NOTHING_KNOWN: Models = {
 
 export default function NewAgent() {
   const models = useLoaded("models", listModels);
-  const [problem, setProblem] = useState("");
-  const [fields, setFields] = useState<ApiError["fields"]>({});
-  const [isBusy, setBusy] = useState(false);
-  const isUnderWay = useRef(false);
+  const { create, problem, fields, isBusy } = useCreation();
   const [model, setModel] = useState("");
   const [mode, setMode] = useState("finite");
   const [typedProject, setProject] = useState(recall("project"));
-  const { models: listed, prefixes, default: standard } = models.state === "ready" ? models.value : NOTHING_KNOWN;
+  const known = models.state === "ready" ? models.value : NOTHING_KNOWN;
+  const { models: listed, default: standard } = known;
   const id = model || standard.model;
   const chosen = listed.find((each) => each.id === id);
-  // The demo has nothing to do without one; whoever leads otherwise is shown a folder only by a person's hand.
+  // The demo has nothing to do without one; any other model is shown a folder only if a person types it.
   const project = typedProject ?? (id.startsWith("demo/") ? standard.project : null) ?? "";
 
+  return (
+    <Dialog title="New agent" onClose={close}>
+      <form
+        onSubmit={create}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
+        }}
+        className="space-y-4"
+      >
+        <GoalField fields={fields} />
+        <Field label="Folder it may read" name="project" fields={fields}>
+          <input
+            name="project"
+            value={project}
+            onChange={(event) => setProject(event.target.value)}
+            placeholder={`${standard.project ?? "/home/you/project"}, or none`}
+            spellCheck={false}
+            className={FIELD}
+            {...described(fields, "project")}
+          />
+        </Field>
+        <ModelFields fields={fields} known={known} onChoose={setModel} />
+        {chosen ? (
+          <ModelNote model={chosen} why={model ? "" : standard.why} />
+        ) : (
+          model !== "" && <TypedNote id={model} />
+        )}
+        <LimitFields fields={fields} budget={standard.budget_usd} mode={mode} onMode={setMode} />
+        {mode === "infinite" && <CycleFields fields={fields} />}
+        <Field label="Tools" name="tools" fields={fields}>
+          <input
+            name="tools"
+            placeholder="all, or only some: read_file, web_fetch"
+            spellCheck={false}
+            className={FIELD}
+            {...described(fields, "tools")}
+          />
+        </Field>
+        <FormEnd problem={problem}>
+          <span className="mr-auto hidden text-xs text-dim sm:inline">Ctrl+Enter begins</span>
+          <button type="submit" disabled={isBusy} className={ACTION}>
+            {isBusy ? "Beginning…" : "Begin"}
+          </button>
+        </FormEnd>
+      </form>
+    </Dialog>
+  );
+}
+
+type Fields = ApiError["fields"];
+
+/** Creates the agent that the form describes, once, and goes to it; otherwise says what is wrong with which field. */
+function useCreation() {
+  const [problem, setProblem] = useState("");
+  const [fields, setFields] = useState<Fields>({});
+  const [isBusy, setBusy] = useState(false);
+  const isUnderWay = useRef(false);
   const create = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     // Ctrl+Enter that is held down, or pressed twice, is one wish.
@@ -66,140 +121,132 @@ export default function NewAgent() {
     }
   };
 
+  return { create, problem, fields, isBusy };
+}
+
+/** The draft is kept until the agent is created. */
+function GoalField({ fields }: { fields: Fields }) {
   return (
-    <Dialog title="New agent" onClose={close}>
-      <form
-        onSubmit={create}
-        onKeyDown={(event) => {
-          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
-        }}
-        className="space-y-4"
+    <Field label="Goal" name="goal" fields={fields}>
+      <textarea
+        name="goal"
+        required
+        rows={4}
+        data-first
+        defaultValue={recall("draft.goal") ?? ""}
+        onChange={(event) => keep("draft.goal", event.target.value || null)}
+        placeholder="What should be true when it is done? Say it as you would to a colleague."
+        className={`${FIELD} py-2`}
+        {...described(fields, "goal")}
+      />
+    </Field>
+  );
+}
+
+interface ModelFieldsProps {
+  fields: Fields;
+  known: Models;
+  onChoose: (id: string) => void;
+}
+
+function ModelFields({ fields, known: { models: listed, prefixes, default: standard }, onChoose }: ModelFieldsProps) {
+  return (
+    <div className="grid gap-4 sm:grid-cols-2">
+      <ModelSelect
+        name="model"
+        label="Model"
+        models={listed}
+        prefixes={prefixes}
+        standard={standard.model || "chosen for you"}
+        fields={fields}
+        onChoose={onChoose}
+      />
+      <ModelSelect
+        name="worker_model"
+        label="Model of its workers"
+        models={listed}
+        prefixes={prefixes}
+        standard={standard.worker_model ?? "the same"}
+        fields={fields}
+      />
+    </div>
+  );
+}
+
+interface LimitFieldsProps {
+  fields: Fields;
+  /** The default of config.json. */
+  budget: number | null;
+  mode: string;
+  onMode: (mode: string) => void;
+}
+
+function LimitFields({ fields, budget, mode, onMode }: LimitFieldsProps) {
+  return (
+    <div className="grid gap-4 sm:grid-cols-3">
+      <Field label="Name" name="name" fields={fields}>
+        <input
+          name="name"
+          maxLength={80}
+          placeholder="from the goal"
+          className={FIELD}
+          {...described(fields, "name")}
+        />
+      </Field>
+      <Field label="Budget in USD" name="budget_usd" fields={fields}>
+        <input
+          name="budget_usd"
+          type="number"
+          min="0.01"
+          step="0.01"
+          placeholder={budget === null ? "no limit" : `${budget}, by config.json`}
+          className={FIELD}
+          {...described(fields, "budget_usd")}
+        />
+      </Field>
+      <label className={LABEL}>
+        Mode
+        <select name="mode" className={FIELD} value={mode} onChange={(event) => onMode(event.target.value)}>
+          <option value="finite">until it is done</option>
+          <option value="infinite">until you stop it</option>
+        </select>
+      </label>
+    </div>
+  );
+}
+
+/** What only an infinite agent has. */
+function CycleFields({ fields }: { fields: Fields }) {
+  return (
+    <div className="grid gap-4 sm:grid-cols-2">
+      <Field label="Every" name="cycle_seconds" fields={fields} hint="How long it sleeps between its cycles.">
+        <input
+          name="cycle_seconds"
+          placeholder="e.g. 30s, 10m, 2h, 1d"
+          className={FIELD}
+          {...described(fields, "cycle_seconds", true)}
+        />
+      </Field>
+      <Field
+        label="Watch"
+        name="watch"
+        fields={fields}
+        hint="Wakes it only when this changes: an address, a path in its folder, or cmd: a command."
       >
-        <Field label="Goal" name="goal" fields={fields}>
-          <textarea
-            name="goal"
-            required
-            rows={4}
-            data-first
-            defaultValue={recall("draft.goal") ?? ""}
-            onChange={(event) => keep("draft.goal", event.target.value || null)}
-            placeholder="What should be true when it is done? Say it as you would to a colleague."
-            className={`${FIELD} py-2`}
-            {...described(fields, "goal")}
-          />
-        </Field>
-        <Field label="Folder it may read" name="project" fields={fields}>
-          <input
-            name="project"
-            value={project}
-            onChange={(event) => setProject(event.target.value)}
-            placeholder={`${standard.project ?? "/home/you/project"}, or none`}
-            spellCheck={false}
-            className={FIELD}
-            {...described(fields, "project")}
-          />
-        </Field>
-        <div className="grid gap-4 sm:grid-cols-2">
-          <ModelSelect
-            name="model"
-            label="Model"
-            models={listed}
-            prefixes={prefixes}
-            standard={standard.model || "chosen for you"}
-            fields={fields}
-            onChoose={setModel}
-          />
-          <ModelSelect
-            name="worker_model"
-            label="Model of its workers"
-            models={listed}
-            prefixes={prefixes}
-            standard={standard.worker_model ?? "the same"}
-            fields={fields}
-          />
-        </div>
-        {chosen ? (
-          <ModelNote model={chosen} why={model ? "" : standard.why} />
-        ) : (
-          model !== "" && <TypedNote id={model} />
-        )}
-        <div className="grid gap-4 sm:grid-cols-3">
-          <Field label="Name" name="name" fields={fields}>
-            <input
-              name="name"
-              maxLength={80}
-              placeholder="from the goal"
-              className={FIELD}
-              {...described(fields, "name")}
-            />
-          </Field>
-          <Field label="Budget in USD" name="budget_usd" fields={fields}>
-            <input
-              name="budget_usd"
-              type="number"
-              min="0.01"
-              step="0.01"
-              placeholder={standard.budget_usd === null ? "no limit" : `${standard.budget_usd}, by config.json`}
-              className={FIELD}
-              {...described(fields, "budget_usd")}
-            />
-          </Field>
-          <label className={LABEL}>
-            Mode
-            <select name="mode" className={FIELD} value={mode} onChange={(event) => setMode(event.target.value)}>
-              <option value="finite">until it is done</option>
-              <option value="infinite">until you stop it</option>
-            </select>
-          </label>
-        </div>
-        {mode === "infinite" && (
-          <div className="grid gap-4 sm:grid-cols-2">
-            <Field label="Every" name="cycle_seconds" fields={fields} hint="How long it sleeps between its cycles.">
-              <input
-                name="cycle_seconds"
-                placeholder="e.g. 30s, 10m, 2h, 1d"
-                className={FIELD}
-                {...described(fields, "cycle_seconds", true)}
-              />
-            </Field>
-            <Field
-              label="Watch"
-              name="watch"
-              fields={fields}
-              hint="Wakes it only when this changes: an address, a path in its folder, or cmd: a command."
-            >
-              <input
-                name="watch"
-                placeholder="e.g. https://example.com/news"
-                spellCheck={false}
-                className={FIELD}
-                {...described(fields, "watch", true)}
-              />
-            </Field>
-          </div>
-        )}
-        <Field label="Tools" name="tools" fields={fields}>
-          <input
-            name="tools"
-            placeholder="all, or only some: read_file, web_fetch"
-            spellCheck={false}
-            className={FIELD}
-            {...described(fields, "tools")}
-          />
-        </Field>
-        <FormEnd problem={problem}>
-          <span className="mr-auto hidden text-xs text-dim sm:inline">Ctrl+Enter begins</span>
-          <button type="submit" disabled={isBusy} className={ACTION}>
-            {isBusy ? "Beginning…" : "Begin"}
-          </button>
-        </FormEnd>
-      </form>
-    </Dialog>
+        <input
+          name="watch"
+          placeholder="e.g. https://example.com/news"
+          spellCheck={false}
+          className={FIELD}
+          {...described(fields, "watch", true)}
+        />
+      </Field>
+    </div>
   );
 }
 
 /** Goes to the first field that is wrong. False where one of them is not in the form. */
-function focusFirst(form: HTMLFormElement, problems: ApiError["fields"]): boolean {
+function focusFirst(form: HTMLFormElement, problems: Fields): boolean {
   const wrong = Object.keys(problems).map((field) => form.elements.namedItem(field));
   if (wrong.length === 0 || wrong.includes(null)) return false;
   if (wrong[0] instanceof HTMLElement) wrong[0].focus();

@@ -115,20 +115,7 @@ const Bars = memo(function Bars({
             </span>
             <div className="relative isolate col-start-2 h-7 border-l border-line" style={{ gridRow: index + 1 }}>
               {drawn.get(worker)?.map((span) => (
-                <button
-                  type="button"
-                  key={span.seq}
-                  onClick={() => goTo(span.seq)}
-                  aria-label={`${nameOf(agent, worker)} ${WORDS[span.kind]}${span.node ? ` on ${span.node}` : ""} from ${clockTime(span.from)}`}
-                  title={`${WORDS[span.kind]}${span.node ? ` · ${span.node}` : ""} · ${exactTime(span.from)}`}
-                  className={`keeps-colour absolute top-1.5 h-4 min-w-[3px] rounded-sm hover:opacity-80 ${COLOURS[span.kind]}`}
-                  style={{
-                    left: `min(${percent(span.from)}%, 100% - 3px)`,
-                    width: `${Math.max(0, percent(span.to) - percent(span.from))}%`,
-                    // A short bar is wider than its time, and must not lie under the long one that follows.
-                    zIndex: 100 - Math.ceil(Math.max(0, percent(span.to) - percent(span.from))),
-                  }}
-                />
+                <Bar key={span.seq} span={span} name={nameOf(agent, worker)} percent={percent} />
               ))}
             </div>
           </div>
@@ -155,21 +142,52 @@ const Bars = memo(function Bars({
         </div>
       </div>
       {more}
-      <p className="mt-2 flex flex-wrap gap-x-4 text-xs text-dim">
-        {(["busy", "waiting", "asking"] as const).map((kind) => (
-          <span key={kind} className="flex items-center gap-1.5">
-            <span aria-hidden className={`keeps-colour size-2.5 rounded-sm ${COLOURS[kind]}`} />
-            {WORDS[kind]}
-          </span>
-        ))}
-        <span>┊ idle time, folded</span>
-        <span className="tabular-nums md:ml-auto">
-          from {secondTime(from)} to {secondTime(to)}
-        </span>
-      </p>
+      <Legend from={from} to={to} />
     </section>
   );
 });
+
+interface BarProps {
+  span: Span;
+  name: string;
+  percent: (ts: number) => number;
+}
+
+function Bar({ span, name, percent }: BarProps) {
+  const width = Math.max(0, percent(span.to) - percent(span.from));
+  return (
+    <button
+      type="button"
+      onClick={() => goTo(span.seq)}
+      aria-label={`${name} ${WORDS[span.kind]}${span.node ? ` on ${span.node}` : ""} from ${clockTime(span.from)}`}
+      title={`${WORDS[span.kind]}${span.node ? ` · ${span.node}` : ""} · ${exactTime(span.from)}`}
+      className={`keeps-colour absolute top-1.5 h-4 min-w-[3px] rounded-sm hover:opacity-80 ${COLOURS[span.kind]}`}
+      style={{
+        left: `min(${percent(span.from)}%, 100% - 3px)`,
+        width: `${width}%`,
+        // A short bar is wider than its time, and must not lie under the long one that follows.
+        zIndex: 100 - Math.ceil(width),
+      }}
+    />
+  );
+}
+
+function Legend({ from, to }: { from: number; to: number }) {
+  return (
+    <p className="mt-2 flex flex-wrap gap-x-4 text-xs text-dim">
+      {(["busy", "waiting", "asking"] as const).map((kind) => (
+        <span key={kind} className="flex items-center gap-1.5">
+          <span aria-hidden className={`keeps-colour size-2.5 rounded-sm ${COLOURS[kind]}`} />
+          {WORDS[kind]}
+        </span>
+      ))}
+      <span>┊ idle time, folded</span>
+      <span className="tabular-nums md:ml-auto">
+        from {secondTime(from)} to {secondTime(to)}
+      </span>
+    </p>
+  );
+}
 
 const AROUND = 100;
 
