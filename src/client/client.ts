@@ -1,35 +1,27 @@
 import type { z } from "zod";
+import { type AgentDetail, agentDetailSchema, agentsPageSchema, triggersPageSchema } from "../protocol/api/agents.ts";
+import { type DeltaFrame, deltaFrameSchema, eventsPageSchema } from "../protocol/api/events.ts";
+import { filesPageSchema, memoryFoundSchema } from "../protocol/api/files.ts";
 import {
-  type AgentDetail,
-  agentDetailSchema,
-  agentsPageSchema,
   archivedMeshSchema,
-  boardPageSchema,
-  configStandingSchema,
-  conversationPageSchema,
-  type DeltaFrame,
-  deltaFrameSchema,
-  eventsPageSchema,
-  filesPageSchema,
-  inboxPageSchema,
-  loginLinkSchema,
-  memoryFoundSchema,
   meshLetterSchema,
   meshProjectSchema,
   meshProjectsPageSchema,
   meshQueuesSchema,
   meshResultsSchema,
   meshViewSchema,
-  modelsPageSchema,
-  nodeDetailSchema,
-  permissionsPageSchema,
-  questionsPageSchema,
   type sendMeshMessageSchema,
   sentMeshMessageSchema,
-  triggersPageSchema,
   type trustMeshSchema,
-  workersPageSchema,
-} from "../protocol/api.ts";
+} from "../protocol/api/meshes.ts";
+import { configStandingSchema, loginLinkSchema, modelsPageSchema } from "../protocol/api/server.ts";
+import {
+  conversationPageSchema,
+  inboxPageSchema,
+  permissionsPageSchema,
+  questionsPageSchema,
+} from "../protocol/api/speech.ts";
+import { boardPageSchema, nodeDetailSchema, workersPageSchema } from "../protocol/api/work.ts";
 import { type CommandName, type CommandOf, type CommandResult, commands } from "../protocol/commands.ts";
 import { giveCommand } from "./give-command.ts";
 import { type Query, Transport, type TransportOptions } from "./transport.ts";

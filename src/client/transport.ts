@@ -1,6 +1,6 @@
 import { withoutRedirects } from "../boundary/without-redirects.ts";
 import { VIA_HEADER, type Via } from "../protocol/actor.ts";
-import type { ErrorBody } from "../protocol/api.ts";
+import type { ErrorBody } from "../protocol/api/error-body.ts";
 
 /** The server refused. `code` and `details` are for programs, the message is for people. */
 export class ApiError extends Error {

@@ -1,4 +1,4 @@
-import type { AgentSummary } from "../protocol/api.ts";
+import type { AgentSummary } from "../protocol/api/agents.ts";
 import { type AgentSummaryData, summarise } from "./agent-summary.ts";
 import type { Situation } from "./situation.ts";
 import type { Trouble } from "./trouble.ts";

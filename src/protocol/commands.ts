@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { agentSummarySchema, deliveredSchema, triggerSchema } from "./api.ts";
+import { agentSummarySchema, triggerSchema } from "./api/agents.ts";
+import { deliveredSchema } from "./api/speech.ts";
 import { cycleSecondsSchema } from "./config.ts";
 import { missedPolicySchema, watchedSchema } from "./trigger.ts";
 import { wordsSchema } from "./words.ts";

@@ -1,5 +1,5 @@
 import { isAtWork, listedView, type Situation } from "../projections/index.ts";
-import type { AgentSummary } from "../protocol/api.ts";
+import type { AgentSummary } from "../protocol/api/agents.ts";
 import type { AgentId } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import { type InboxItem, inboxOf } from "../runtime/human/inbox.ts";

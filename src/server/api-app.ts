@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { errorBodySchema } from "../protocol/api.ts";
+import { errorBodySchema } from "../protocol/api/error-body.ts";
 import type { Agents } from "./agents.ts";
 import type { ServerDeps } from "./deps.ts";
 import { Refused } from "./refusal.ts";

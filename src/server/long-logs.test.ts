@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { summaryView } from "../projections/index.ts";
-import type { AgentSummary } from "../protocol/api.ts";
+import type { AgentSummary } from "../protocol/api/agents.ts";
 import type { AgentId } from "../protocol/index.ts";
 import { temporaryHome } from "../testing/index.ts";
 import { writeLongLog } from "../testing/long-log.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { NodeState } from "../projections/index.ts";
-import { eventSchema } from "../protocol/api.ts";
+import { eventSchema } from "../protocol/api/events.ts";
 import type { ListedFile, Scope } from "../store/scope/scope.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 

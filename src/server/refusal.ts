@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchema } from "fastify";
 import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
 import { unknownField } from "../boundary/unknown-field.ts";
-import type { ErrorBody } from "../protocol/api.ts";
+import type { ErrorBody } from "../protocol/api/error-body.ts";
 import { isForWantOfRoom, isOutOfFiles } from "../store/disk/disk.ts";
 import { StoreError } from "../store/errors.ts";
 import { ScopeRefusal } from "../store/scope/scope-refusal.ts";

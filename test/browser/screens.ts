@@ -1,5 +1,5 @@
 import type { Page, Route as Request } from "playwright-core";
-import type { MeshProjectView } from "../../src/protocol/api.ts";
+import type { MeshProjectView } from "../../src/protocol/api/meshes.ts";
 import type { ViewState } from "../../web/src/live/view.ts";
 import type { PageRoute } from "../../web/src/shell/address.ts";
 import type { Overlay, PageState, Toast } from "../../web/src/shell/shown.ts";

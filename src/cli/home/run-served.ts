@@ -1,6 +1,6 @@
 import type { ApiClient } from "../../client/client.ts";
 import type { Situation } from "../../projections/index.ts";
-import type { AgentSummary } from "../../protocol/api.ts";
+import type { AgentSummary } from "../../protocol/api/agents.ts";
 import type { CreateAgent } from "../../protocol/commands.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import type { Settings } from "../../runtime/config/settings.ts";

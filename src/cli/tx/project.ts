@@ -6,7 +6,7 @@ import type { ApiClient } from "../../client/client.ts";
 import { type DeclaredMesh, readDeclared } from "../../mesh/declaration/declared-mesh.ts";
 import { Layout } from "../../mesh/files/layout.ts";
 import { isAtWork } from "../../projections/index.ts";
-import type { MeshProjectView } from "../../protocol/api.ts";
+import type { MeshProjectView } from "../../protocol/api/meshes.ts";
 import { type Settings, SettingsError } from "../../runtime/config/settings.ts";
 import { Refusal, UsageError } from "../exit-code.ts";
 import { liveHolder, settingsOf } from "../home/look.ts";

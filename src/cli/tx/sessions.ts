@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import type { DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import { TmuxServer, tmuxSocket } from "../../mesh/terminal/tmux-server.ts";
-import type { MeshView } from "../../protocol/api.ts";
+import type { MeshView } from "../../protocol/api/meshes.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
 import {
   agentIn,

@@ -2,7 +2,7 @@ import { type DeclaredMesh, readDeclared } from "../../mesh/declaration/declared
 import { type Layout, nameOf, QUEUES } from "../../mesh/files/layout.ts";
 import { Queues } from "../../mesh/files/queue.ts";
 import { type MeshProblem, problemWords } from "../../projections/index.ts";
-import type { MeshProjectView, MeshView } from "../../protocol/api.ts";
+import type { MeshProjectView, MeshView } from "../../protocol/api/meshes.ts";
 import { fileChangeWords } from "../../runtime/meshes/trust-text.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { type Cell, table } from "../wording/table.ts";

@@ -1,4 +1,4 @@
-import { type AgentSummary, agentDetailSchema, agentsPageSchema, agentsQuery } from "../../protocol/api.ts";
+import { type AgentSummary, agentDetailSchema, agentsPageSchema, agentsQuery } from "../../protocol/api/agents.ts";
 import { runFiles } from "../../store/run/results.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
 

@@ -1,4 +1,4 @@
-import { eventsPageSchema, eventsQuery } from "../../protocol/api.ts";
+import { eventsPageSchema, eventsQuery } from "../../protocol/api/events.ts";
 import { type Api, answers, ofAgent, type RouteDeps } from "../api-app.ts";
 
 export function eventRoutes(app: Api, { agents }: RouteDeps): void {

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { Memory } from "../../memory/memory.ts";
 import { searchMemory, unsearched } from "../../memory/search.ts";
-import { filesPageSchema, filesQuery, memoryFoundSchema, memorySearchSchema } from "../../protocol/api.ts";
+import { filesPageSchema, filesQuery, memoryFoundSchema, memorySearchSchema } from "../../protocol/api/files.ts";
 import { zoneOf } from "../../runtime/config/settings.ts";
 import type { OpenFile } from "../../store/disk/walk.ts";
 import { manifestsOf } from "../../store/run/manifests.ts";

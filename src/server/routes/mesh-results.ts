@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { meshResultsSchema } from "../../protocol/api.ts";
+import { meshResultsSchema } from "../../protocol/api/meshes.ts";
 import { openOutput, resultsView } from "../../runtime/meshes/results.ts";
 import { WalkTrouble } from "../../store/disk/folder.ts";
 import type { OpenFile } from "../../store/disk/walk.ts";

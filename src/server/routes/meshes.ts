@@ -4,7 +4,6 @@ import { z } from "zod";
 import { isMessageName } from "../../mesh/files/queue-files.ts";
 import type { AgentSummaryData } from "../../projections/index.ts";
 import {
-  afterIdQuery,
   archivedMeshSchema,
   archiveMeshSchema,
   type MeshProjectView,
@@ -20,7 +19,8 @@ import {
   sentMeshMessageSchema,
   startMeshesSchema,
   trustMeshSchema,
-} from "../../protocol/api.ts";
+} from "../../protocol/api/meshes.ts";
+import { afterIdQuery } from "../../protocol/api/page-query.ts";
 import { HUMAN } from "../../protocol/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
 import type { HostedMeshes } from "../../runtime/meshes/project.ts";

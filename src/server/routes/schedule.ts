@@ -1,5 +1,6 @@
 import { triggerRecords } from "../../projections/index.ts";
-import { afterIdQuery, triggersPageSchema } from "../../protocol/api.ts";
+import { triggersPageSchema } from "../../protocol/api/agents.ts";
+import { afterIdQuery } from "../../protocol/api/page-query.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
 
 export function scheduleRoutes(app: Api, { agents }: RouteDeps): void {

@@ -1,13 +1,8 @@
 import { z } from "zod";
 import { serverPrefix } from "../../models/catalog/declared-models.ts";
-import {
-  afterIdQuery,
-  configStandingSchema,
-  errorBodySchema,
-  healthSchema,
-  loginLinkSchema,
-  modelsPageSchema,
-} from "../../protocol/api.ts";
+import { errorBodySchema } from "../../protocol/api/error-body.ts";
+import { afterIdQuery } from "../../protocol/api/page-query.ts";
+import { configStandingSchema, healthSchema, loginLinkSchema, modelsPageSchema } from "../../protocol/api/server.ts";
 import { configStateOf } from "../../runtime/config/live-config.ts";
 import { type Api, answers, pageOf, type RouteDeps } from "../api-app.ts";
 import type { Keys } from "../keys.ts";

@@ -1,13 +1,12 @@
 import type { Situation, ThreadEntry } from "../../projections/index.ts";
 import { threadEntryIn } from "../../projections/index.ts";
+import { afterIdQuery, beforeSeqQuery } from "../../protocol/api/page-query.ts";
 import {
-  afterIdQuery,
-  beforeSeqQuery,
   conversationPageSchema,
   inboxPageSchema,
   permissionsPageSchema,
   questionsPageSchema,
-} from "../../protocol/api.ts";
+} from "../../protocol/api/speech.ts";
 import type { AgentLog } from "../../store/store.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
 

@@ -9,10 +9,8 @@ import {
   troubleView,
   type WorkerState,
 } from "../../projections/index.ts";
+import { afterIdQuery, afterSeqQuery, beforeSeqQuery } from "../../protocol/api/page-query.ts";
 import {
-  afterIdQuery,
-  afterSeqQuery,
-  beforeSeqQuery,
   boardPageSchema,
   entriesPageSchema,
   fileWrittenSchema,
@@ -21,7 +19,7 @@ import {
   peoplePageSchema,
   putFileSchema,
   workersPageSchema,
-} from "../../protocol/api.ts";
+} from "../../protocol/api/work.ts";
 import { COORDINATOR, HUMAN } from "../../protocol/index.ts";
 import { checkYours } from "../../runtime/human/human-work.ts";
 import { conversationFile } from "../../store/paths.ts";

@@ -1,24 +1,18 @@
 import type { z } from "zod";
 import { giveCommand } from "../../../src/client/give-command.ts";
 import { ApiError, NOT_AGIRAPH, refusalIn, Transport, UnreachableServer } from "../../../src/client/transport.ts";
+import type { AgentDetail, agentSummarySchema, agentsPageSchema } from "../../../src/protocol/api/agents.ts";
+import type { filesPageSchema, listedFileSchema, memoryFoundSchema } from "../../../src/protocol/api/files.ts";
 import type {
-  AgentDetail,
-  agentSummarySchema,
-  agentsPageSchema,
-  configStandingSchema,
-  filesPageSchema,
-  inboxItemSchema,
-  listedFileSchema,
   MeshProjectView,
-  memoryFoundSchema,
   meshLetterSchema,
   meshProjectsPageSchema,
   meshQueuesSchema,
   meshResultsSchema,
-  modelsPageSchema,
-  nodeDetailSchema,
-  peoplePageSchema,
-} from "../../../src/protocol/api.ts";
+} from "../../../src/protocol/api/meshes.ts";
+import type { configStandingSchema, modelsPageSchema } from "../../../src/protocol/api/server.ts";
+import type { inboxItemSchema } from "../../../src/protocol/api/speech.ts";
+import type { nodeDetailSchema, peoplePageSchema } from "../../../src/protocol/api/work.ts";
 import type { CommandName, CommandOf, CommandResult } from "../../../src/protocol/commands.ts";
 import type { Fact, StoredEntry } from "../../../src/protocol/index.ts";
 import { size } from "../text/figures.ts";
@@ -38,7 +32,7 @@ export type NodeDetail = z.infer<typeof nodeDetailSchema>;
 export type MemorySearch = z.infer<typeof memoryFoundSchema>;
 export type MemoryHit = MemorySearch["results"][number];
 
-export type { MeshProjectView, MeshView } from "../../../src/protocol/api.ts";
+export type { MeshProjectView, MeshView } from "../../../src/protocol/api/meshes.ts";
 export type MeshQueues = z.infer<typeof meshQueuesSchema>;
 export type MeshPlace = MeshQueues["places"][number];
 export type MeshQueueName = keyof MeshPlace["queues"];

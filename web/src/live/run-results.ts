@@ -1,4 +1,4 @@
-import type { AgentDetail } from "../../../src/protocol/api.ts";
+import type { AgentDetail } from "../../../src/protocol/api/agents.ts";
 import { agentDetail, filesOfRun } from "./api.ts";
 import { useLoaded } from "./use-live.ts";
 

@@ -1,5 +1,5 @@
 import type { Situation } from "../../../src/projections/index.ts";
-import type { MeshProjectView } from "../../../src/protocol/api.ts";
+import type { MeshProjectView } from "../../../src/protocol/api/meshes.ts";
 import type { Fact } from "../../../src/protocol/index.ts";
 import { visible, visibleLines } from "../text/visible.ts";
 

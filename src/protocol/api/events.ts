@@ -1,0 +1,32 @@
+import { z } from "zod";
+import { actorSchema } from "../actor.ts";
+import { factTypes } from "../fact.ts";
+import { nodeIdSchema } from "../ids.ts";
+import { afterSeqQuery } from "./page-query.ts";
+
+/** Facts after a number; without one the newest of all. */
+export const eventsQuery = afterSeqQuery.extend({ after: z.coerce.number().int().min(0).optional() });
+export const eventSchema = z.object({
+  seq: z.int(),
+  type: z.enum(factTypes as [string, ...string[]]),
+  agent_id: z.string(),
+  ts: z.number(),
+  data: z.record(z.string(), z.unknown()),
+  /** Who gave the command that it follows from; absent where it was not a command. */
+  actor: actorSchema.optional(),
+});
+export const eventsPageSchema = z.object({
+  events: z.array(eventSchema),
+  next_after: z.int().nullable(),
+});
+
+/** Words of a model as they come, over the WebSocket: no fact, and gone when nobody listens. */
+export const deltaFrameSchema = z.object({
+  type: z.literal("delta"),
+  agent_id: z.string(),
+  worker_id: z.string(),
+  node_id: nodeIdSchema.nullable(),
+  kind: z.enum(["text", "reasoning"]),
+  text: z.string(),
+});
+export type DeltaFrame = z.infer<typeof deltaFrameSchema>;
