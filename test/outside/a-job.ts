@@ -28,7 +28,7 @@ export async function aJob(
     resume: null,
     model: null,
     assigned: 1,
-    start: (launch) => startPlainly(launch(door), cwd, home),
+    start: (launch) => startPlainly(launch(door, false), cwd, home),
     ...rest,
   };
   return job;

@@ -88,8 +88,8 @@ test("one that vanishes in the middle of a turn leaves no call open, and what it
   await using home = await temporaryHome();
   expect(await talk(home.path, ["Vanish"])).toEqual([
     BEGUN,
-    { kind: "called", call_id: "c-1", tool: "execute", args: { command: "rm" } },
-    { kind: "answered", call_id: "c-1", ok: false, content: "Its turn ended before it said what came of this call." },
+    { kind: "called", call_id: "c-1", tool: "execute", args: { command: "rm" }, isBegun: true },
+    { kind: "answered", call_id: "c-1", ok: false, content: "Outcome unknown: the program ended while this ran." },
     { kind: "noted", text: "segmentation fault" },
     { kind: "exited", code: 139, signal: null, exceeded: null },
   ]);

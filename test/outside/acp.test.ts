@@ -2,15 +2,15 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { ProgramProfile } from "../../src/protocol/index.ts";
 import { systemClock } from "../../src/runtime/config/system-clock.ts";
-import { type ProviderServer, startProviderServer, temporaryHome } from "../../src/testing/index.ts";
+import { startProviderServer, temporaryHome } from "../../src/testing/index.ts";
 import { acpAdapter } from "../../src/workers/outside/acp/acp.ts";
-import { type AcpAgent, acpLaunch } from "../../src/workers/outside/acp/acp-launch.ts";
+import { acpLaunch } from "../../src/workers/outside/acp/acp-launch.ts";
 import type { OutsideEvent } from "../../src/workers/outside/session/session.ts";
 import { aJob, heard, withoutDeltas } from "./a-job.ts";
 import { openDoor } from "./door.ts";
-import { installed, whenInstalled } from "./installed.ts";
+import { whenInstalled } from "./installed.ts";
+import { acpProfile, realAgents } from "./real-acp.ts";
 import { isKept } from "./real-claude.ts";
 
 /* The real agents, as they are installed, against a scripted provider; without a sandbox around them. */
@@ -18,39 +18,8 @@ import { isKept } from "./real-claude.ts";
 const adapter = acpAdapter(systemClock);
 const SYSTEM = "You are Bob, and these are the rules of the house.";
 
-const agents: Record<AcpAgent, Agent> = {
-  codex: {
-    files: ["acp", "@agentclientprotocol/codex-acp/dist/index.js"],
-    publish: "mcp__agiraph/publish",
-    set: ({ url }) => ({
-      MODEL_PROVIDER: "scripted",
-      SCRIPTED_KEY: "any",
-      CODEX_CONFIG: JSON.stringify(codexConfig(url)),
-    }),
-    model: "gpt-5.5",
-  },
-  claude: {
-    files: ["acp", "@agentclientprotocol/claude-agent-acp/dist/index.js"],
-    publish: "mcp__agiraph__publish",
-    set: ({ url }) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "sk-ant-any-000000000000000000000000" }),
-    model: "claude-sonnet-4-5",
-  },
-  gemini: {
-    files: ["gemini", "@google/gemini-cli/bundle/gemini.js"],
-    publish: "mcp_agiraph_publish",
-    set: ({ url }) => ({ GEMINI_API_KEY: "any", GOOGLE_GEMINI_BASE_URL: url }),
-    model: "gemini-2.5-pro",
-  },
-  opencode: {
-    files: ["opencode", ".bin/opencode"],
-    publish: "agiraph_publish",
-    set: ({ url }) => ({ OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(url)) }),
-    model: "scripted/some-model",
-  },
-};
-
 for (const name of ["codex", "claude", "gemini", "opencode"] as const) {
-  const agent = agents[name];
+  const agent = realAgents[name];
   whenInstalled(...agent.files)(
     `${name} is told who it is, publishes by our tool without asking, and rests`,
     async () => {
@@ -62,9 +31,9 @@ for (const name of ["codex", "claude", "gemini", "opencode"] as const) {
             ? { text: "A title" }
             : JSON.stringify(body).includes("Published.")
               ? { text: "It is published." }
-              : { text: "Publishing.", calls: [{ name: agent.publish, args: { summary: "80 m" } }] },
+              : { text: "Publishing.", calls: [{ name: agent.ours("publish"), args: { summary: "80 m" } }] },
       });
-      const job = await aJob(home.path, profileOf(name, provider), {
+      const job = await aJob(home.path, acpProfile(name, provider.url), {
         door,
         system: SYSTEM,
         words: "Measure the bridge.",
@@ -88,7 +57,7 @@ for (const name of ["codex", "claude", "gemini", "opencode"] as const) {
   );
 }
 
-const withCodex = whenInstalled(...agents.codex.files);
+const withCodex = whenInstalled(...realAgents.codex.files);
 
 withCodex(
   "a word said to Codex in the middle of its turn is in its next model call",
@@ -101,7 +70,7 @@ withCodex(
           ? { text: "Thinking.", calls: [{ name: "exec_command", args: { cmd: "true" } }], gate: "first" }
           : { text: "Heard." },
     });
-    const session = await adapter(await aJob(home.path, profileOf("codex", provider), { door, model: "gpt-5.5" }));
+    const session = await adapter(await aJob(home.path, acpProfile("codex", provider.url), { door, model: "gpt-5.5" }));
     const ended = heard(session, async (event) => {
       if (event.kind === "asked_permission") await session.decide(event.id, { allow: true });
       if (event.kind === "rested") await session.close();
@@ -136,7 +105,7 @@ withCodex(
           : { calls: [touch("a.txt")] };
       },
     });
-    const job = await aJob(home.path, profileOf("codex", provider), { words: "Touch a.", model: "gpt-5.5", door });
+    const job = await aJob(home.path, acpProfile("codex", provider.url), { words: "Touch a.", model: "gpt-5.5", door });
     const session = await adapter(job);
     let rests = 0;
     const events = await heard(session, async (event) => {
@@ -166,7 +135,7 @@ withCodex(
       respond: ({ body }) =>
         JSON.stringify(body).includes("Go on") ? { text: "Where was I?" } : { text: "One moment.", midGate: "never" },
     });
-    const job = await aJob(home.path, profileOf("codex", provider), {
+    const job = await aJob(home.path, acpProfile("codex", provider.url), {
       words: "Measure the bridge.",
       model: "gpt-5.5",
       door,
@@ -207,7 +176,7 @@ withCodex(
     await using provider = await startProviderServer({
       respond: () => ({ fault: { status: 400, message: "no such thing" } }),
     });
-    const session = await adapter(await aJob(home.path, profileOf("codex", provider), { door, model: "gpt-5.5" }));
+    const session = await adapter(await aJob(home.path, acpProfile("codex", provider.url), { door, model: "gpt-5.5" }));
     const events = await heard(session, async ({ kind }) => {
       if (kind === "rested") await session.close();
     });
@@ -223,43 +192,6 @@ test("each agent that we know has a profile by which it is started", () => {
     (["claude", "codex", "gemini", "opencode"] as const).map((name) => [name, "acp", name]),
   );
 });
-
-interface Agent {
-  /** The group it is installed in, and the file that is run. */
-  files: [string, string];
-  /** What its model calls our tool. */
-  publish: string;
-  set(provider: ProviderServer): Record<string, string>;
-  model: string;
-}
-
-function profileOf(name: AcpAgent, provider: ProviderServer): ProgramProfile {
-  const { files, set } = agents[name];
-  const { command } = acpLaunch[name].profile;
-  const file = installed(...files);
-  const started = file.endsWith(".js") ? [process.execPath, file] : [file];
-  return { kind: "acp", quirks: name, command: [...started, ...command.slice(1)], set: set(provider) };
-}
-
-function codexConfig(url: string) {
-  const scripted = {
-    name: "Scripted",
-    base_url: `${url}/v1`,
-    env_key: "SCRIPTED_KEY",
-    wire_api: "responses",
-    request_max_retries: 0,
-    stream_max_retries: 0,
-    supports_websockets: false,
-  };
-  return { model_provider: "scripted", model_providers: { scripted } };
-}
-
-function opencodeConfig(url: string) {
-  const models = { "some-model": { name: "Some", tool_call: true, limit: { context: 200_000, output: 8192 } } };
-  const options = { baseURL: `${url}/v1`, apiKey: "any" };
-  const scripted = { npm: "@ai-sdk/openai-compatible", name: "Scripted", options, models };
-  return { small_model: "scripted/some-model", enabled_providers: ["scripted"], provider: { scripted } };
-}
 
 function isCost(cost: unknown): boolean {
   return cost === null || typeof cost === "number";

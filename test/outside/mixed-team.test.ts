@@ -12,7 +12,8 @@ import {
   startProviderServer,
   startTeam,
 } from "../../src/testing/index.ts";
-import { installed, whenInstalled } from "./installed.ts";
+import { whenInstalled } from "./installed.ts";
+import { acpProfile, realAgents } from "./real-acp.ts";
 import { claudeProfile, isWork, ours, shell, withClaude, wordsOf } from "./real-claude.ts";
 
 /**
@@ -20,8 +21,7 @@ import { claudeProfile, isWork, ours, shell, withClaude, wordsOf } from "./real-
  * the one before it sent, and passes it on: two models in our loop, Claude Code, Codex over ACP, and a shell script that
  * knows nothing but files. The last one hands it to the first, who reports it.
  */
-const CODEX = installed("acp", "@agentclientprotocol/codex-acp/dist/index.js");
-const withCodex = whenInstalled("acp", "@agentclientprotocol/codex-acp/dist/index.js");
+const withCodex = whenInstalled(...realAgents.codex.files);
 const withBoth = withClaude === test && withCodex === test ? test : test.skip;
 
 const PLAIN = `until grep -q 'Ann Ben Clara Cody' _inbox.md; do sleep 0.05; done
@@ -29,21 +29,9 @@ printf 'TO: Ann\\nAnn Ben Clara Cody Paul\\n---\\n' >> _outbox.md
 echo 'Ann Ben Clara Cody Paul' > paul.md; echo 'Passed on.' > _result.md`;
 
 function programs(url: string): Config["programs"] {
-  const provider = {
-    name: "Scripted",
-    base_url: `${url}/v1`,
-    env_key: "SCRIPTED_KEY",
-    wire_api: "responses",
-    request_max_retries: 0,
-    stream_max_retries: 0,
-    supports_websockets: false,
-  };
-  const settings = JSON.stringify({ model_provider: "scripted", model_providers: { scripted: provider } });
-  const set = { MODEL_PROVIDER: "scripted", SCRIPTED_KEY: "any", CODEX_CONFIG: settings };
-  const hosts = [new URL(url).host];
   return {
     "claude-code": claudeProfile(url),
-    codex: { kind: "acp", quirks: "codex", command: [process.execPath, CODEX], set, hosts, permissions: "allow" },
+    codex: acpProfile("codex", url),
     plain: { kind: "autonomous", command: ["bash", "-c", PLAIN] },
   };
 }

@@ -4,6 +4,7 @@ import type { ProgramProfile } from "../../protocol/index.ts";
 import type { Binds } from "../../sandbox/index.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
+import { permissionOf } from "../../workers/outside/session/permission-policy.ts";
 import type { ProgramPorts } from "../../workers/outside/session/program-ports.ts";
 import type { OutsideEvent, OutsideSession } from "../../workers/outside/session/session.ts";
 import { OUR_SERVER } from "../../workers/outside/session/session.ts";
@@ -85,7 +86,7 @@ export class HeadlessMember implements Member {
       this.#waits = true;
     });
     this.#opening = adapter({
-      profile,
+      profile: { ...profile, permissions: permissionOf(profile, REACH) },
       system: await prompt(),
       words,
       resume: null,
@@ -157,15 +158,15 @@ export class HeadlessMember implements Member {
   }
 
   async #decide(session: OutsideSession, wish: Extract<OutsideEvent, { kind: "asked_permission" }>): Promise<void> {
-    const { permissions = "ask" } = this.#ports.profile;
+    const policy = permissionOf(this.#ports.profile, REACH);
     const allow =
-      isForOurTool(wish) ||
-      permissions === "allow" ||
-      (permissions === "ask" && (await this.#ports.askPermission(wish)));
+      isForOurTool(wish) || policy === "allow" || (policy === "ask" && (await this.#ports.askPermission(wish)));
     await session.decide(wish.id, allow ? { allow } : { allow, why: "It is not allowed here." });
   }
 }
 
+/** It works in the project itself. */
+const REACH = "the person's files";
 const MOST_REMINDERS = 3;
 /** A tool of another server with a similar name is not ours. */
 const OUR_NAMES = new RegExp(`^(mcp[._]+${OUR_SERVER}[._]+)?tx_(done|send|ask)$`);

@@ -91,7 +91,7 @@ async function start(stay: ProgramStart, sandbox: Sandbox, env: Environment): Pr
     door,
     signal,
     launch(url) {
-      const launched = stay.launch({ url: `${url}/mcp`, token });
+      const launched = stay.launch({ url: `${url}/mcp`, token }, sandbox.kind !== "unsafe");
       const [, ...args] = launched.argv;
       const path = { PATH: [...files.path, SYSTEM_PATH].join(delimiter), HOME: home };
       return { argv: [files.command, ...args], env: { ...path, ...given, ...profile.set, ...launched.env } };

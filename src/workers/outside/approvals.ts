@@ -1,16 +1,15 @@
 import { type Permission, permissionsOf, type Situation } from "../../projections/index.ts";
-import type { NewFact, ProgramProfile } from "../../protocol/index.ts";
+import type { NewFact } from "../../protocol/index.ts";
 import { QuestionAsker } from "../loop/questions.ts";
 import { type ActingWorker, gist } from "../loop/recorded-loop.ts";
 import type { Workplace } from "../workplace.ts";
 import { LONGEST_REQUEST, permissionQuestion } from "./permission-question.ts";
+import type { PermissionPolicy } from "./session/permission-policy.ts";
 import { requestGist } from "./session/request-text.ts";
 import type { Decision, OutsideEvent } from "./session/session.ts";
 import { type Rule, requestKey, ruleOf } from "./session/tool-request.ts";
 
 type PermissionRequest = Extract<OutsideEvent, { kind: "asked_permission" }>;
-
-type Policy = NonNullable<ProgramProfile["permissions"]>;
 
 const ONCE = "allow once";
 const NEVER = "deny";
@@ -29,7 +28,7 @@ const MOST_WAITING = 20;
  * APPROVAL-5. The question shows what will be done. Where that is too long, the whole is in a file that it names.
  */
 export class Approvals {
-  readonly #policy: () => Policy;
+  readonly #policy: () => PermissionPolicy;
   readonly #name: string;
   readonly #actor: ActingWorker;
   readonly #place: Workplace;
@@ -39,7 +38,7 @@ export class Approvals {
   /** Names under which this process has asked, or has an answer that it may not have used (APPROVAL-1). */
   readonly #taken = new Set<string>();
 
-  constructor(policy: () => Policy, name: string, actor: ActingWorker, place: Workplace) {
+  constructor(policy: () => PermissionPolicy, name: string, actor: ActingWorker, place: Workplace) {
     this.#policy = policy;
     this.#name = name;
     this.#actor = actor;

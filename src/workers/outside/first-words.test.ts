@@ -44,7 +44,10 @@ test("a publish that was cut off is done, and ends the work", async () => {
 test("what must not be done twice is not, and it is told so; its own calls are closed", async () => {
   expect(await settled(reply("send_message", "Bash"))).toEqual({
     ending: undefined,
-    told: [expect.stringContaining("Your call of send_message: Outcome unknown")],
+    told: [
+      expect.stringContaining("Your call of send_message: Outcome unknown"),
+      "You were interrupted while this ran: Bash {}. Nobody knows how far it came: look at what it has done before you do it again.",
+    ],
     results: [
       ["send_message", false],
       ["Bash", false],

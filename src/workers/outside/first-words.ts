@@ -11,7 +11,7 @@ import {
 import { nodeDir, runDir, workerDir } from "../../store/paths.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import type { NodeWork } from "../resume.ts";
-import { CUT_OFF, type Transcript } from "./transcript.ts";
+import { CUT_OFF, isCutOff, type Transcript } from "./transcript.ts";
 
 /** After a crash: calls without a result get one, and an ending that was not acted on is found. */
 export async function settlePast(
@@ -39,8 +39,18 @@ export async function settlePast(
 export function unheardResults(history: readonly Entry[], { specs }: Pick<Tools, "specs">): string[] {
   return unheard(history)
     .filter((entry) => entry.role === "tool")
-    .filter(({ tool }) => specs.some(({ name }) => name === tool))
-    .map(({ tool, content }) => `Your call of ${tool}: ${content.slice(0, LONGEST_AGAIN)}`);
+    .flatMap((result) => {
+      const { tool, content } = result;
+      if (specs.some(({ name }) => name === tool)) return `Your call of ${tool}: ${content.slice(0, LONGEST_AGAIN)}`;
+      return isCutOff(result) ? cutOffText(history, result) : [];
+    });
+}
+
+/** A program may not keep a call before it has a result, and then would make it again. */
+function cutOffText(history: readonly Entry[], { call_id, tool }: ResultEntry): string {
+  const calls = history.flatMap((entry) => (entry.role === "assistant" ? callsOf(entry) : []));
+  const args = JSON.stringify(calls.find(({ id }) => id === call_id)?.args ?? {});
+  return `You were interrupted while this ran: ${tool} ${args.slice(0, LONGEST_AGAIN)}. Nobody knows how far it came: look at what it has done before you do it again.`;
 }
 
 /** It can call again for the rest. */

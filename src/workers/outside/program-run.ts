@@ -11,6 +11,7 @@ import { recordedTools } from "./program-tools.ts";
 import { ProgramTurns } from "./program-turns.ts";
 import { sessionKey } from "./programs.ts";
 import { Restarts } from "./restarts.ts";
+import { permissionOf, reachOf } from "./session/permission-policy.ts";
 import type { OutsideEvent, OutsideSession } from "./session/session.ts";
 import { SilenceWatchdog } from "./silence-watchdog.ts";
 import { Transcript } from "./transcript.ts";
@@ -81,7 +82,7 @@ export class ProgramRun {
       ends: (end) => outcome.resolve(end),
     });
     this.#restarts = new Restarts(startup, { transcript, tools: this.#tools });
-    const policy = () => profile.permissions ?? (this.#restarts.isConfined ? "allow" : "ask");
+    const policy = () => permissionOf(profile, reachOf(this.#restarts.isConfined));
     const approvals = new Approvals(policy, spawned.name, actor, place);
     this.#approvals = approvals;
     this.#turns = new ProgramTurns(assignment, { place, outcome, transcript, budget, watchdog, speech, approvals });
@@ -175,7 +176,7 @@ export class ProgramRun {
         return transcript.said(event.text);
       case "called":
         this.#speech.acts();
-        return transcript.called(event.call_id, event.tool, event.args);
+        return transcript.called(event.call_id, event.tool, event.args, event.isBegun);
       case "answered":
         return transcript.answered(event.call_id, event.ok, event.content, this.#approvals.settledBy(event.call_id));
       case "asked_permission":

@@ -26,11 +26,16 @@ type Retry = NonNullable<Extract<OutsideEvent, { kind: "noted" }>["retry"]>;
 
 export const CUT_OFF = "Outcome unknown: the program was ended while this ran.";
 
+/** Whether a result says that nobody knows what became of the call: the program ended while it ran. */
+export function isCutOff({ ok, content }: ResultEntry): boolean {
+  return !ok && content.startsWith("Outcome unknown: the program");
+}
+
 /**
  * The record of what a program says and does, in the same facts and entries as for a model in our loop.
  *
  * TRANSCRIPT-1. What it said and called since its last word is one reply; it is on disk before any result of it is.
- *     One that has no end is several.
+ *     One that has no end is several. A call that begins before its reply is over is on disk at once.
  * TRANSCRIPT-2. A model call is counted once, in a fact, with the reply it made if it made one.
  */
 export class Transcript {
@@ -42,6 +47,8 @@ export class Transcript {
   #size = 0;
   readonly #before: number;
   #replies = 0;
+  /** Calls of the reply that have begun, each written down at once. */
+  #begun = 0;
   #modelCalls = 0;
   #isThinking = false;
   #isAnswering = false;
@@ -90,10 +97,12 @@ export class Transcript {
     if (text !== "") await this.#add({ type: "text", text: cut(text) }, text.length);
   }
 
-  async called(id: string, name: string, args: unknown): Promise<void> {
+  /** `isBegun`: it runs already. Otherwise it begins when its reply is over. */
+  async called(id: string, name: string, args: unknown, isBegun = false): Promise<void> {
     this.thinks();
     const text = JSON.stringify(args) ?? "null";
     await this.#add({ type: "call", id, name, args: text.length > MOST_KEPT ? cut(text) : args }, text.length);
+    if (isBegun && this.#parts.length > 0) await this.#reply(undefined, "goes on");
   }
 
   async #add(part: Part, size: number): Promise<void> {
@@ -130,6 +139,7 @@ export class Transcript {
 
   async result(result: ResultEntry, facts: NewFact[] = []): Promise<void> {
     const { call_id, tool, ok, content } = result;
+    this.#begun = 0;
     const began = this.#calls.get(call_id)?.began ?? this.#record.clock.now();
     this.#calls.delete(call_id);
     const ms = Math.round(this.#record.clock.now() - began);
@@ -148,6 +158,7 @@ export class Transcript {
   async heard(entries: readonly UserEntry[], facts: NewFact[] = []): Promise<void> {
     // What it said before it heard this comes first: it is not an answer to it.
     await this.flush();
+    this.#begun = 0;
     const received = entries
       .flatMap(({ messages = [] }) => messages)
       .map((message_id): NewFact => ({ type: "message.received", data: { message_id, by: this.#actor.worker_id } }));
@@ -181,7 +192,7 @@ export class Transcript {
     if (this.#parts.length > 0) await this.#reply(undefined);
   }
 
-  async #reply(spent: { usage: Usage; cost_usd: number | null } | undefined): Promise<void> {
+  async #reply(spent: { usage: Usage; cost_usd: number | null } | undefined, goesOn?: "goes on"): Promise<void> {
     const parts = this.#parts;
     this.#parts = [];
     this.#size = 0;
@@ -207,7 +218,10 @@ export class Transcript {
     if (words && this.#record.aloud) facts.push(this.#record.aloud(this.#actor.worker_id, words));
     if (parts.length > 0) this.#isAnswering = false;
     if (spent) this.#modelCalls += 1;
-    if (parts.length > 0) this.#replies += 1;
+    if (spent) this.#begun = 0;
+    // Calls that begin one after the other belong to one reply; without end they do not.
+    const isCounted = goesOn === undefined || this.#begun++ % MOST_PARTS === 0;
+    if (parts.length > 0 && isCounted) this.#replies += 1;
     await this.#append(facts, parts.length > 0 ? [reply] : []);
   }
 

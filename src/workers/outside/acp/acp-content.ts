@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { isEmpty } from "./acp-request.ts";
 import type { WireCall, WireContent } from "./acp-wire.ts";
 
@@ -53,6 +54,18 @@ function small(args: unknown): unknown {
   const json = JSON.stringify(args);
   return json.length > MAX_CHARS ? { cut: json.slice(0, MAX_CHARS) } : args;
 }
+
+/** What a command wrote since the last update of its call, and how it ended, where that is beside the protocol's fields. */
+export function outputOf({ _meta }: WireCall): string {
+  const output = terminalSchema.safeParse(_meta ?? {}).data;
+  const code = output?.terminal_exit?.exit_code;
+  return `${output?.terminal_output_delta?.data ?? ""}${code ? `Exit code ${code}.` : ""}`;
+}
+
+const terminalSchema = z.looseObject({
+  terminal_output_delta: z.looseObject({ data: z.string() }).optional().catch(undefined),
+  terminal_exit: z.looseObject({ exit_code: z.number().nullish() }).optional().catch(undefined),
+});
 
 export function resultOf({ content, rawOutput }: WireCall): string {
   const shown = (content ?? []).flatMap((part) => {

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ProgramProfile } from "../../../protocol/index.ts";
+import type { PermissionPolicy } from "../session/permission-policy.ts";
 import type { OutsideJob } from "../session/session.ts";
 
 /**
@@ -12,10 +13,10 @@ export interface AcpLaunch {
   profile: ProgramProfile & { quirks: AcpAgent };
   /** Files below its home. */
   files(job: OutsideJob): Record<string, string>;
-  /** Variables; those that the profile sets override them. */
-  env(job: OutsideJob): Record<string, string>;
+  /** Variables; those that the profile sets override them. Who may do all is not to ask; else it must ask us. */
+  env(job: OutsideJob, policy: PermissionPolicy): Record<string, string>;
   /** The variable that holds its settings as JSON, and our settings; those of the profile override them. */
-  settings?: { variable: string; of(job: OutsideJob): Record<string, unknown> };
+  settings?: { variable: string; of(job: OutsideJob, policy: PermissionPolicy): Record<string, unknown> };
   args(job: OutsideJob): string[];
 }
 
@@ -53,10 +54,11 @@ export const acpLaunch: Record<AcpAgent, AcpLaunch> = {
     },
     // It must be there, or Codex does not start.
     files: () => ({ ".codex/config.toml": CODEX_SETTINGS }),
-    env: ({ profile }) => ({
+    env: (_job, policy) => ({
       NO_BROWSER: "1",
-      // It is in our sandbox either way; its own would be one in another, where it cannot make one.
-      INITIAL_AGENT_MODE: profile.permissions === "allow" ? "agent-full-access" : "read-only",
+      // Its own sandbox would be one in another, where it cannot make one: no command would run. In any other mode only
+      // what it asks for does.
+      INITIAL_AGENT_MODE: policy === "allow" ? "agent-full-access" : "read-only",
     }),
     settings: {
       variable: "CODEX_CONFIG",
@@ -89,8 +91,12 @@ export const acpLaunch: Record<AcpAgent, AcpLaunch> = {
         2,
       )}\n`,
     }),
-    // Without it, it runs itself as a child and keeps signals from it.
-    env: () => ({ GEMINI_CLI_NO_RELAUNCH: "true" }),
+    env: () => ({
+      // Without it, it runs itself as a child and keeps signals from it.
+      GEMINI_CLI_NO_RELAUNCH: "true",
+      // With a terminal of its own for each command it tells nobody what the command wrote.
+      GEMINI_PTY_INFO: "child_process",
+    }),
     args: ({ model }) => (model ? ["-m", model] : []),
   },
   opencode: {
@@ -118,11 +124,11 @@ export const acpLaunch: Record<AcpAgent, AcpLaunch> = {
     }),
     settings: {
       variable: "OPENCODE_CONFIG_CONTENT",
-      of: ({ profile, model }) => ({
+      of: ({ model }, policy) => ({
         ...(model ? { model } : {}),
         autoupdate: false,
         share: "disabled",
-        permission: profile.permissions === "allow" ? "allow" : { edit: "ask", bash: "ask", webfetch: "ask" },
+        permission: policy === "allow" ? "allow" : { edit: "ask", bash: "ask", webfetch: "ask" },
       }),
     },
     args: () => [],
@@ -146,15 +152,18 @@ daemon_auto_start = false
 `;
 
 /** How an agent is started for a job: by what its profile says, and by what we know of it. */
-export function launchOf(job: OutsideJob): { argv: [string, ...string[]]; env: Record<string, string> } {
+export function launchOf(
+  job: OutsideJob,
+  policy: PermissionPolicy,
+): { argv: [string, ...string[]]; env: Record<string, string> } {
   const { command, set = {}, quirks } = job.profile;
   const [program = "", ...args] = command;
   const known = quirks && acpLaunch[quirks];
   if (!known) return { argv: [program, ...args], env: set };
-  const env = { ...known.env(job), ...set };
+  const env = { ...known.env(job, policy), ...set };
   if (known.settings) {
     const { variable } = known.settings;
-    env[variable] = withSettings(set[variable], known.settings.of(job));
+    env[variable] = withSettings(set[variable], known.settings.of(job, policy));
   }
   return { argv: [program, ...args, ...known.args(job)], env };
 }

@@ -22,6 +22,12 @@ export interface AcpQuirks {
   replaysLate: boolean;
   /** It overwrites a session that is resumed in the clock minute in which it was made. */
   losesYoungSessions: boolean;
+  /** What its model must know where commands are asked about: how to ask. */
+  askingHint?: string;
+  /** What it is called with, where that stands elsewhere than in `rawInput`. */
+  inputOf?(call: WireCall): unknown;
+  /** A call that is pending may have some of its arguments only. */
+  fillsLater?: true;
   /** How it signs in by itself when it says that it must, by the methods it offers. */
   signIn?: string;
 }
@@ -62,6 +68,8 @@ const codex: AcpQuirks = {
   },
   hasFailed: (meta) => within(meta, "codex", "threadStatus", "type") === "systemError",
   endsWithInput: false,
+  askingHint:
+    'Your human decides on what you run: call exec_command with sandbox_permissions "require_escalated" and a justification, each time. Without that no command runs here.',
   signIn: "api-key",
 };
 
@@ -70,6 +78,7 @@ const gemini: AcpQuirks = {
   attests: true,
   isOurs: (call) => geminiTool(call).startsWith(`mcp_${OUR_SERVER}_`),
   toolOf: geminiTool,
+  inputOf: geminiInput,
   instructions: ".gemini/GEMINI.md",
   endsWithInput: false,
   replaysLate: true,
@@ -84,6 +93,7 @@ const opencode: AcpQuirks = {
   isOurs: (call) => call.kind === "other" && (call.title?.startsWith(`${OUR_SERVER}_`) ?? false),
   toolOf: (call) => call.title ?? undefined,
   titleIsTool: true,
+  fillsLater: true,
   instructions: ".config/opencode/AGENTS.md",
 };
 
@@ -108,6 +118,14 @@ function mcpCall(call: WireCall): { server: string; tool: string } | undefined {
 /** The id of a call is its tool and the model's own id: `mcp_everything_echo__fc_31f5853b`. */
 function geminiTool(call: WireCall): string {
   return call.toolCallId.split("__", 1)[0] ?? call.toolCallId;
+}
+
+/** The title of a command is the command; what is shown before it has run is where it runs, and what it is for. */
+function geminiInput(call: WireCall): unknown {
+  const isOver = call.status === "completed" || call.status === "failed";
+  if (isOver || !call.title || geminiTool(call) !== "run_shell_command") return undefined;
+  const shown = (call.content ?? []).flatMap((part) => part.content?.text ?? []).join("\n");
+  return { command: call.title, ...(shown ? { details: shown } : {}) };
 }
 
 function within(value: unknown, ...path: readonly string[]): unknown {

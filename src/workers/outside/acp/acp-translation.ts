@@ -1,7 +1,7 @@
 import { requestGist } from "../session/request-text.ts";
 import type { OutsideEvent } from "../session/session.ts";
 import { requestKey } from "../session/tool-request.ts";
-import { argsOf, clipped, MAX_CHARS, mergedCall, planText, resultOf, textOf } from "./acp-content.ts";
+import { argsOf, clipped, MAX_CHARS, mergedCall, outputOf, planText, resultOf, textOf } from "./acp-content.ts";
 import type { AcpQuirks } from "./acp-quirks.ts";
 import { type AskedCall, isEmpty, type PermissionRequest, permissionRequest } from "./acp-request.ts";
 import { turnUsage } from "./acp-usage.ts";
@@ -62,7 +62,7 @@ export class AcpTranslation {
         return [{ kind: "delta", of: "reasoning", text: textOf(update.content) }];
       case "tool_call":
       case "tool_call_update":
-        return [...this.#wordsAreOver(), ...this.#callChanged(update)];
+        return [...this.#wordsAreOver(), ...this.#callChanged(this.#withInput(update))];
       case "plan":
         return [{ kind: "noted", text: planText(update.entries) }];
       case "usage_update":
@@ -75,7 +75,8 @@ export class AcpTranslation {
   }
 
   /** Asked for permission. `ours` needs none. */
-  askedPermission(id: string, { toolCall }: WirePermission): { ours: boolean; events: OutsideEvent[] } {
+  askedPermission(id: string, asked: WirePermission): { ours: boolean; events: OutsideEvent[] } {
+    const toolCall = this.#withInput(asked.toolCall);
     const isAnnounced = this.#calls.has(toolCall.toolCallId);
     const call = this.#call(toolCall);
     const announced = isAnnounced ? call.wire.rawInput : undefined;
@@ -129,7 +130,7 @@ export class AcpTranslation {
 
   /** The program has gone: nothing is left open. */
   gone(): OutsideEvent[] {
-    return this.#closed();
+    return this.#closed("Outcome unknown: the program ended while this ran.");
   }
 
   #notUnderstood(kind: string): OutsideEvent[] {
@@ -160,7 +161,9 @@ export class AcpTranslation {
       call.allowed && !isEmpty(change.rawInput) && !call.allowed.includes(JSON.stringify(change.rawInput));
     call.wire = mergedCall(call.wire, change);
     const isOver = change.status === "completed" || change.status === "failed";
-    const isKnown = change.status === "in_progress" || !isEmpty(change.rawInput);
+    if (call.output.length < MAX_CHARS) call.output += outputOf(change);
+    const isPartial = change.status === "pending" && this.#quirks.fillsLater;
+    const isKnown = change.status === "in_progress" || (!isEmpty(change.rawInput) && !isPartial);
     const events = isOver || isKnown ? this.#announce(call) : [];
     if (isOther) {
       delete call.allowed; // it is said once
@@ -168,8 +171,14 @@ export class AcpTranslation {
       events.push({ kind: "noted", text });
     }
     if (!isOver) return events;
-    const content = resultOf(call.wire) || (call.denied ? DENIED : "");
+    const content = resultOf(call.wire) || clipped(call.output) || (call.denied ? DENIED : "");
     return [...events, ...this.#answer(call, change.status === "completed", content)];
+  }
+
+  /** With its arguments where the protocol has them. */
+  #withInput<C extends WireCall>(call: C): C {
+    const rawInput = isEmpty(call.rawInput) ? this.#quirks.inputOf?.(call) : undefined;
+    return rawInput === undefined ? call : { ...call, rawInput };
   }
 
   #call(wire: WireCall): Call {
@@ -183,6 +192,7 @@ export class AcpTranslation {
       ours: this.#quirks.isOurs(wire),
       state: "held",
       denied: false,
+      output: "",
     };
     this.#calls.set(wire.toolCallId, call);
     return call;
@@ -192,21 +202,22 @@ export class AcpTranslation {
     if (call.state !== "held") return [];
     call.state = "called";
     if (call.ours) return [];
-    return [{ kind: "called", call_id: call.wire.toolCallId, tool: call.tool, args: argsOf(call.wire) }];
+    return [{ kind: "called", call_id: call.wire.toolCallId, tool: call.tool, args: argsOf(call.wire), isBegun: true }];
   }
 
   #answer(call: Call, ok: boolean, content: string): OutsideEvent[] {
     call.state = "answered";
     // Ids are the agent's and not used again; what is kept is only that this one is over.
     call.wire = { toolCallId: call.wire.toolCallId, rawInput: undefined, rawOutput: undefined };
+    call.output = "";
     return call.ours ? [] : [{ kind: "answered", call_id: call.wire.toolCallId, ok, content }];
   }
 
-  #closed(): OutsideEvent[] {
+  #closed(open = "Its turn ended before it said what came of this call."): OutsideEvent[] {
     const events = this.#wordsAreOver();
     for (const call of this.#calls.values()) {
       if (call.state === "answered") continue;
-      const why = call.denied ? DENIED : "Its turn ended before it said what came of this call.";
+      const why = call.denied ? DENIED : open;
       events.push(...this.#announce(call), ...this.#answer(call, false, why));
     }
     this.#calls.clear();
@@ -230,6 +241,8 @@ interface Call extends AskedCall {
   /** Held until its arguments are known. */
   state: "held" | "called" | "answered";
   denied: boolean;
+  /** What it has written so far. */
+  output: string;
   /** What was allowed, as JSON. */
   allowed?: string[];
 }

@@ -1,6 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import type { Clock } from "../../../protocol/clock.ts";
 import { putFile } from "../../../store/disk/foreign-folder.ts";
+import { type PermissionPolicy, permissionOf, reachOf } from "../session/permission-policy.ts";
 import { ProgramRecord } from "../session/program-record.ts";
 import type { Adapter, OutsideJob, ToolServer } from "../session/session.ts";
 import { acpLaunch, launchOf } from "./acp-launch.ts";
@@ -16,11 +17,15 @@ export function acpAdapter(clock: Clock): Adapter {
     const quirks = quirksOf(job.profile);
     for (const [path, text] of Object.entries(filesOf(job, quirks))) await putFile(job.home, path, text);
     let server: ToolServer | undefined;
-    const running = await job.start((given) => {
+    let policy = "ask" as PermissionPolicy;
+    const running = await job.start((given, isConfined) => {
       server = given;
-      return launchOf(job);
+      policy = permissionOf(job.profile, reachOf(isConfined));
+      return launchOf(job, policy);
     });
-    return new AcpSession({ job, clock, quirks, record, running, server, before });
+    const hint = policy === "allow" ? undefined : quirks.askingHint;
+    const told = hint === undefined ? job : { ...job, system: `${job.system}\n\n${hint}` };
+    return new AcpSession({ job: told, clock, quirks, record, running, server, before });
   };
 }
 

@@ -43,7 +43,7 @@ export interface ProgramStart {
   binds: Binds;
   cwd: string;
   home: string;
-  launch(server: ToolServer): Launched;
+  launch(server: ToolServer, isConfined: boolean): Launched;
   signal: AbortSignal;
 }
 

@@ -33,7 +33,8 @@ export type OutsideEvent =
   | { kind: "begun"; session_id: string | null; model?: string; about?: string }
   | { kind: "delta"; of: "text" | "reasoning"; text: string }
   | { kind: "said"; text: string }
-  | { kind: "called"; call_id: string; tool: string; args: unknown }
+  /** `isBegun`: it runs, and what its model says with it may not be over. */
+  | { kind: "called"; call_id: string; tool: string; args: unknown; isBegun?: true }
   | { kind: "answered"; call_id: string; ok: boolean; content: string }
   /** It may go on only when `decide` was called with this id. `call_id` where the program says which call it is. */
   | ({ kind: "asked_permission"; id: string; call_id?: string } & ToolRequest)
@@ -84,8 +85,8 @@ export interface OutsideJob {
   cwd: string;
   /** The program's own home: kept over restarts, seen by nobody else. */
   home: string;
-  /** Starts it in the sandbox of this worker. `server` is our MCP server for it. */
-  start(launch: (server: ToolServer) => Launched): Promise<Running>;
+  /** Starts it in the sandbox of this worker, if there is one. `server` is our MCP server for it. */
+  start(launch: (server: ToolServer, isConfined: boolean) => Launched): Promise<Running>;
 }
 
 /** How our MCP server is called towards programs. */
