@@ -121,8 +121,8 @@ export class ApiClient {
     return this.#ask("GET", "/inbox", inboxPageSchema, query);
   }
 
-  startMeshes(project: string) {
-    return this.#ask("POST", "/meshes", meshProjectSchema, {}, { project });
+  startMeshes(project: string, environment?: Readonly<Record<string, string>>) {
+    return this.#ask("POST", "/meshes", meshProjectSchema, {}, { project, ...(environment && { environment }) });
   }
 
   meshProjects(query: Query = {}) {

@@ -5,7 +5,7 @@ import type { Sandbox } from "../sandbox/index.ts";
 import type { ProgramPorts } from "../workers/outside/session/program-ports.ts";
 import { promptsOf } from "../workers/prompt.ts";
 import { dayWords } from "../workers/surroundings.ts";
-import { type Settings, zoneOf } from "./config/settings.ts";
+import { type Environment, type Settings, zoneOf } from "./config/settings.ts";
 import type { OpenChannel } from "./human/open-channels.ts";
 import { withMeshes } from "./meshes/hirable-meshes.ts";
 import type { HostedMeshes } from "./meshes/project.ts";
@@ -51,6 +51,8 @@ export interface ServicePorts
 interface RuntimeServices extends Pick<AgentServices, "checkModel" | "checkTools" | "checkPrices" | "hadNoRoom"> {
   /** Sees that the messages of this project's meshes are moved: by us, or by another process that does so already. */
   hostMeshes(project: string): Promise<void>;
+  /** What whoever started the meshes of a project gave of their environment. */
+  meshEnvironment(project: string): Environment;
 }
 
 const MAX_CONCURRENT = 4;
@@ -59,7 +61,7 @@ const MAX_TURNS = 200;
 export function agentServices(
   settings: Settings,
   ports: ServicePorts,
-  { hostMeshes, ...checks }: RuntimeServices,
+  { hostMeshes, meshEnvironment, ...checks }: RuntimeServices,
 ): AgentServices {
   const { catalog, clock, random, tools, foreignTools, check, look, machine, outside, pid } = ports;
   const { home } = settings;
@@ -98,7 +100,7 @@ export function agentServices(
     look,
     outsideFor: (agent, project) => withMeshes(outside, { agent, project, hostMeshes, trust, clock }),
     channels: ports.channels,
-    meshes: (record) => openMeshes(record, settings, ports, trust),
+    meshes: (record) => openMeshes(record, settings, ports, { trust, meshEnvironment }),
     random,
   };
 }
@@ -107,11 +109,13 @@ async function openMeshes(
   record: MeshRecordPorts,
   settings: Settings,
   { catalog, tools, outside, sandbox }: ServicePorts,
-  trust: MeshTrust,
+  { trust, meshEnvironment }: { trust: MeshTrust } & Pick<RuntimeServices, "meshEnvironment">,
 ): Promise<HostedMeshes> {
   const project = await import("./meshes/project.ts");
+  const folder = record.now().agent.created.project ?? "";
   return project.openMeshes(record, {
     ...{ home: settings.home, env: settings.env, tools, outside, sandbox, trust },
+    given: () => meshEnvironment(folder),
     model(id) {
       const { worker_model, model = id } = settings.config;
       return catalog.model(id === "" ? (worker_model ?? model) : id);

@@ -48,6 +48,8 @@ export class Runtime {
   readonly #agents: OpenAgents;
   readonly #diskFullRecovery: DiskFullRecovery;
   readonly #meshRecords: MeshRecords;
+  /** By project: what whoever started its meshes gave of their environment. */
+  readonly meshEnvironments = new Map<string, Readonly<Record<string, string>>>();
   #control: Server | undefined;
   #isForAll = false;
   /** Of agents that are being made. */
@@ -352,6 +354,7 @@ export class Runtime {
       checkTools: (names) => this.checkTools(names),
       checkPrices: (...models) => this.checkPrices(...models),
       hostMeshes: (project) => this.#meshRecords.host(project),
+      meshEnvironment: (project) => this.meshEnvironments.get(project) ?? {},
       hadNoRoom: (id) => this.#diskFullRecovery.waitForRoom(id),
     });
   }

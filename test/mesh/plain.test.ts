@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { putMessage } from "../../src/mesh/files/new-message.ts";
@@ -108,4 +108,31 @@ test("PLAIN-MEMBER-3: what it is told while it runs is in its inbox, and what it
   const { data } = await house.until(({ type }) => type === "message.sent");
   expect(data).toMatchObject({ to: "human", text: "Half of it." });
   expect(existsSync(join(house.project, "_inbox.md"))).toBe(false);
+});
+
+test("PLAIN-MEMBER-1: two that work at once and leave files of one name overwrite nothing", async () => {
+  const script =
+    'echo "$TX_AGENT" > who.md; echo same > same.md; until [ -e "$TX_OUTPUT/go" ]; do sleep 0.05; done; echo "I am $TX_AGENT."';
+  const options = { program: "mine", runs: "headless" as const };
+  const house = new MeshHouse({
+    meshes: [{ mesh: "both", type: "persistent", topology: "parallel", agents: ["x/one", "x/two"] }],
+    agents: { one: { options }, two: { options } },
+    config: { programs: { mine: { kind: "autonomous", command: ["sh", "-c", script] } } },
+  });
+  await (await house.open()).start();
+  await using _ = house;
+  const output = house.layout.output("both");
+  await house.api.sendToMesh(house.id, "both", { text: "# Who are you?\n" });
+  let told = 0;
+  await house.until(({ type }) => type === "mesh.told" && ++told === 2);
+  writeFileSync(join(output, "go"), "");
+  await house.completed("both");
+  const files = readdirSync(output, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
+  const said = files
+    .filter(({ name }) => name === "who.md")
+    .map(({ parentPath }) => readFileSync(join(parentPath, "who.md"), "utf8").trim());
+  expect([said.toSorted(), files.map(({ name }) => name).toSorted()]).toEqual([
+    ["one", "two"],
+    ["go", "same.md", "stdout.txt", "stdout.txt", "who.md", "who.md"],
+  ]);
 });

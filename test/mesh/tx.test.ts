@@ -1,99 +1,18 @@
-import { execFileSync, spawn } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { withTmux } from "./terminals.ts";
+import { TX, TxProject } from "./tx-project.ts";
 
-const TX = join(import.meta.dirname, "../../dist/bundle/tx.js");
 const AGIRAPH = join(import.meta.dirname, "../../dist/bundle/main.js");
-/** An agent as simple as can be: it ends whatever task it is given. */
-const OBEDIENT = 'while read -r line; do case "$line" in *"[tx] Task"*) tx done "I am $TX_AGENT." ;; esac; done';
-
-interface Said {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
-
-/** A project of two such agents in a row, and `tx` in a process of its own for every word. */
-class Project implements AsyncDisposable {
-  readonly dir = realpathSync(mkdtempSync(join(tmpdir(), "tx-")));
-  readonly project = join(this.dir, "project");
-  readonly home = join(this.dir, "home");
-
-  constructor() {
-    mkdirSync(join(this.project, "meshes/mesh-configs"), { recursive: true });
-    mkdirSync(join(this.project, "deep/below"), { recursive: true });
-    const config = {
-      mesh: "relay",
-      type: "persistent",
-      agents: ["x/first", "x/second"],
-      workflow: ["first", "second"],
-    };
-    writeFileSync(join(this.project, "meshes/mesh-configs/relay.json"), JSON.stringify(config));
-    for (const name of ["first", "second"]) {
-      mkdirSync(join(this.project, "meshes/agents/x", name), { recursive: true });
-      const agent = { name, options: { program: "obedient", runs: "tmux" } };
-      writeFileSync(join(this.project, "meshes/agents/x", name, "config.json"), JSON.stringify(agent));
-      writeFileSync(join(this.project, "meshes/agents/x", name, "prompt.md"), "You are {{agent}} of {{mesh}}.\n");
-    }
-    mkdirSync(this.home);
-    const programs = { obedient: { kind: "autonomous", command: ["sh", "-c", OBEDIENT] } };
-    writeFileSync(join(this.home, "config.json"), JSON.stringify({ programs, server: { port: 0 } }));
-  }
-
-  tx(words: readonly string[], { cwd = this.project, env = {}, stdin = "", program = TX } = {}): Promise<Said> {
-    const child = spawn(process.execPath, [program, ...words], {
-      cwd,
-      env: { PATH: process.env.PATH, HOME: this.dir, AGIRAPH_HOME: this.home, ...env },
-    });
-    child.stdin.end(stdin);
-    const said = { code: null as number | null, stdout: "", stderr: "" };
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (said.stdout += text));
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (said.stderr += text));
-    return new Promise((resolve) => child.once("close", (code) => resolve({ ...said, code })));
-  }
-
-  async json(...words: string[]): Promise<unknown> {
-    return JSON.parse((await this.tx([...words, "--json"])).stdout);
-  }
-
-  messages(place: string, queue: string): string[] {
-    const dir = join(this.project, ".ai/tx/mesh", place, "msgs", queue);
-    return existsSync(dir) ? readdirSync(dir).toSorted() : [];
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.tx(["kill", "relay"]);
-    const holder = join(this.home, "home.lock.json");
-    if (existsSync(holder)) await this.endServer();
-    rmSync(this.dir, { recursive: true, force: true });
-  }
-
-  async endServer(): Promise<void> {
-    const { pid } = JSON.parse(readFileSync(join(this.home, "home.lock.json"), "utf8")) as { pid: number };
-    process.kill(pid, "SIGTERM");
-    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow(), { timeout: 15_000, interval: 50 });
-  }
-}
-
 withTmux(
   "start, spawn with a task, status, stop: a whole life by tx, through a server that it starts itself",
   {
     timeout: 180_000,
   },
   async () => {
-    await using project = new Project();
+    await using project = new TxProject();
     await project.tx(["trust", "--terminals", "--yes"]);
     const started = await project.tx(["start"], { cwd: join(project.project, "deep/below") });
     expect([started.code, started.stdout.split("\n")[0]]).toEqual([0, "relay (sequential, persistent, idle, 0 done)"]);
@@ -120,7 +39,9 @@ withTmux(
     });
     expect(await project.tx(["stop"])).toMatchObject({
       code: 0,
-      stderr: "Stopped and ended relay/first. Messages stay where they are, and go on with: tx start\n",
+      stderr: expect.stringMatching(
+        /^Stopped and ended relay\/first\. Messages stay where they are, and go on with: tx start\nThe server runs on \(pid \d+, \S+\)\. To stop it: tx stop --server\n$/,
+      ),
     });
     expect(await project.tx(["spawn", "relay"])).toMatchObject({
       code: 1,
@@ -131,7 +52,7 @@ withTmux(
 );
 
 test("what needs no server: prompt, send, next, done and ask by files, and what is wrong is said with what to do", async () => {
-  await using project = new Project();
+  await using project = new TxProject();
   const prompt = (await project.json("prompt", "relay", "second")) as { sections: { title: string }[]; prompt: string };
   expect(prompt.sections.map(({ title }) => title)).toEqual(["Preamble", "Agent Prompt", "Workflow"]);
   expect(prompt.prompt).toContain("You are second of relay.");
@@ -167,7 +88,7 @@ withTmux(
   "start takes the good meshes, says what is wrong with the others and fails; a mistake in config.json keeps nobody from a server that runs",
   { timeout: 180_000 },
   async () => {
-    await using project = new Project();
+    await using project = new TxProject();
     const broken = join(project.project, "meshes/mesh-configs/broken.json");
     writeFileSync(broken, JSON.stringify({ mesh: "broken", type: "persistent", agents: ["x/nobody"] }));
     const lame = join(project.project, "meshes/mesh-configs/zzz.json");
@@ -208,7 +129,7 @@ withTmux(
 );
 
 test("tx trust: without a person at the terminal it needs --yes; start runs nothing before and says what to do", async () => {
-  await using project = new Project();
+  await using project = new TxProject();
   const started = await project.tx(["start"]);
   expect([started.code, started.stderr]).toEqual([
     3,
@@ -246,7 +167,7 @@ test("tx trust: without a person at the terminal it needs --yes; start runs noth
 });
 
 test("completion knows commands, meshes and agents, and bash completes with it", async () => {
-  await using project = new Project();
+  await using project = new TxProject();
   const next = async (...words: string[]) =>
     (await project.tx(["names", "--", ...words])).stdout.split("\n").filter(Boolean);
   expect(await next("attach")).toEqual(["relay"]);
@@ -272,7 +193,7 @@ withTmux(
   "the record of meshes: paused it says how to go on, resumed it goes on in the server, and without one it is refused",
   { timeout: 60_000 },
   async () => {
-    await using project = new Project();
+    await using project = new TxProject();
     await project.tx(["trust", "--terminals", "--yes"]);
     await project.tx(["start"]);
     const agiraph = (...words: string[]) => project.tx(words, { program: AGIRAPH });

@@ -40,8 +40,10 @@ const SETTING_UP: CommandGroup<TxCall> = {
       description:
         "put ready meshes into this folder: research, review, plan-build-test, tour (the demo); overwrites nothing",
       args: [["[mesh...]", "by default all of them"]],
-      examples: ["init tour"],
-      run: async (call, meshes: string[]) => (await import("../tx/init.ts")).init(call, meshes),
+      options: [["--gitignore", "add .ai/, where meshes work, to the .gitignore of this folder"]],
+      examples: ["init tour", "init review --gitignore"],
+      run: async (call, meshes: string[], options: object) =>
+        (await import("../tx/init.ts")).init(call, meshes, options),
     },
     {
       name: "trust",
@@ -72,8 +74,9 @@ const SETTING_UP: CommandGroup<TxCall> = {
     {
       name: "stop",
       description: "stop the meshes of this project and everything that runs for them; messages stay",
-      examples: ["stop"],
-      run: async (call) => (await import("../tx/start.ts")).stop(call),
+      options: [["--server", "stop the server of the home too, with everything that it runs"]],
+      examples: ["stop", "stop --server"],
+      run: async (call, options: object) => (await import("../tx/start.ts")).stop(call, options),
     },
     {
       name: "status",

@@ -1,4 +1,5 @@
-import { resolve } from "node:path";
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { bundledMeshes, copyBundled } from "../../mesh/declaration/bundled-meshes.ts";
 import { readDeclared } from "../../mesh/declaration/declared-mesh.ts";
 import { Layout } from "../../mesh/files/layout.ts";
@@ -7,7 +8,11 @@ import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { settingsFor, type TxCall, unknown } from "./project.ts";
 
 /** Copies bundled meshes into a project: those named, or all. Existing files are left as they are. */
-export async function init(call: TxCall, names: string[]): Promise<ExitCode> {
+export async function init(
+  call: TxCall,
+  names: string[],
+  { gitignore = false }: { gitignore?: boolean },
+): Promise<ExitCode> {
   const { terminal, json, project } = call;
   const ready = await bundledMeshes();
   const stranger = names.find((name) => !ready.includes(name));
@@ -15,14 +20,37 @@ export async function init(call: TxCall, names: string[]): Promise<ExitCode> {
   const meshes = names.length > 0 ? names : ready;
   const folder = resolve(terminal.cwd, project ?? terminal.env.TX_PROJECT ?? ".");
   const { made, kept } = await copyBundled(new Layout(folder), meshes);
-  if (json) await terminal.printJson({ project: folder, meshes, made, kept });
+  const ignored = gitignore ? ignoreRunning(folder) : undefined;
+  if (json) await terminal.printJson({ project: folder, meshes, made, kept, ...(gitignore && { ignored }) });
   else await terminal.printLines(made);
   const stays = kept.length > 0 ? ` ${kept.length} were there already and are as they were.` : "";
   terminal.say(`${made.length} files written to ${folder} for ${meshes.join(", ")}.${stays}`);
+  if (gitignore) terminal.say(ignored ? "Added .ai/ to .gitignore." : ".gitignore has .ai/ already.");
+  else if (existsSync(join(folder, ".git")) && !isIgnored(folder))
+    terminal.say("Meshes work in .ai/. To keep it out of git: tx init --gitignore");
   const { able, lacks } = await whoCan(call, new Layout(folder), meshes);
   if (lacks.length > 0) terminal.say(`${terminal.errPaint.yellow("!")} Not installed: ${lacks.join("; ")}.`);
   terminal.say(`They are yours to change. Begin: tx start, then tx send ${able ?? meshes[0]} "what is to be done"`);
   return EXIT.done;
+}
+
+/** False if it was there already. */
+function ignoreRunning(folder: string): boolean {
+  if (isIgnored(folder)) return false;
+  const before = ignoreFile(folder);
+  appendFileSync(join(folder, ".gitignore"), `${before === "" || before.endsWith("\n") ? "" : "\n"}.ai/\n`);
+  return true;
+}
+
+function isIgnored(folder: string): boolean {
+  return ignoreFile(folder)
+    .split("\n")
+    .some((line) => /^\/?\.ai(\/(\*{1,2})?)?$/.test(line.trim()));
+}
+
+function ignoreFile(folder: string): string {
+  const path = join(folder, ".gitignore");
+  return existsSync(path) ? readFileSync(path, "utf8") : "";
 }
 
 /** The first mesh that can run on this machine, and which programs the others lack. */

@@ -4,11 +4,14 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import type { ApiClient } from "../../client/client.ts";
+import type { Layout } from "../../mesh/files/layout.ts";
 import { TmuxServer, tmuxSocket } from "../../mesh/terminal/tmux-server.ts";
 import { problemWords } from "../../projections/index.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
+import { PLAIN_VARIABLES } from "../../runtime/meshes/terminal-member.ts";
 import { mayRun } from "../../runtime/meshes/trust.ts";
-import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
+import { programsOf } from "../../workers/outside/programs.ts";
+import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
 import { liveHolder } from "../home/look.ts";
 import { runningServer } from "../home/running-server.ts";
 import { count } from "../wording/format.ts";
@@ -22,8 +25,10 @@ export async function start(call: TxCall): Promise<ExitCode> {
   const layout = layoutOf(call);
   const settings = await settingsFor(call);
   await askBeforeStart(call, layout, settings);
-  const client = (await runningServer(settings)) ?? (await startServer(call, settings));
-  const view = await client.startMeshes(layout.project);
+  const running = await runningServer(settings);
+  const client = running ?? (await startServer(call, settings));
+  const view = await client.startMeshes(layout.project, variablesFor(call, settings));
+  if (running) terminal.say(serverWords(settings, "They run in the server that is there already"));
   await showProject(call, view);
   if (view.meshes.length === 0 && !call.json)
     terminal.say("No mesh is declared in meshes/mesh-configs/ yet. One that you add there is read at once.");
@@ -36,7 +41,76 @@ export async function start(call: TxCall): Promise<ExitCode> {
   return EXIT.failed;
 }
 
-export async function stop(call: TxCall): Promise<ExitCode> {
+/** What programs may have of the caller's environment: a server that is there already has that of whoever started it. */
+function variablesFor({ terminal: { env } }: TxCall, { config }: Settings): Record<string, string> {
+  const named = Object.values(programsOf(config)).flatMap((profile) => profile.env ?? []);
+  const names = [...new Set([...PLAIN_VARIABLES, ...named])];
+  return Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]] as const] : [])));
+}
+
+function serverWords({ home }: Settings, what: string): string {
+  const { pid, url } = liveHolder(home) ?? {};
+  return `${what} (pid ${pid}, ${url}). To stop it: tx stop --server`;
+}
+
+export async function stop(call: TxCall, { server = false }: { server?: boolean } = {}): Promise<ExitCode> {
+  const code = server ? await stopServer(call) : await stopMeshes(call);
+  const settings = await settingsFor(call);
+  if (!server && (await runningServer(settings))) call.terminal.say(serverWords(settings, "The server runs on"));
+  return code;
+}
+
+/** Terminals outlive the server: of the meshes of this project nothing is to run on. Other projects go on at its next start. */
+async function stopServer(call: TxCall): Promise<ExitCode> {
+  const { terminal, json } = call;
+  const settings = await settingsFor(call);
+  const project = projectIn(call);
+  if (project && (await runningMeshes(call, project))) await stopMeshes({ ...call, json: false });
+  const holder = liveHolder(settings.home);
+  if (holder?.url !== undefined) {
+    process.kill(holder.pid, "SIGTERM");
+    await untilEnded(holder.pid);
+  }
+  const pid = holder?.url === undefined ? null : holder.pid;
+  if (json) await terminal.printJson({ home: settings.home, server: pid, status: "stopped" });
+  terminal.say(
+    pid === null ? `No server runs for ${settings.home}.` : `Stopped the server of ${settings.home} (pid ${pid}).`,
+  );
+  return EXIT.done;
+}
+
+function projectIn(call: TxCall): Layout | undefined {
+  try {
+    return layoutOf(call);
+  } catch (error) {
+    if (error instanceof UsageError) return undefined;
+    throw error;
+  }
+}
+
+/** It shuts down within ten seconds (server/shutdown.ts). */
+async function untilEnded(pid: number): Promise<void> {
+  for (let waited = 0; isAlive(pid); waited += LOOK_MS) {
+    if (waited > MOST_MS)
+      throw new Refusal(
+        `The server (pid ${pid}) has not ended after ${MOST_MS / 1000} s. To end it at once: kill -9 ${pid}`,
+      );
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+const LOOK_MS = 100;
+const MOST_MS = 20_000;
+
+async function stopMeshes(call: TxCall): Promise<ExitCode> {
   const { terminal, json } = call;
   const layout = layoutOf(call);
   const running = await runningMeshes(call, layout);
@@ -104,7 +178,7 @@ async function startServer(call: TxCall, settings: Settings): Promise<ApiClient>
   child.unref();
   const client = await runningServer(settings);
   if (!client) throw new Refusal(`The server started and ended again. The reason is in ${join(home, "serve.log")}`);
-  call.terminal.say(`Started the server of ${home} (pid ${child.pid}): ${client.url}`);
+  call.terminal.say(serverWords(settings, `Started the server of ${home}`));
   return client;
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Layout } from "../files/layout.ts";
 import { stampOf } from "../files/message-file.ts";
 import type { DeclaredAgent, DeclaredMesh } from "./declared-mesh.ts";
-import { leaves } from "./topology.ts";
+import { leaves, worksBeside } from "./topology.ts";
 
 /** One part of a prompt, and where it came from. */
 export interface PromptSection {
@@ -89,8 +89,12 @@ function capabilities(
   };
 }
 
-function preamble({ config: { mesh } }: DeclaredMesh, { name: agent }: DeclaredAgent): string {
+function preamble({ config: { mesh }, plan }: DeclaredMesh, { name: agent }: DeclaredAgent): string {
   const own = `.ai/tx/mesh/${mesh}/agents/${agent}`;
+  const output = `.ai/tx/mesh/${mesh}/shared/output/`;
+  const save = worksBeside(plan, agent)
+    ? `\`${output}${agent}/\`, your own folder: others work at the same time, and files of one name would overwrite each other. Elsewhere below \`${output}\` write only what your instructions name.`
+    : `\`${output}\``;
   return `# Agent Orchestration - Session
 
 You are running inside a session managed by the agent orchestration system. What is typed here with the words "[tx]" in front comes from that system; messages are files whose sender it has checked.
@@ -102,7 +106,7 @@ You are running inside a session managed by the agent orchestration system. What
 
 ## How to Work
 1. Read your incoming task from: \`${own}/msgs/active/\`
-2. Save your work to: \`.ai/tx/mesh/${mesh}/shared/output/\`
+2. Save your work to: ${save}
 3. When done, use \`/tx-done\` to mark the task complete and say what you did (or run: \`tx done "what you did"\`)
 
 ## File Paths
@@ -110,7 +114,7 @@ You are running inside a session managed by the agent orchestration system. What
 - **Active**: \`${own}/msgs/active/\`
 - **Outbox**: \`${own}/msgs/outbox/\`
 - **Complete**: \`${own}/msgs/complete/\`
-- **Shared output**: \`.ai/tx/mesh/${mesh}/shared/output/\`
+- **Shared output**: \`${output}\`
 
 ## Important Commands
 - \`/tx-done\` - Mark current task complete (\`tx done "words"\`)

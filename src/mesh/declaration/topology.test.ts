@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { MeshConfig } from "../../protocol/index.ts";
-import { due, isDone, type Plan, type Progress, planOf } from "./topology.ts";
+import { due, isDone, type Plan, type Progress, planOf, worksBeside } from "./topology.ts";
 
 const mesh = (config: Partial<MeshConfig>): Plan =>
   planOf({ type: "persistent", agents: ["x/a", "x/b", "x/c"], ...config });
@@ -60,4 +60,13 @@ test("nested: a map-reduce within a sequence, then a parallel step, then whoever
   const late = ["0", "1.map.0", "1.map.1", "1.reduce.0", "2.0", "2.1.0", "2.1.1"];
   expect(names(plan, done(...late))).toEqual([["completion", "d", "2.0 2.1.1"]]);
   expect(isDone(plan, done(...late, "completion"))).toBe(true);
+});
+
+test("an agent works beside others in a parallel step, wherever it is nested, and not elsewhere", () => {
+  const plan = planOf({
+    agents: ["x/a", "x/b", "x/c", "x/d"],
+    type: "persistent",
+    workflow: ["a", { parallel: ["b", { sequential: ["c", "a"] }] }, "d", { parallel: ["d", "d"] }],
+  });
+  expect(["a", "b", "c", "d"].map((agent) => worksBeside(plan, agent))).toEqual([true, true, true, false]);
 });

@@ -39,6 +39,20 @@ export function leaves(plan: Plan): Extract<Plan, { kind: "agent" }>[] {
   return plan.kind === "agent" ? [plan] : plan.steps.flatMap(leaves);
 }
 
+/** Whether an agent works at the same time as another. */
+export function worksBeside(plan: Plan, agent: string): boolean {
+  if (plan.kind === "agent") return false;
+  const agentsIn = (step: Plan) => leaves(step).map((leaf) => leaf.agent);
+  const isIn = (step: Plan) => agentsIn(step).includes(agent);
+  const hasOthers = (step: Plan) => agentsIn(step).some((other) => other !== agent);
+  if (
+    plan.kind === "parallel" &&
+    plan.steps.some((step) => isIn(step) && plan.steps.some((one) => one !== step && hasOthers(one)))
+  )
+    return true;
+  return plan.steps.some((step) => worksBeside(step, agent));
+}
+
 /** The steps whose results are the result of the plan. */
 export function lastLeaves(plan: Plan): StepPath[] {
   if (plan.kind === "agent") return [plan.at];

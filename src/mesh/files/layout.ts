@@ -73,6 +73,11 @@ export class Layout {
     return join(this.shared(mesh), "output");
   }
 
+  /** For what an agent makes that works at the same time as others. */
+  ownOutput(mesh: string, agent: string): string {
+    return join(this.output(mesh), agent);
+  }
+
   agent(mesh: string, agent: string): string {
     return join(this.mesh(mesh), "agents", agent);
   }

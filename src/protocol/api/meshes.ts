@@ -95,7 +95,11 @@ export const meshProjectsPageSchema = z.object({
   next_after: z.string().nullable(),
 });
 /** A folder of the server's machine, as an absolute path. */
-export const startMeshesSchema = z.strictObject({ project: z.string().min(1).max(4096) });
+export const startMeshesSchema = z.strictObject({
+  project: z.string().min(1).max(4096),
+  /** Overrides the server's own environment for the programs of these meshes, until the server ends. */
+  environment: z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,199}$/), z.string().max(100_000)).optional(),
+});
 
 export const meshMessageSchema = z.object({
   name: z.string(),

@@ -1,5 +1,6 @@
 import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import { buildPrompt, programPrompt } from "../../mesh/declaration/prompt.ts";
+import { worksBeside } from "../../mesh/declaration/topology.ts";
 import type { Member } from "../../mesh/engine/member.ts";
 import { sendFromAgent } from "../../mesh/files/agent-outbox.ts";
 import type { Layout } from "../../mesh/files/layout.ts";
@@ -32,6 +33,8 @@ import { txTools } from "./tx-tools.ts";
 export interface MembersPorts {
   home: string;
   env: Environment;
+  /** What whoever started the meshes gave of their environment: it overrides ours for programs. */
+  given(): Environment;
   outside: ProgramPorts;
   sandbox(): Promise<Sandbox>;
   model(id: string): Promise<Model>;
@@ -116,7 +119,8 @@ export class MemberFactory {
   }
 
   #terminal({ mesh, agent, report, isLeaving, before }: MemberOrder): TmuxMember {
-    const { outside, env, home, tx } = this.#ports;
+    const { outside, home, tx } = this.#ports;
+    const env = { ...this.#ports.env, ...this.#ports.given() };
     const place = placeOf(mesh, agent);
     const tellWaiting = (text: string) => this.#record.tellWaiting(place, text);
     const { now } = this.#recordPorts.clock;
@@ -128,7 +132,7 @@ export class MemberFactory {
 
   #headless({ mesh, agent, report }: MemberOrder): Member {
     const place = placeOf(mesh, agent);
-    const scope = meshScope(this.#layout, place, this.#ports.home);
+    const scope = this.#scope(mesh, agent);
     const binds = () => scope.binds();
     const { profile, model, programHome: home } = this.#program(mesh, agent);
     const { project } = this.#layout;
@@ -138,6 +142,7 @@ export class MemberFactory {
         ...{ outside: this.#ports.outside, profile, home, binds },
         workspace: this.#layout.workspace(place.mesh, place.agent),
         output: this.#layout.output(place.mesh),
+        ownOutput: this.#layout.ownOutput(place.mesh, place.agent),
         about: { TX_MESH: place.mesh, TX_AGENT: place.agent, TX_PROJECT: project },
         say: (message) => sendFromAgent(this.#layout, place, this.#now(), message),
         record: report,
@@ -161,7 +166,7 @@ export class MemberFactory {
     const { log, now, pending, clock, live } = this.#recordPorts;
     const { tools, maxTurns, model, timeZone } = this.#ports;
     const recorder: Recorder = { log, now, pending, clock, live, timeZone, purse: this.#purse };
-    const scope = meshScope(this.#layout, place, this.#ports.home);
+    const scope = this.#scope(mesh, agent);
     return new HarnessedMember({
       ...this.#messaging(mesh, agent),
       worker_id: memberIdOf(place.mesh, place.agent),
@@ -174,6 +179,11 @@ export class MemberFactory {
       record: report,
       maxTurns,
     });
+  }
+
+  #scope(mesh: DeclaredMesh, agent: DeclaredAgent): ReturnType<typeof meshScope> {
+    const isBeside = worksBeside(mesh.plan, agent.name);
+    return meshScope(this.#layout, { ...placeOf(mesh, agent), isBeside }, this.#ports.home);
   }
 
   /** What all members without a terminal need to be told messages and to end their tasks. */
@@ -192,7 +202,11 @@ export class MemberFactory {
   #program(mesh: DeclaredMesh, agent: DeclaredAgent) {
     const worker = memberIdOf(mesh.config.mesh, agent.name);
     const home = programHome(this.#recordPorts.log.dir, MESH_RUN, worker);
-    return { profile: this.profileOf(agent), model: modelName(agent), programHome: home };
+    const profile = this.profileOf(agent);
+    const given = this.#ports.given();
+    const named = (profile.env ?? []).flatMap((name) => (given[name] ? [[name, given[name]]] : []));
+    const set = { ...Object.fromEntries(named), ...profile.set };
+    return { profile: { ...profile, set }, model: modelName(agent), programHome: home };
   }
 
   #now(): Date {

@@ -44,7 +44,7 @@ export async function filesBelow(dir: string): Promise<string[]> {
   return pathsOf((await allFilesIn(dir, [], BOUNDS)).files);
 }
 
-const BOUNDS = { folders: 20_000, names: 100_000 };
+export const BOUNDS = { folders: 20_000, names: 100_000 };
 
 const pathsOf = (files: readonly ForeignFile[]) => files.map(({ path }) => path).toSorted();
 

@@ -1,18 +1,18 @@
 import { createHash } from "node:crypto";
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, mkdir, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
 import type { Member } from "../../mesh/engine/member.ts";
 import type { SendOutcome } from "../../mesh/files/agent-outbox.ts";
 import type { MeshMessage } from "../../mesh/files/mesh-message.ts";
 import { stemOf } from "../../mesh/files/message-names.ts";
 import { COORDINATOR, type ProgramProfile } from "../../protocol/index.ts";
 import type { Binds } from "../../sandbox/index.ts";
-import { readPart } from "../../store/disk/foreign-folder.ts";
+import { allFilesIn, readPart } from "../../store/disk/foreign-folder.ts";
 import { PROTOCOL_FILES } from "../../store/run/publish.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
 import type { ProgramPorts } from "../../workers/outside/session/program-ports.ts";
 import type { OutsideEvent, OutsideSession } from "../../workers/outside/session/session.ts";
-import { copyFiles, filesBelow, MOST_BYTES } from "./output-files.ts";
+import { BOUNDS, type CopyOrder, copyFiles, filesBelow, MOST_BYTES } from "./output-files.ts";
 
 export interface PlainPorts {
   outside: ProgramPorts;
@@ -20,8 +20,9 @@ export interface PlainPorts {
   home: string;
   /** Its own folder; each run has one of its own in there. */
   workspace: string;
-  /** The folder for what the mesh makes. */
+  /** The folder for what the mesh makes, and one in it for what somebody else has made under the same name meanwhile. */
   output: string;
+  ownOutput: string;
   /** Looked up at each start: files come and go in the project. */
   binds: () => Promise<Binds>;
   /** For its environment and `_context.json`. */
@@ -42,7 +43,8 @@ export interface PlainPorts {
  * one run of it, by the files of the autonomous protocol.
  *
  * PLAIN-MEMBER-1. It works in a folder of its own and writes nothing to the user's project. What it leaves there goes
- *     to shared/output.
+ *     to shared/output; a file that another agent has written there since its run began stays, and its own goes to
+ *     shared/output/AGENT.
  * PLAIN-MEMBER-2. Its task ends with `_result.md`, or else with its exit: exit code 0 means done, with what it printed as
  *     its result; anything else means failed, with the last that it said.
  * PLAIN-MEMBER-3. What it is told while it runs is in `_inbox.md`; what it writes to `_outbox.md` is sent, as
@@ -93,6 +95,7 @@ export class PlainMember implements Member {
     await outside.makeHome(profile, home);
     const cwd = join(workspace, stemOf(message.name));
     await mkdir(cwd, { recursive: true });
+    const began = await clockOf(cwd);
     const adapter = await outside.adapter(profile.kind);
     const own = { ...profile, set: { ...profile.set, ...about, TX_OUTPUT: output } };
     const { from, type } = message.header;
@@ -121,6 +124,7 @@ export class PlainMember implements Member {
       session,
       message,
       cwd,
+      began,
       asked: new Map(),
       words: "",
       notes: "",
@@ -202,8 +206,30 @@ export class PlainMember implements Member {
     // If it made nothing but words, the adapter has put them into a file; they are sent already.
     const isWords = made.length === 1 && made[0] === "result.md" && (await textOf(run.cwd)) === words.trim();
     const isMeant = (file: string) => !isWords && made.includes(file);
-    await copyFiles(run.cwd, this.#ports.output, { isMeant, note: (text) => notes.push(text) });
+    await this.#copy(run, { isMeant, note: (text) => notes.push(text) });
     await this.#answer(run, "task-complete", [words, ...notes].join("\n\n"));
+  }
+
+  /** PLAIN-MEMBER-1. One agent of a mesh after the other: two that end at once see each other's files. */
+  #copy(run: Run, order: Required<Pick<CopyOrder, "isMeant" | "note">>): Promise<void> {
+    const { output, ownOutput } = this.#ports;
+    const copied = (copying.get(output) ?? Promise.resolve()).then(async () => {
+      const isAnothers = new Set<string>();
+      for (const { path, at } of (await allFilesIn(output, [], BOUNDS)).files) {
+        if (at * 1000 >= run.began && order.isMeant(path) && !(await isSameFile(run.cwd, output, path)))
+          isAnothers.add(path);
+      }
+      const isFree = (file: string) => order.isMeant(file) && !isAnothers.has(file);
+      await copyFiles(run.cwd, output, { ...order, isMeant: isFree });
+      if (isAnothers.size === 0) return;
+      await copyFiles(run.cwd, ownOutput, { ...order, isMeant: (file) => isAnothers.has(file) });
+      const names = [...isAnothers].map((file) => `${basename(ownOutput)}/${file}`);
+      order.note(`Another agent has written files of the same name meanwhile; these are in ${names.join(", ")}.`);
+    });
+    const settled = copied.catch(() => {});
+    copying.set(output, settled);
+    void settled.then(() => copying.get(output) === settled && copying.delete(output));
+    return copied;
   }
 
   async #answer(run: Run, type: "task-complete" | "error", body: string): Promise<void> {
@@ -221,12 +247,28 @@ interface Run {
   session: OutsideSession;
   message: MeshMessage;
   cwd: string;
+  /** When it began, in milliseconds by the clock of the files. */
+  began: number;
   /** The agents that have asked it something while it runs, with the id of their question. */
   asked: Map<string, string>;
   words: string;
   notes: string;
   isOver: boolean;
   ended: Promise<void>;
+}
+
+/** Who copies to which folder now. */
+const copying = new Map<string, Promise<void>>();
+
+/** Now, by the clock of the files, which may differ from ours and is coarser. */
+async function clockOf(dir: string): Promise<number> {
+  await chmod(dir, (await stat(dir)).mode);
+  return (await stat(dir)).ctimeMs;
+}
+
+async function isSameFile(one: string, other: string, path: string): Promise<boolean> {
+  const [a, b] = await Promise.all([readPart(one, path, 0, MOST_BYTES), readPart(other, path, 0, MOST_BYTES)]);
+  return a !== undefined && b !== undefined && a.equals(b);
 }
 
 async function textOf(cwd: string): Promise<string | undefined> {

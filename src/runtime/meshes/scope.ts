@@ -7,22 +7,28 @@ import type { Scope } from "../../store/scope/scope.ts";
 
 /**
  * What a mesh agent in the sandbox may touch: it writes what the mesh shares and its own workspace, and reads its own
- * messages and the project, except names that begin with a dot and our home.
+ * messages and the project, except names that begin with a dot and our home. Where others work at the same time its
+ * `output/` is a folder of its own.
  */
-export function meshScope(layout: Layout, { mesh, agent }: { mesh: string; agent: string }, home: string): Scope {
+export function meshScope(
+  layout: Layout,
+  { mesh, agent, isBeside }: { mesh: string; agent: string; isBeside: boolean },
+  home: string,
+): Scope {
   const root = layout.mesh(mesh);
-  const output = layout.output(mesh);
+  const output = isBeside ? layout.ownOutput(mesh, agent) : layout.output(mesh);
   const shared = layout.shared(mesh);
   const workspace = layout.workspace(mesh, agent);
   for (const dir of [output, workspace]) mkdirSync(dir, { recursive: true });
   const own = `agents/${agent}`;
+  const whose = isBeside ? `your own part of shared/output/` : "shared with all";
   return new FileScope({
     agentDir: root,
     home,
     project: layout.project,
     top: [],
     aliases: new Map([
-      ["output", ["shared", "output"]],
+      ["output", ["shared", "output", ...(isBeside ? [agent] : [])]],
       ["workspace", ["agents", agent, "workspace"]],
     ]),
     cwd: output,
@@ -32,9 +38,9 @@ export function meshScope(layout: Layout, { mesh, agent }: { mesh: string; agent
       { at: `${own}/**`, access: "read", why: "Messages are sent with tx_send, tx_ask and tx_done." },
       { at: "**", access: "none", why: "It is another agent's." },
     ]),
-    mayWrite: () => "You may write to output/… (shared with all), shared/… and workspace/… (your own).",
+    mayWrite: () => `You may write to output/… (${whose}), shared/… and workspace/… (your own).`,
     describe: () =>
-      "# Your files\n\n- You write: output/… (what the mesh makes, shared with all), shared/…, workspace/… (your own).\n- You read: all of that, your messages in agents/…, and the user's project as project/….",
+      `# Your files\n\n- You write: output/… (what the mesh makes, ${whose}), shared/…, workspace/… (your own).\n- You read: all of that, your messages in agents/…, and the user's project as project/….`,
     async binds() {
       const inProject = await projectBinds(layout.project, home);
       const read = [layout.agent(mesh, agent)];

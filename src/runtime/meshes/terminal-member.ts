@@ -110,14 +110,14 @@ const TERMINALS: Partial<Record<TerminalKindName, readonly string[]>> = {
 };
 
 /** Of our environment: what is not secret. Then what the profile names, and where the agent is. */
-const PLAIN = ["PATH", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "SEARXNG_URL"];
+export const PLAIN_VARIABLES = ["PATH", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "SEARXNG_URL"];
 
 function environmentOf(
   { env, home, layout }: TerminalPorts,
   profile: ProgramProfile,
   { mesh, agent }: { mesh: string; agent: string },
 ): Record<string, string> {
-  const named = [...PLAIN, ...(profile.env ?? [])].flatMap((name) => (env[name] ? [[name, env[name]]] : []));
+  const named = [...PLAIN_VARIABLES, ...(profile.env ?? [])].flatMap((name) => (env[name] ? [[name, env[name]]] : []));
   return {
     ...Object.fromEntries(named),
     ...profile.set,

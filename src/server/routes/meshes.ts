@@ -74,7 +74,9 @@ function projectRoutes(app: Api, { runtime, agents }: RouteDeps): void {
       },
     },
     async ({ body }, reply) => {
-      const agent = await runtime.meshRecord(folderOf(body.project));
+      const project = folderOf(body.project);
+      if (body.environment) runtime.meshEnvironments.set(project, body.environment);
+      const agent = await runtime.meshRecord(project);
       if (!(await startOnce(agent))) return reply.code(200).send(viewOf(agent));
       return reply.code(201).header("location", `/meshes/${agent.log.id}`).send(viewOf(agent));
     },
