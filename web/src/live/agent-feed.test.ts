@@ -44,6 +44,23 @@ test("what a snapshot holds is shown and not folded again, and what comes twice 
   expect(feed.newest).toBe(4);
 });
 
+test("listeners are told once a frame, but the version changes with what is read (PAGE-FEED-3)", () => {
+  const { feed, socket } = opened();
+  vi.advanceTimersByTime(16);
+  let told = 0;
+  feed.subscribe(() => {
+    told += 1;
+  });
+  const before = feed.version;
+  socket.say(snapshotAt(1), call(1));
+  expect([feed.newest, feed.version > before, told]).toEqual([1, true, 0]);
+  const shown = feed.version;
+  socket.say(call(2));
+  expect([feed.newest, feed.version > shown, told]).toEqual([2, true, 0]);
+  vi.advanceTimersByTime(16);
+  expect(told).toBe(1);
+});
+
 test("where a fact is missing, or the connection is lost, it goes on from what it has, with everything in sight", () => {
   const { feed, socket } = opened();
   socket.say(snapshotAt(1), call(1), call(2), call(4));

@@ -2,7 +2,7 @@ import { apply, type Situation } from "../../../src/projections/index.ts";
 import type { Fact } from "../../../src/protocol/index.ts";
 import { eventsAfter } from "./api.ts";
 import { entryBook, forgetBooks } from "./entries.ts";
-import { coalesce } from "./frame.ts";
+import { Listeners } from "./frame.ts";
 import { type Frame, frameOf } from "./frames.ts";
 import { LiveSocket } from "./socket.ts";
 import { broughtBack, keepUnsent } from "./unsent.ts";
@@ -21,7 +21,7 @@ let made = 0;
  * PAGE-FEED-1. Facts are applied once and in order of `seq`: what a reconnection repeats changes nothing, and where one
  *     is missing the connection is made anew from there.
  * PAGE-FEED-2. After a lost connection everything stays in sight; what was missed is merged in.
- * PAGE-FEED-3. Listeners are told at most once a frame.
+ * PAGE-FEED-3. Listeners are told at most once a frame; `version` changes at once (frame.ts says why).
  * PAGE-FEED-4. A log that is another than it was (a home restored from a copy) or that has a hole is begun anew, and
  *     what was shown stays in sight until the new snapshot is here. What this page does not know costs nothing but
  *     itself.
@@ -31,7 +31,6 @@ let made = 0;
  */
 export class AgentFeed implements AgentView {
   readonly id: string;
-  version = 0;
   life = 0;
   standing: ViewState = "loading";
   situation: Situation | null = null;
@@ -39,7 +38,7 @@ export class AgentFeed implements AgentView {
   readonly words = new Map<string, StreamedWords>();
   pending: readonly Pending[];
   readonly #socket: LiveSocket;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
   #older: Promise<void> | undefined;
   /** The newest fact that was heard; nothing where we are to begin anew. */
   #last: Pick<Fact, "seq" | "ts" | "type"> | undefined;
@@ -63,10 +62,15 @@ export class AgentFeed implements AgentView {
         if (state === "lost") this.standing = this.situation ? "lost" : "loading";
         if (state === "refused") this.standing = "gone";
         if (state !== "open") this.words.clear();
-        this.#changed();
+        this.#listeners.changed();
       },
     });
     this.#restSoon();
+  }
+
+  /** Changes with everything that is read from here. */
+  get version(): number {
+    return this.#listeners.version;
   }
 
   get newest(): number {
@@ -74,11 +78,11 @@ export class AgentFeed implements AgentView {
   }
 
   subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener);
+    const forget = this.#listeners.add(listener);
     clearTimeout(this.#resting);
     this.#socket.wake();
     return () => {
-      this.#listeners.delete(listener);
+      forget();
       if (this.#listeners.size === 0) this.#restSoon();
     };
   }
@@ -153,7 +157,7 @@ export class AgentFeed implements AgentView {
       case undefined:
         return;
     }
-    this.#changed();
+    this.#listeners.changed();
   }
 
   #take(fact: Fact): void {
@@ -203,7 +207,7 @@ export class AgentFeed implements AgentView {
   #keep(pending: readonly Pending[]): void {
     this.pending = pending;
     keepUnsent(this.id, pending);
-    this.#changed();
+    this.#listeners.changed();
   }
 
   #beginAnew(): void {
@@ -223,13 +227,8 @@ export class AgentFeed implements AgentView {
     const older = page.filter(({ seq }) => seq < before);
     if (older.length === 0 || (this.facts[0]?.seq ?? before) !== before) return;
     this.facts = [...older, ...this.facts];
-    this.#changed();
+    this.#listeners.changed();
   }
-
-  readonly #changed = coalesce(() => {
-    this.version += 1;
-    for (const listener of this.#listeners) listener();
-  });
 }
 
 function pendingOf(words: Said, problem: string | null, life: number): Pending {

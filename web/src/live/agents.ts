@@ -11,7 +11,7 @@ import {
   meshProject,
   whenLockedOut,
 } from "./api.ts";
-import { coalesce, hasBeenHidden } from "./frame.ts";
+import { hasBeenHidden, Listeners } from "./frame.ts";
 import { isRecord } from "./frames.ts";
 import { LiveSocket } from "./socket.ts";
 
@@ -23,7 +23,6 @@ const LONGEST_MS = 15_000;
  * store for the page, outside React.
  */
 class Agents {
-  version = 0;
   state: PageState = "loading";
   problem = "";
   /** Whether there is something to be shown, however it stands now. */
@@ -44,7 +43,7 @@ class Agents {
   /** Whose record is an agent too, but none that thinks. */
   meshes: MeshProjectView[] = [];
   readonly #feeds = new Map<string, AgentFeed>();
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
   #isRefreshing = false;
   #isStale = false;
   /** Projects in whose meshes something has moved: nothing else need be asked for again. */
@@ -72,15 +71,17 @@ class Agents {
         if (state === "open" || this.state === "loading") void this.refresh();
         // Locked out, it says so.
         if ((state === "lost" && this.state === "ready") || state === "refused") void this.refresh();
-        this.changed();
+        this.#listeners.changed();
       },
     });
   }
 
-  subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  };
+  /** Changes with everything that is read from here. */
+  get version(): number {
+    return this.#listeners.version;
+  }
+
+  subscribe = (listener: () => void): (() => void) => this.#listeners.add(listener);
 
   feed(id: string): AgentFeed {
     let feed = this.#feeds.get(id);
@@ -129,7 +130,7 @@ class Agents {
       this.#patience = Math.min(this.#patience * 2, LONGEST_MS);
     } finally {
       this.#isRefreshing = false;
-      this.changed();
+      this.#listeners.changed();
     }
   }
 
@@ -141,7 +142,7 @@ class Agents {
     this.isCut = all.next_after !== null;
     this.state = "ready";
     this.hasCome = true;
-    this.changed();
+    this.#listeners.changed();
   }
 
   async #refreshMeshes(id: string): Promise<void> {
@@ -174,11 +175,6 @@ class Agents {
       void this.#ask();
     }, ms);
   }
-
-  readonly changed = coalesce(() => {
-    this.version += 1;
-    for (const listener of this.#listeners) listener();
-  });
 }
 
 export const agents = new Agents();

@@ -1,7 +1,7 @@
 import { useCallback, useSyncExternalStore } from "react";
 import { callsOf, type StoredEntry, textOf } from "../../../src/protocol/index.ts";
 import { entriesOf } from "./api.ts";
-import { coalesce } from "./frame.ts";
+import { Listeners } from "./frame.ts";
 
 export interface CallDetail {
   args: unknown;
@@ -13,12 +13,11 @@ export interface CallDetail {
  * append with one time, and so they are found by it.
  */
 export class EntryBook {
-  version = 0;
   readonly words = new Map<number, string>();
   readonly calls = new Map<string, CallDetail>();
   readonly #agent: string;
   readonly #worker: string;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
   #oldest: StoredEntry | undefined;
   #newest: StoredEntry | undefined;
   #wanted = Number.POSITIVE_INFINITY;
@@ -31,9 +30,13 @@ export class EntryBook {
     this.#worker = worker;
   }
 
+  /** Changes with everything that is read from here. */
+  get version(): number {
+    return this.#listeners.version;
+  }
+
   subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   /** Words that were streamed, until the record is read. */
@@ -78,7 +81,7 @@ export class EntryBook {
   async #page(before: number | undefined): Promise<StoredEntry[]> {
     const entries = await entriesOf(this.#agent, this.#worker, before);
     for (const entry of entries) this.#note(entry);
-    this.#changed();
+    this.#listeners.changed();
     return entries;
   }
 
@@ -96,11 +99,6 @@ export class EntryBook {
       this.calls.set(entry.call_id, { args: call?.args, result: entry.content });
     }
   }
-
-  readonly #changed = coalesce(() => {
-    this.version += 1;
-    for (const listener of this.#listeners) listener();
-  });
 }
 
 const books = new Map<string, EntryBook>();

@@ -28,3 +28,32 @@ const HIDDEN_MS = 250;
 export function hasBeenHidden(): void {
   if (document.hidden) for (const now of due) setTimeout(now, HIDDEN_MS);
 }
+
+/**
+ * Who listens to something that changes. They are told at most once a frame; `version` counts at once, because React
+ * compares it in every render: a render that reads what has changed under an old version can lose the effects that
+ * depend on it.
+ */
+export class Listeners {
+  version = 0;
+  readonly #all = new Set<() => void>();
+
+  get size(): number {
+    return this.#all.size;
+  }
+
+  /** Returns the unsubscribe. */
+  add(listener: () => void): () => void {
+    this.#all.add(listener);
+    return () => void this.#all.delete(listener);
+  }
+
+  changed(): void {
+    this.version += 1;
+    this.#tell();
+  }
+
+  readonly #tell = coalesce(() => {
+    for (const listener of this.#all) listener();
+  });
+}

@@ -2,7 +2,7 @@ import { apply, begin, type Situation, withOwnKeys } from "../../../src/projecti
 import type { Fact } from "../../../src/protocol/index.ts";
 import { agents } from "./agents.ts";
 import { eventsAfter } from "./api.ts";
-import { coalesce } from "./frame.ts";
+import { Listeners } from "./frame.ts";
 import type { AgentView, Pending, StreamedWords, ViewState } from "./view.ts";
 
 const PAGE = 1000;
@@ -81,14 +81,13 @@ class WholeLog {
 /** An agent as it was at a moment. */
 class Replay implements AgentView {
   readonly id: string;
-  version = 0;
   readonly life: number;
   standing: ViewState = "loading";
   situation: Situation | null = null;
   facts: readonly Fact[] = [];
   readonly words: ReadonlyMap<string, StreamedWords> = new Map();
   readonly pending: readonly Pending[] = [];
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Listeners();
   #at = 0;
   #first = Number.POSITIVE_INFINITY;
   #again: ReturnType<typeof setTimeout> | undefined;
@@ -96,6 +95,11 @@ class Replay implements AgentView {
   constructor(id: string, life: number) {
     this.id = id;
     this.life = life;
+  }
+
+  /** Changes with everything that is read from here. */
+  get version(): number {
+    return this.#listeners.version;
   }
 
   get newest(): number {
@@ -114,7 +118,7 @@ class Replay implements AgentView {
         () => {
           if (this.#at !== at) return;
           this.standing = "lost";
-          this.#changed();
+          this.#listeners.changed();
           // Else it would be loading for ever.
           this.#again = setTimeout(() => this.#readAgain(), AGAIN_MS);
         },
@@ -123,8 +127,7 @@ class Replay implements AgentView {
   }
 
   subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   /** Where nobody looks any more, nothing is asked; whoever looks again asks by that. */
@@ -138,7 +141,7 @@ class Replay implements AgentView {
     if (this.#first <= 1) return;
     this.#first = Math.max(1, this.#first - SHOWN);
     this.facts = wholeLog(this.id).facts.slice(this.#first - 1, this.#at);
-    this.#changed();
+    this.#listeners.changed();
   }
 
   #show(at: number): void {
@@ -147,13 +150,8 @@ class Replay implements AgentView {
     this.#first = Math.max(1, at - SHOWN);
     this.facts = log.facts.slice(this.#first - 1, at);
     this.standing = "replay";
-    this.#changed();
+    this.#listeners.changed();
   }
-
-  readonly #changed = coalesce(() => {
-    this.version += 1;
-    for (const listener of this.#listeners) listener();
-  });
 }
 
 const logs = new Map<string, WholeLog>();

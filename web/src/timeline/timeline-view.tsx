@@ -39,21 +39,28 @@ export default function TimelineView({ agent }: { agent: string }) {
   );
 }
 
-/** Read once; what comes later the live feed brings. Null until there is some of it. */
+const AGAIN_MS = 3000;
+
+/** Read once; what comes later the live feed brings. Null until there is some of it. What could not be read is read again. */
 function useWholeLog(agent: string, newest: number): readonly Fact[] | null {
   const log = wholeLog(agent);
-  const [, setRead] = useState(0);
+  const [reads, setReads] = useState(0);
   if (log.facts.length < newest) log.catchUp();
   const isBehind = log.facts.length < newest;
   useEffect(() => {
     if (!isBehind) return;
     let isWanted = true;
-    const look = () => isWanted && setRead(wholeLog(agent).facts.length);
+    let looking: ReturnType<typeof setTimeout> | undefined;
+    const look = () => {
+      const isStillBehind = wholeLog(agent).facts.length < newest;
+      if (isWanted) looking = setTimeout(() => setReads(reads + 1), isStillBehind ? AGAIN_MS : 0);
+    };
     wholeLog(agent).upTo(newest).then(look, look);
     return () => {
       isWanted = false;
+      clearTimeout(looking);
     };
-  }, [agent, isBehind, newest]);
+  }, [agent, isBehind, newest, reads]);
   return log.facts.length === 0 ? null : log.facts;
 }
 
