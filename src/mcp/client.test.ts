@@ -99,12 +99,13 @@ test("MCP-CONNECTION-3. one that dies again and again is begun again after longe
 });
 
 test("a slow call ends at its time-out, unless it shows progress; a stop ends it at once", async () => {
-  const { toolbox, run } = await opened({ odd: serverThat("well", { timeout_seconds: 0.3 }) });
+  const { toolbox, run } = await opened({ odd: serverThat("well", { timeout_seconds: 2 }) });
   expect(await run("hang")).toEqual([
     false,
-    "hang gave no answer within 0.3 s and was cancelled. Whether it took effect is unknown: look before you repeat it.",
+    "hang gave no answer within 2 s and was cancelled. Whether it took effect is unknown: look before you repeat it.",
   ]);
-  expect(await run("work", { steps: 15 })).toEqual([true, foreign("after 15 steps")]);
+  // A step every 40 ms: longer than the limit in all, and far within it from one to the next.
+  expect(await run("work", { steps: 60 })).toEqual([true, foreign("after 60 steps")]);
   const stop = new AbortController();
   const hanging = toolbox.run({ type: "call", id: "c", name: "mcp__odd__hang", args: {} }, stop.signal);
   stop.abort(new Error("stop"));

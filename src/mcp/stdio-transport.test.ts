@@ -1,10 +1,11 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
+import { StdioTransport } from "./stdio-transport.ts";
 
 const transport = join(import.meta.dirname, "stdio-transport.ts");
 
@@ -29,4 +30,26 @@ test("a server that ignores the end of its input ends when we are killed, with w
   const rest = text(reader.stdout);
   us.kill("SIGKILL");
   expect(await rest).toBe("");
+});
+
+test("where its pipe breaks because it ends, the refusal waits for how it ended and what it said last", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "agiraph-test-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const fifo = join(folder, "end");
+  execFileSync("mkfifo", [fifo]);
+  // It takes nothing any more, but has not ended yet when we write to it.
+  const command = [
+    "sh",
+    "-c",
+    `exec 0<&-; echo '{"jsonrpc":"2.0","method":"deaf"}'; cat ${fifo} >/dev/null; echo 'no key' >&2; exit 3`,
+  ];
+  const server = new StdioTransport({ command, env: { PATH: "/usr/bin:/bin" } });
+  const isDeaf = new Promise<void>((resolve) => {
+    server.onmessage = () => resolve();
+  });
+  await server.start();
+  await isDeaf;
+  const refused = server.send({ jsonrpc: "2.0", method: "ping", id: 1 }).catch((error: Error) => error.message);
+  await writeFile(fifo, "");
+  expect([await refused, server.ended, server.stderr]).toEqual(["write EPIPE", "it exited with code 3", "no key"]);
 });

@@ -102,7 +102,11 @@ export class StdioTransport implements Transport {
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     stdin.write(serializeMessage(message), (error) => (error ? reject(error) : resolve()));
-    await promise;
+    // A pipe that breaks is mostly the first sign of its end: how it ended, and what it said last, follow at once.
+    await promise.catch(async (error: unknown) => {
+      await this.#goneWithin(GRACE_MS);
+      throw error;
+    });
   }
 
   async close(): Promise<void> {
