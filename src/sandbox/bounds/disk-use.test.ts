@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { inSandbox, skipped, whole } from "../../../test/try-sandbox.ts";
 import { temporaryHome } from "../../testing/temporary-home.ts";
-import { overBound } from "./disk-use.ts";
+import { DiskWatch, overBound } from "./disk-use.ts";
 import { defaultLimits } from "./limits.ts";
 
 const MB = 2 ** 20;
@@ -56,4 +56,18 @@ test("nobody is charged with what others keep in a folder inside that it may not
     process.platform === "linux" ? null : "disk",
   );
   expect(await overBound({ write: [others] }, limits, look)).toBe("disk");
+});
+
+test("what others free on the disk meanwhile does not hide what a command takes (DISK-6)", async () => {
+  await using home = await temporaryHome();
+  const [desk, others] = [join(home.path, "desk"), join(home.path, "others")];
+  mkdirSync(desk, { recursive: true });
+  writeFileSync(others, Buffer.alloc(64 * MB));
+  const watch = new DiskWatch({ write: [desk] }, { ...defaultLimits, diskBytes: 4 * MB });
+  await watch.isOver();
+  rmSync(others);
+  writeFileSync(join(desk, "large"), Buffer.alloc(6 * MB));
+  const looks = [];
+  for (let look = 2; look <= 8; look++) looks.push(await watch.isOver());
+  expect(looks.at(-1)).toBe("disk");
 });

@@ -17,12 +17,15 @@ import type { Bound, Limits } from "./limits.ts";
  *         free on the disk meanwhile can hide what was written, but not for longer than some commands.
  * DISK-5. Nobody is charged with what others keep in a folder inside that it may only read, or not see: a coordinator
  *         writes the folder of its run, in which its workers' folders lie.
+ * DISK-6. A command that runs on is counted after 8, 16, 32 ... looks whatever the disk shows: what others free while it
+ *         runs hides nothing for longer than it has run already.
  */
 export class DiskWatch {
   readonly #binds: Counted;
   readonly #limits: Limits;
   readonly #before: Count | undefined;
   readonly #start: Promise<Count>;
+  #looks = 0;
   /** How long others have counted for us so far. */
   countingMs = 0;
 
@@ -38,7 +41,8 @@ export class DiskWatch {
     const short = shortOf(free, this.#limits);
     if (short) return short;
     const last = counts.get(keyOf(this.#binds)) ?? (await this.#start);
-    if (!hasFallen(last.free, free, this.#limits)) return null;
+    this.#looks++;
+    if (!hasFallen(last.free, free, this.#limits) && !isTimeToCount(this.#looks)) return null;
     const count = await recount(this.#binds, free, last);
     this.countingMs += count.ms;
     return this.#hasGrown(count) ? beyond(count, this.#limits) : null;
@@ -49,6 +53,11 @@ export class DiskWatch {
     const before = this.#before;
     return !before || !beyond(before, this.#limits) || count.bytes > before.bytes || count.files > before.files;
   }
+}
+
+/** The gaps double, so that a program that runs for days is counted a few times only. */
+function isTimeToCount(looks: number): boolean {
+  return looks >= 8 && (looks & (looks - 1)) === 0;
 }
 
 /** What a command may write; what it may not, inside of that, is not counted. */
