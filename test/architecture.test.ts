@@ -36,6 +36,7 @@ const INSIDE: Record<string, string[][]> = {
   server: [["routes"]],
   runtime: [
     ["config"],
+    ["logins"],
     ["programs", "telemetry", "state"],
     ["team"],
     ["human"],

@@ -23,7 +23,7 @@ test("alone it prints help, and every command that help names has its own", asyn
     ...["inbox", "chat", "send", "answer", "nudge", "permissions"],
     ...["assign", "publish", "cancel"],
     ...["ls", "status", "show", "board", "workers", "open", "files", "logs", "memory", "triggers"],
-    ...["serve", "token", "doctor", "models", "version", "completion"],
+    ...["serve", "token", "doctor", "models", "programs", "version", "completion"],
     "tx",
   ]);
   expect([...help.stdout.matchAll(/^([A-Z][^\n]*):$/gm)].map((match) => match[1])).toEqual([

@@ -20,6 +20,7 @@ import { guardedChannel } from "./extensions/guarded-channel.ts";
 import { guardedTool } from "./extensions/guarded-tool.ts";
 import { loadExtensions } from "./extensions/load-extensions.ts";
 import { channelsOf } from "./human/open-channels.ts";
+import { LoginBroker } from "./logins/login-broker.ts";
 import { outsidePlace, programsForCatalog } from "./programs/program-launch.ts";
 import { secureRandom } from "./randomness.ts";
 import { Runtime, type RuntimePorts } from "./runtime.ts";
@@ -37,7 +38,10 @@ export interface RuntimeOptions extends Settings, Additions {}
  * OPEN-2. Who opens a runtime closes one thing: what was added, and what the extensions hold, is closed with it, also
  *     where the opening fails.
  */
-export async function openRuntime(options: RuntimeOptions, instead: Partial<RuntimePorts> = {}): Promise<Runtime> {
+export async function openRuntime(
+  options: RuntimeOptions,
+  instead: Partial<RuntimePorts> & { logins?: LoginBroker } = {},
+): Promise<Runtime> {
   const settings: Settings = options;
   const clock = instead.clock ?? systemClock;
   const configured = channelsOf(settings, clock.now); // a missing secret is said before anything is opened
@@ -56,6 +60,7 @@ export async function openRuntime(options: RuntimeOptions, instead: Partial<Runt
     const extraTools = added.tools.map((tool) => guardedTool(tool, clock));
     const { close, ...toolFactory } = createToolFactory(settings, clock, scrubber, extraTools);
     const { sandbox } = toolFactory;
+    const logins = instead.logins ?? new LoginBroker({ ...{ home: settings.home, env: settings.env, clock }, fetch });
     const price: Catalog["cost"] = (model, usage) => catalog.cost(model, usage);
     const runtime = new Runtime(settings, {
       ...toolFactory,
@@ -63,7 +68,7 @@ export async function openRuntime(options: RuntimeOptions, instead: Partial<Runt
       catalog,
       clock,
       random,
-      outside: outsidePlace(settings, { sandbox, clock, scrubber, price }),
+      outside: outsidePlace(settings, { sandbox, clock, scrubber, price, logins }),
       channels: [...configured, ...added.channels.map((channel) => guardedChannel(channel, scrubber))],
       addedTools: added.tools.map(({ spec }) => spec.name),
       extensions: extensions.states,
@@ -74,7 +79,7 @@ export async function openRuntime(options: RuntimeOptions, instead: Partial<Runt
     });
     runtime.attach({
       hear: () => {},
-      close: async () => void (await Promise.all([close(), closeAll(owned, clock)])),
+      close: async () => void (await Promise.all([close(), logins.close(), closeAll(owned, clock)])),
     });
     const traces = tracesUrl(settings.env);
     const nameOf = (id: AgentId) => runtime.opened(id)?.now.agent.created.name;

@@ -11,7 +11,7 @@ export interface Program {
    * The program and its arguments, and all its environment beside PATH, HOME, LANG and TERM; `door` is where it finds
    * ours: "http://127.0.0.1:port".
    */
-  launch(door: string | null): Launched;
+  launch(door: string | null): Launched | Promise<Launched>;
   /** Must lie inside the binds. */
   cwd: string;
   binds: Binds;

@@ -43,7 +43,7 @@ export async function startUnconfined(
   await mustNotBeFull(program, limits);
   const network = await openLoopback({ ...program, lookup: ports.lookup, mirror: true });
   try {
-    const { argv, env } = program.launch(network.door);
+    const { argv, env } = await program.launch(network.door);
     const script = prologue({ limits, timeoutMs: null, linux });
     const all = [...wrapper(network.ports), ...bash, script, "bash", ...argv];
     const launch = grouped(all, program.cwd, { ...env, ...network.env });

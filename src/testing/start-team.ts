@@ -8,6 +8,7 @@ import type { Fact, Outcome, StoredEntry, Watched } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import type { Environment } from "../runtime/config/settings.ts";
 import type { Additions } from "../runtime/extensions/additions.ts";
+import type { LoginBroker } from "../runtime/logins/login-broker.ts";
 import { openRuntime } from "../runtime/open-runtime.ts";
 import type { Runtime, RuntimePorts } from "../runtime/runtime.ts";
 import type { ScriptedModel } from "./script.ts";
@@ -39,6 +40,8 @@ export interface TeamPlan {
   watch?: Watched;
   /** Programs that can be hired. */
   outside?: RuntimePorts["outside"];
+  /** Who keeps the logins of programs. */
+  logins?: LoginBroker;
   /** What triggers may have called. */
   callbacks?: RuntimePorts["callbacks"];
   /** What is added to the built-ins: tools and channels. Models are the scripted ones. */
@@ -81,6 +84,7 @@ function portsOf(plan: TeamPlan) {
     machine: async () => ({ loop: "", program: "" }),
     ...(plan.clock && { clock: plan.clock }),
     ...(plan.outside && { outside: plan.outside }),
+    ...(plan.logins && { logins: plan.logins }),
     ...(plan.callbacks && { callbacks: plan.callbacks }),
   };
 }

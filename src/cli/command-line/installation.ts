@@ -43,6 +43,17 @@ export const installation = (program: Command): CommandGroup => ({
       run: async (call) => (await import("../commands/models.ts")).models(call),
     },
     {
+      name: "programs",
+      description: "outside programs (Claude Code, Codex, …): whether they are signed in, and sign in",
+      args: [
+        ["<action>", "status or login"],
+        ["[program]", "one of them, e.g. claude-code"],
+      ],
+      examples: ["programs status", "programs login claude-code"],
+      run: async (call, action: string, program?: string) =>
+        (await import("../commands/programs.ts")).programs(call, action, program),
+    },
+    {
       name: "version",
       description: "print the version",
       examples: ["version --json"],

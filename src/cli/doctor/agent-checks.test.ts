@@ -30,7 +30,7 @@ test("each agent is asked for its version and whether it is signed in", async ()
     gemini: "echo 0.61.0",
     opencode: `[ "$1" = auth ] && echo '└  2 credentials' || echo 1.18.33`,
   });
-  expect(await checkAgents({ env: { PATH }, config: {} }, 5000)).toEqual([
+  expect(await checkAgents({ home: home.path, env: { PATH, HOME: home.path }, config: {} }, 5000)).toEqual([
     { name: "claude", state: "ok", detail: `2.1.325 (Claude Code) (${bin}/claude), signed in` },
     { name: "codex", state: "ok", detail: `@agentclientprotocol/codex-acp 2.6.0 (${bin}/codex-acp), signed in` },
     { name: "gemini", state: "ok", detail: `0.61.0 (${bin}/gemini), whether it is signed in it does not tell` },
@@ -41,7 +41,7 @@ test("each agent is asked for its version and whether it is signed in", async ()
 test("who is not signed in, not there, or does not answer in time costs something, and it is said what", async () => {
   await using home = await temporaryHome();
   const bin = join(home.path, "bin");
-  const env = { PATH: `${bin}:/usr/bin:/bin`, OPENAI_API_KEY: "sk-any" };
+  const env = { PATH: `${bin}:/usr/bin:/bin`, HOME: home.path, OPENAI_API_KEY: "sk-any" };
   await installed(bin, {
     claude: claude(false),
     codex: codex(1),
@@ -49,12 +49,12 @@ test("who is not signed in, not there, or does not answer in time costs somethin
     opencode: "exec sleep 60",
   });
   const config = { programs: { aider: { kind: "autonomous" as const, command: ["aider"] } } };
-  expect(await checkAgents({ env, config }, 300)).toEqual([
+  expect(await checkAgents({ home: home.path, env, config }, 1500)).toEqual([
     {
       name: "claude",
       state: "missing",
       detail: `2.1.325 (Claude Code) (${bin}/claude), not signed in`,
-      costs: "no claude-code models and workers; sign in: claude auth login",
+      costs: "no claude-code models and workers; sign in: agiraph programs login claude-code",
     },
     { name: "codex", state: "ok", detail: `2.6.0 (${bin}/codex-acp), OPENAI_API_KEY is set` },
     {
@@ -80,7 +80,7 @@ test("who is not signed in, not there, or does not answer in time costs somethin
 test("programs of config.json are looked for too: asked as the one they speak like, and never begun by it", async () => {
   await using home = await temporaryHome();
   const bin = join(home.path, "bin");
-  const env = { PATH: `${bin}:/usr/bin:/bin`, GIVEN: "yes" };
+  const env = { PATH: `${bin}:/usr/bin:/bin`, HOME: home.path, GIVEN: "yes" };
   await installed(bin, { claude2: claude(false), other: "echo 3.2.1", plain: `touch ${home.path}/begun` });
   const programs: Config["programs"] = {
     second: { kind: "claude_code", command: ["claude2"] },
@@ -89,13 +89,13 @@ test("programs of config.json are looked for too: asked as the one they speak li
     script: { kind: "autonomous", command: ["sh", "/nowhere/agent.sh"] },
     team: { kind: "mesh", command: ["writing"] },
   };
-  const checks = await checkAgents({ env, config: { programs } }, 5000);
+  const checks = await checkAgents({ home: home.path, env, config: { programs } }, 5000);
   expect(checks.slice(4)).toEqual([
     {
       name: "second",
       state: "missing",
       detail: `2.1.325 (Claude Code) (${bin}/claude2), not signed in`,
-      costs: "nobody works as second; sign in: claude auth login",
+      costs: "nobody works as second; sign in: agiraph programs login second",
     },
     { name: "other", state: "ok", detail: `3.2.1 (${bin}/other); not set: KEY_OF_OTHER` },
     { name: "plain", state: "ok", detail: `${bin}/plain` },

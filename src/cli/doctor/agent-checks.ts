@@ -5,8 +5,14 @@ import { delimiter, isAbsolute, join } from "node:path";
 import { z } from "zod";
 import type { ProgramProfile } from "../../protocol/index.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
+import { systemClock } from "../../runtime/config/system-clock.ts";
+import { LoginBroker } from "../../runtime/logins/login-broker.ts";
+import { loginStatus } from "../../runtime/logins/login-status.ts";
+import { askAsWorker } from "../../runtime/programs/program-launch.ts";
+import { openSandbox, type Sandbox } from "../../sandbox/index.ts";
 import { INSTALLED_BY, programsOf } from "../../workers/outside/programs.ts";
 import type { Environment } from "../live/terminal.ts";
+import { loginInWords } from "../wording/login.ts";
 import { plain } from "../wording/width.ts";
 import type { Check } from "./checks.ts";
 
@@ -25,11 +31,10 @@ interface KnownAgent {
   isSignedIn(answer: Answer): boolean | undefined;
   /** Variables that stand for being signed in, and that it does not speak of itself. */
   keys: readonly string[];
-  signIn: string;
   costs: string;
 }
 
-/** Each is asked in its own way, and never are its files of credentials read. Gemini has no way to be asked. */
+/** Each is asked in its own way, as a worker's program would be. Gemini has no way to be asked. */
 const AGENTS: readonly KnownAgent[] = [
   {
     name: "claude",
@@ -37,7 +42,6 @@ const AGENTS: readonly KnownAgent[] = [
     question: ["auth", "status"],
     isSignedIn: ({ stdout }) => claudeStatus.safeParse(jsonIn(stdout)).data?.loggedIn,
     keys: [],
-    signIn: "claude auth login",
     costs: "no claude-code models and workers",
   },
   {
@@ -47,7 +51,6 @@ const AGENTS: readonly KnownAgent[] = [
     question: ["login", "status"],
     isSignedIn: ({ code }) => code === 0,
     keys: ["OPENAI_API_KEY", "CODEX_API_KEY"],
-    signIn: "codex login",
     costs: "no Codex workers",
   },
   {
@@ -56,7 +59,6 @@ const AGENTS: readonly KnownAgent[] = [
     question: null,
     isSignedIn: () => undefined,
     keys: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-    signIn: "gemini",
     costs: "no Gemini CLI workers",
   },
   {
@@ -66,7 +68,6 @@ const AGENTS: readonly KnownAgent[] = [
     isSignedIn: ({ code, stdout }) =>
       code === 0 ? /[1-9]\d* (credential|environment variable)/.test(stdout) : undefined,
     keys: [],
-    signIn: "opencode auth login",
     costs: "no opencode workers",
   },
 ];
@@ -74,49 +75,85 @@ const AGENTS: readonly KnownAgent[] = [
 const claudeStatus = z.object({ loggedIn: z.boolean() });
 
 /** The agents that can be hired: which are there, in which version, and whether they are signed in. */
-export async function checkAgents({ env, config }: Pick<Settings, "env" | "config">, capMs: number): Promise<Check[]> {
+export async function checkAgents({ home, env, config }: Settings, capMs: number): Promise<Check[]> {
   const programs = programsOf(config);
-  const known = AGENTS.map((agent) => checkAgent(agent, programs[agent.program]?.command ?? [], env, capMs));
+  const sandbox = await openSandbox({ unsafe: config.sandbox?.unsafe ?? false });
+  const logins = new LoginBroker({ home, env, clock: systemClock, fetch });
+  const asked: Asking = { home, env, capMs, sandbox, logins };
+  const known = AGENTS.flatMap((agent) => {
+    const profile = programs[agent.program];
+    return profile ? [checkAgent(agent, profile, asked)] : [];
+  });
   const others = Object.entries(programs).filter(([name]) => !AGENTS.some(({ program }) => program === name));
-  return Promise.all([...known, ...others.map(([name, profile]) => checkOther(name, profile, env, capMs))]);
+  return Promise.all([...known, ...others.map(([name, profile]) => checkOther(name, profile, asked))]);
 }
 
-async function checkAgent(
-  agent: KnownAgent,
-  command: readonly string[],
-  env: Environment,
-  capMs: number,
-): Promise<Check> {
+interface Asking {
+  home: string;
+  env: Environment;
+  capMs: number;
+  sandbox: Sandbox;
+  logins: LoginBroker;
+}
+
+async function checkAgent(agent: KnownAgent, profile: ProgramProfile, asking: Asking): Promise<Check> {
   const { name, costs } = agent;
-  const [program = "", ...args] = command;
+  const { env, home, logins } = asking;
+  const [program = ""] = profile.command;
   const path = await pathOf(program, env);
   if (!path) {
     const detail = isAbsolute(program) ? `${program} is not there` : `${program} is not on PATH`;
     return { name, state: "missing", detail, costs: `${costs}; install it: ${INSTALLED_BY[agent.program]}` };
   }
-  const asked = agent.asked === undefined ? path : await pathOf(agent.asked, env);
-  // Of the arguments only a script belongs to who it is.
-  const script = args.filter((word) => isAbsolute(word));
-  const [version, answer] = await Promise.all([
-    ask(path, [...script, "--version"], env, capMs),
-    agent.question && asked ? ask(asked, agent.question, env, capMs) : undefined,
+  const [version, isSignedIn, login] = await Promise.all([
+    programVersion(profile, env, asking.capMs),
+    askSignedIn(agent, profile, asking),
+    loginStatus(profile, logins, { home, env }),
   ]);
-  const about = `${versionIn(version)} (${path})`;
+  const about = `${version ?? "does not tell its version"} (${path})`;
   const key = agent.keys.find((variable) => env[variable]?.trim());
-  const isSignedIn = answer && agent.isSignedIn(answer);
-  if (isSignedIn === false && !key)
-    return {
-      name,
-      state: "missing",
-      detail: `${about}, not signed in`,
-      costs: `${costs}; sign in: ${agent.signIn}`,
-    };
+  const isEnded = login.how === "login" && !login.usable;
+  if ((isSignedIn === false || isEnded) && !key) {
+    const why = isEnded || login.problem !== null ? loginInWords(login, systemClock.now()) : "not signed in";
+    const signIn = `sign in: agiraph programs login ${agent.program}`;
+    return { name, state: "missing", detail: `${about}, ${why}`, costs: `${costs}; ${signIn}` };
+  }
+  if (login.how === "login")
+    return { name, state: "ok", detail: `${about}, ${loginInWords(login, systemClock.now())}` };
   const how = isSignedIn ? "signed in" : key ? `${key} is set` : "whether it is signed in it does not tell";
   return { name, state: "ok", detail: `${about}, ${how}` };
 }
 
+/** As a worker's program, where there is a sandbox: what it can do in a terminal says nothing about a worker. */
+async function askSignedIn(agent: KnownAgent, profile: ProgramProfile, asking: Asking): Promise<boolean | undefined> {
+  const { env, sandbox, capMs } = asking;
+  const { question } = agent;
+  const asked = await pathOf(agent.asked ?? profile.command[0] ?? "", env);
+  if (!question || !asked) return undefined;
+  const answer =
+    sandbox.kind === "none"
+      ? await ask(asked, question, env, capMs)
+      : await askAsWorker({ ...profile, command: [asked] }, question, asking);
+  return answer && agent.isSignedIn(answer);
+}
+
+/** As it says itself; null where it does not. */
+export async function programVersion(
+  { kind, command: [program = "", ...args] }: ProgramProfile,
+  env: Environment,
+  capMs: number,
+): Promise<string | null> {
+  // Whatever a plain program is called with, it may begin to work.
+  const path = kind === "autonomous" ? undefined : await pathOf(program, env);
+  // Of the arguments only a script belongs to who it is.
+  const script = args.filter((word) => isAbsolute(word));
+  const answer = path === undefined ? undefined : await ask(path, [...script, "--version"], env, capMs);
+  return plain(answer?.stdout.trim().split("\n", 1)[0] ?? "") || null;
+}
+
 /** A program of the config's own: one that speaks as one we know is asked what that one is asked. */
-async function checkOther(name: string, profile: ProgramProfile, env: Environment, capMs: number): Promise<Check> {
+async function checkOther(name: string, profile: ProgramProfile, asking: Asking): Promise<Check> {
+  const { env, capMs } = asking;
   const { kind, command, quirks, env: variables = [] } = profile;
   const [program = "", script = ""] = command;
   if (kind === "mesh") return { name, state: "ok", detail: `the mesh ${program}, in agents whose project declares it` };
@@ -128,16 +165,11 @@ async function checkOther(name: string, profile: ProgramProfile, env: Environmen
   const unset = variables.filter((variable) => !env[variable]);
   const without = unset.length > 0 ? `; not set: ${unset.join(", ")}` : "";
   const known = AGENTS.find((agent) => agent.name === (kind === "claude_code" ? "claude" : quirks));
-  if (known)
-    return { ...(await checkAgent({ ...known, name, costs: `nobody works as ${name}` }, command, env, capMs)) };
+  if (known) return checkAgent({ ...known, name, program: name, costs: `nobody works as ${name}` }, profile, asking);
   // Whatever a plain program is called with, it may begin to work.
   if (kind === "autonomous") return { name, state: "ok", detail: `${path}${without}` };
-  const version = await ask(path, [...(isAbsolute(script) ? [script] : []), "--version"], env, capMs);
-  return { name, state: "ok", detail: `${versionIn(version)} (${path})${without}` };
-}
-
-function versionIn(answer: Answer | undefined): string {
-  return plain(answer?.stdout.trim().split("\n", 1)[0] ?? "") || "does not tell its version";
+  const version = (await programVersion(profile, env, capMs)) ?? "does not tell its version";
+  return { name, state: "ok", detail: `${version} (${path})${without}` };
 }
 
 async function pathOf(program: string, env: Environment): Promise<string | undefined> {

@@ -1,13 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, stat, symlink } from "node:fs/promises";
-import { createServer } from "node:http";
-import { homedir } from "node:os";
+import { mkdir, mkdtemp, rm, stat, symlink } from "node:fs/promises";
+import { createServer, type RequestListener } from "node:http";
+import { homedir, tmpdir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
+import { text } from "node:stream/consumers";
 import { nearest } from "../../boundary/nearest.ts";
 import type { Scrubber } from "../../boundary/scrubber.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import type { ProgramProfile, Usage } from "../../protocol/index.ts";
 import { programBinds, type Sandbox } from "../../sandbox/index.ts";
+import type { Launched, Running } from "../../sandbox/program.ts";
 import { CLAUDE_CODE, programsOf } from "../../workers/outside/programs.ts";
 import type { ConfinedProgram, ProgramPorts, ProgramStart } from "../../workers/outside/session/program-ports.ts";
 import { adapterWithoutSecrets } from "../../workers/outside/session/scrubbed-session.ts";
@@ -15,10 +17,14 @@ import type { Adapter } from "../../workers/outside/session/session.ts";
 import { OUR_SERVER } from "../../workers/outside/session/session.ts";
 import { withConfigProblem } from "../config/live-config.ts";
 import type { Environment, Settings } from "../config/settings.ts";
+import type { LoginBroker } from "../logins/login-broker.ts";
+import { loginFormatOf } from "../logins/login-formats.ts";
 import { keepLast, lastIsGone } from "./last-process.ts";
+import { LoginLoan, programLogin } from "./login-loan.ts";
 import { missingFor } from "./missing-program.ts";
 
 interface OutsidePorts {
+  logins: LoginBroker;
   sandbox(): Promise<Sandbox>;
   price(model: string, usage: Usage): Promise<number | null>;
   clock: Clock;
@@ -26,7 +32,10 @@ interface OutsidePorts {
 }
 
 /** Programs that think for themselves, as this machine has them. */
-export function outsidePlace(settings: Settings, { price, sandbox, clock, scrubber }: OutsidePorts): ProgramPorts {
+export function outsidePlace(
+  settings: Settings,
+  { price, sandbox, clock, scrubber, logins }: OutsidePorts,
+): ProgramPorts {
   const { env } = settings;
   return {
     list: () =>
@@ -43,8 +52,9 @@ export function outsidePlace(settings: Settings, { price, sandbox, clock, scrubb
       return profile;
     },
     adapter: async (kind) => adapterWithoutSecrets(await adapters[kind](clock), scrubber),
-    makeHome,
-    start: async (stay) => start(stay, await sandbox(), env),
+    makeHome: (profile, home) => makeHome(profile, home, env),
+    start: async (stay) => start(stay, await sandbox(), env, logins),
+    login: (name, profile, home) => programLogin(name, profile, home, env, logins),
     // Programs name their models as their vendors do.
     price: (model, usage) => price(model.startsWith("claude") ? `anthropic/${model}` : model, usage).catch(() => null),
   };
@@ -69,54 +79,120 @@ const adapters: Record<ProgramProfile["kind"], (clock: Clock) => Promise<Adapter
 
 const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin";
 
-async function start(stay: ProgramStart, sandbox: Sandbox, env: Environment): Promise<ConfinedProgram> {
-  const { profile, cwd, home, signal } = stay;
+async function start(
+  stay: ProgramStart,
+  sandbox: Sandbox,
+  env: Environment,
+  logins: LoginBroker,
+): Promise<ConfinedProgram> {
+  const { home } = stay;
   await lastIsGone(home);
   const { mcpHandler } = await import("../../mcp/serve-toolbox.ts");
   const token = randomBytes(32).toString("base64url");
-  const door = createServer(mcpHandler(stay.tools, { token, name: OUR_SERVER }));
-  const [command = "", ...words] = profile.command;
-  const files = await programBinds([command, ...words], env.PATH ?? "");
-  const shared = (await sharedFiles(profile)).map(({ file }) => file);
-  const given = namedIn(env, profile);
-  const hosts = [...(profile.hosts ?? []), ...addressesIn({ ...given, ...profile.set })];
-  const running = await sandbox.start({
-    cwd,
-    binds: {
-      ...stay.binds,
-      write: [...stay.binds.write, home],
-      read: [...stay.binds.read, ...files.read, ...shared],
-    },
-    ...(hosts.length > 0 && { network: { allow: hosts } }),
-    door,
-    signal,
-    launch(url) {
-      const launched = stay.launch({ url: `${url}/mcp`, token }, sandbox.kind !== "unsafe");
-      const [, ...args] = launched.argv;
-      const path = { PATH: [...files.path, SYSTEM_PATH].join(delimiter), HOME: home };
-      return { argv: [files.command, ...args], env: { ...path, ...given, ...profile.set, ...launched.env } };
-    },
-  });
-  void running.ended.catch(() => {}).then(() => door.closeAllConnections());
+  const handler = mcpHandler(stay.tools, { token, name: OUR_SERVER });
+  const launch = (url: string | null) => stay.launch({ url: `${url}/mcp`, token }, sandbox.kind !== "unsafe");
+  const running = await startConfined({ ...stay, handler, launch }, sandbox, env, logins);
   await keepLast(home, running.first).catch(() => {}); // then what confines it is relied on alone
   return { ...running, sandbox: sandbox.kind };
 }
 
+interface ConfinedStart extends Omit<ProgramStart, "tools" | "launch"> {
+  /** What it finds at its door beside its login. */
+  handler?: RequestListener;
+  launch(door: string | null): Launched;
+}
+
+/** What is around every program: its binds, its login, its hosts, and of our environment what its profile names. */
+async function startConfined(
+  { profile, cwd, home, signal, binds, handler, launch }: ConfinedStart,
+  sandbox: Sandbox,
+  env: Environment,
+  logins: LoginBroker,
+): Promise<Running> {
+  const loan = new LoginLoan(logins, profile, home);
+  const door = createServer((request, response) => {
+    if (loan.answers(request, response)) return;
+    if (handler) handler(request, response);
+    else response.writeHead(404).end();
+  });
+  const [command = "", ...words] = profile.command;
+  const files = await programBinds([command, ...words], env.PATH ?? "");
+  const shared = (await sharedFiles(profile, env)).map(({ file }) => file);
+  const given = namedIn(env, profile);
+  const hosts = [...(profile.hosts ?? []), ...addressesIn({ ...given, ...profile.set })];
+  try {
+    const running = await sandbox.start({
+      cwd,
+      binds: { ...binds, write: [...binds.write, home], read: [...binds.read, ...files.read, ...shared] },
+      ...(hosts.length > 0 && { network: { allow: hosts } }),
+      door,
+      signal,
+      async launch(url) {
+        const signedIn = await loan.begin(url);
+        const launched = launch(url);
+        const [, ...args] = launched.argv;
+        const path = { PATH: [...files.path, SYSTEM_PATH].join(delimiter), HOME: home };
+        const variables = { ...path, ...given, ...profile.set, ...signedIn, ...launched.env };
+        return { argv: [files.command, ...args], env: variables };
+      },
+    });
+    const over = () => {
+      loan.end();
+      door.closeAllConnections();
+    };
+    void running.ended.then(over, over);
+    return running;
+  } catch (error) {
+    loan.end();
+    throw error;
+  }
+}
+
 /**
- * Where it is signed in: links in its home to the user's own files, which it may read. Only in a home that is new: in
- * another it could have laid links of its own in the way.
+ * What a program says to these words, asked as a worker's program: with the same environment, sandbox, hosts and login.
+ * Undefined when it cannot be run, or takes too long.
  */
-async function makeHome(profile: ProgramProfile, home: string): Promise<void> {
+export async function askAsWorker(
+  profile: ProgramProfile,
+  words: readonly string[],
+  { sandbox, env, logins, capMs }: { sandbox: Sandbox; env: Environment; logins: LoginBroker; capMs: number },
+): Promise<{ code: number; stdout: string } | undefined> {
+  const home = await mkdtemp(join(tmpdir(), "agiraph-ask-"));
+  try {
+    const signal = AbortSignal.timeout(capMs);
+    const binds = { write: [], read: [], hide: [] };
+    const launch = (): Launched => ({ argv: [profile.command[0] ?? "", ...words], env: profile.set ?? {} });
+    const running = await startConfined({ profile, cwd: home, home, signal, binds, launch }, sandbox, env, logins);
+    running.stdin.end();
+    const [stdout, , { code }] = await Promise.all([text(running.stdout), text(running.stderr), running.ended]);
+    return code === null ? undefined : { code, stdout };
+  } catch {
+    return undefined;
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Links in its home to the user's own files, which it may read. Only in a home that is new: in another it could have
+ * laid links of its own in the way. Where it is signed in is not among them: of that it gets a copy (`runtime/logins`).
+ */
+async function makeHome(profile: ProgramProfile, home: string, env: Environment): Promise<void> {
   if ((await mkdir(home, { recursive: true, mode: 0o700 })) === undefined) return;
-  for (const { path, file } of await sharedFiles(profile)) {
+  for (const { path, file } of await sharedFiles(profile, env)) {
     if (isAbsolute(path)) continue;
     await mkdir(dirname(join(home, path)), { recursive: true, mode: 0o700 });
     await symlink(file, join(home, path));
   }
 }
 
-async function sharedFiles({ share = [] }: ProgramProfile): Promise<{ path: string; file: string }[]> {
-  const files = share.map((path) => ({ path, file: isAbsolute(path) ? path : join(homedir(), path) }));
+async function sharedFiles(
+  { share = [] }: ProgramProfile,
+  env: Environment,
+): Promise<{ path: string; file: string }[]> {
+  const files = share
+    .filter((path) => isAbsolute(path) || !loginFormatOf(path))
+    .map((path) => ({ path, file: isAbsolute(path) ? path : join(env.HOME || homedir(), path) }));
   const there = await Promise.all(files.map(({ file }) => stat(file).catch(() => null)));
   return files.filter((_, at) => there[at]?.isFile());
 }

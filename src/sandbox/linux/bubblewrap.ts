@@ -93,7 +93,6 @@ async function start(how: Confinement, program: Program): Promise<Running> {
   await mustNotBeFull(program, limits);
   const wanted = { network: program.network, door: program.door, lookup: ports.lookup, mirror: true };
   const network = program.network || program.door ? openInnerNetwork(wanted) : undefined;
-  const { argv, env } = program.launch(network?.door ?? null);
   const before = network ? { before: network.prologue } : {};
   const script = prologue({ limits, timeoutMs: null, linux: true, held: outer, ...before });
   let launch: Launch | undefined;
@@ -102,6 +101,7 @@ async function start(how: Confinement, program: Program): Promise<Running> {
     network?.close();
   };
   try {
+    const { argv, env } = await program.launch(network?.door ?? null);
     launch = await confine(how, { ...program, env, network, limits, script, args: argv, streams: "apart" });
     return await startProgram(launch, program, limits, over);
   } catch (error) {

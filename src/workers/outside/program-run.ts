@@ -9,10 +9,11 @@ import { ProgramOutcome } from "./program-outcome.ts";
 import { ProgramSpeech } from "./program-speech.ts";
 import { recordedTools } from "./program-tools.ts";
 import { ProgramTurns } from "./program-turns.ts";
-import { sessionKey } from "./programs.ts";
+import { programOf, sessionKey } from "./programs.ts";
 import { Restarts } from "./restarts.ts";
 import { permissionOf, reachOf } from "./session/permission-policy.ts";
 import type { OutsideEvent, OutsideSession } from "./session/session.ts";
+import { SignIn } from "./sign-in.ts";
 import { SilenceWatchdog } from "./silence-watchdog.ts";
 import { Transcript } from "./transcript.ts";
 
@@ -48,6 +49,7 @@ export class ProgramRun {
   readonly #restarts: Restarts;
   readonly #approvals: Approvals;
   readonly #turns: ProgramTurns;
+  readonly #signIn: SignIn;
   /** Why its last call by a file failed: it may have exited before it was told. */
   #refusal: string | undefined;
   #hung: string | undefined;
@@ -85,7 +87,19 @@ export class ProgramRun {
     const policy = () => permissionOf(profile, reachOf(this.#restarts.isConfined));
     const approvals = new Approvals(policy, spawned.name, actor, place);
     this.#approvals = approvals;
-    this.#turns = new ProgramTurns(assignment, { place, outcome, transcript, budget, watchdog, speech, approvals });
+    const login = place.outside.login?.(programOf(spawned), profile, this.#restarts.home);
+    this.#signIn = new SignIn(login, actor, place, signal);
+    const signIn = this.#signIn;
+    this.#turns = new ProgramTurns(assignment, {
+      place,
+      signIn,
+      outcome,
+      transcript,
+      budget,
+      watchdog,
+      speech,
+      approvals,
+    });
   }
 
   async work(): Promise<Outcome> {
@@ -96,12 +110,13 @@ export class ProgramRun {
     const told = unheardResults(this.#speaksByFiles ? settled : [...past, ...settled], this.#tools);
     if (this.#turns.areUsedUp) return { kind: "exhausted", turns: place.maxTurns };
     const { system, words } = await this.#firstWords(told);
+    signal.addEventListener("abort", () => this.#outcome.reject(signal.reason), { once: true });
+    await this.#signIn.usable();
     await this.#budget.begin();
     // What it spends is unknown: it must not keep others from the money meanwhile.
     if (this.#speaksByFiles) await this.#budget.rest();
-    signal.addEventListener("abort", () => this.#outcome.reject(signal.reason), { once: true });
     this.#watchdog.starts();
-    this.#follow(await this.#restarts.start(system, words));
+    this.#follow(await this.#signedIn(() => this.#restarts.start(system, words)));
     this.#answers.resume();
     this.#failing(this.#speech.listen());
     this.#watch();
@@ -128,6 +143,17 @@ export class ProgramRun {
     await this.#restarts.session?.close();
     await this.#transcript.flush();
     await this.#budget.rest();
+  }
+
+  /** Starts it; again where its login was not accepted and is another one now. */
+  async #signedIn(start: () => Promise<OutsideSession>): Promise<OutsideSession> {
+    for (;;) {
+      try {
+        return await start();
+      } catch (error) {
+        if (!(error instanceof Error) || !(await this.#signIn.recovers(error.message))) throw error;
+      }
+    }
   }
 
   /** It cannot call our tools: what it requests is called on its behalf, and the result is not an answer to a call. */
@@ -185,10 +211,12 @@ export class ProgramRun {
         return this.#callFor(event);
       case "used":
         this.#restarts.madeProgress();
+        this.#signIn.accepted();
         return this.#turns.used(event);
       case "rested":
         return this.#turns.rested(event);
       case "noted":
+        if (event.retry?.reason === "auth") this.#signIn.refused();
         return transcript.warned(event.text, event.retry);
       case "lost":
         this.#restarts.sessionLost();
@@ -247,8 +275,9 @@ export class ProgramRun {
     if (facts.length > 0) await this.#transcript.note(...facts);
     await this.#speech.between(async () => {
       if (this.#outcome.isOver) return;
+      await this.#signIn.usable();
       if (!this.#speaksByFiles) await this.#budget.begin();
-      this.#follow(await this.#restarts.restart());
+      this.#follow(await this.#signedIn(() => this.#restarts.restart()));
     });
     this.#answers.resume();
   }
@@ -265,7 +294,7 @@ export class ProgramRun {
   #watch(): void {
     const { profile, signal } = this.#startup;
     const seconds = profile.silence_seconds ?? SILENCE_SECONDS;
-    const mayBeSilent = () => this.#outcome.isOver || this.#approvals.areOpen;
+    const mayBeSilent = () => this.#outcome.isOver || this.#approvals.areOpen || this.#signIn.isAwaited;
     const onSilence = () => {
       this.#hung = `It gave no sign of life for ${seconds} s.`;
       if (this.#restarts.hasMore) this.#failing(this.#restarts.session?.close() ?? Promise.resolve());

@@ -6,6 +6,7 @@ import type { ProgramBudget } from "./program-budget.ts";
 import type { ProgramOutcome } from "./program-outcome.ts";
 import type { ProgramSpeech } from "./program-speech.ts";
 import type { OutsideEvent } from "./session/session.ts";
+import type { SignIn } from "./sign-in.ts";
 import type { SilenceWatchdog } from "./silence-watchdog.ts";
 import type { Transcript } from "./transcript.ts";
 
@@ -20,7 +21,11 @@ export interface TurnPorts {
   watchdog: SilenceWatchdog;
   speech: ProgramSpeech;
   approvals: Approvals;
+  signIn: SignIn;
 }
+
+/** Whatever it was about to do, it knows; it only has to be told that it can. */
+const SIGNED_IN_AGAIN = "Your login was renewed: your last turn failed because it had ended. Go on where you were.";
 
 /** The turns of a program: what they cost, how many it may take, and what follows when one is over. */
 export class ProgramTurns {
@@ -91,8 +96,12 @@ export class ProgramTurns {
     this.#idle.resolve();
   }
 
-  async #failure({ words, how, retryable = false }: Rested): Promise<Outcome> {
-    const { transcript } = this.#ports;
+  async #failure({ words, how, retryable = false }: Rested): Promise<Outcome | undefined> {
+    const { transcript, signIn, speech } = this.#ports;
+    if (how === "failed" && (await signIn.recovers(words))) {
+      await speech.say([{ role: "user", from: "agiraph", content: SIGNED_IN_AGAIN }], []);
+      return undefined;
+    }
     const { actor, spawned } = this.#assignment;
     const { worker_id, node_id } = actor;
     const message = words.trim() || "The program failed and did not say why.";

@@ -70,7 +70,7 @@ export class Restarts {
       context,
       assigned,
       cwd,
-      home: this.#home,
+      home: this.home,
       named: (session_id) => this.#recordSession(session_id),
       start: (launch) => this.#start(launch),
     });
@@ -121,7 +121,8 @@ export class Restarts {
     return !this.#hasBegun && this.#job !== undefined && this.#job.resume !== null;
   }
 
-  get #home(): string {
+  /** The program's own home. */
+  get home(): string {
     const { place, assignment } = this.#startup;
     return programHome(place.log.dir, assignment.run_id, assignment.actor.worker_id);
   }
@@ -132,7 +133,7 @@ export class Restarts {
     this.#hasBegun = false;
     this.#isLost = false;
     const adapter = await place.outside.adapter(profile.kind);
-    await place.outside.makeHome(profile, this.#home);
+    await place.outside.makeHome(profile, this.home);
     signal.throwIfAborted();
     this.#session = await adapter(job);
     this.#transcript.thinks();
@@ -162,7 +163,7 @@ export class Restarts {
           tools: this.#tools,
           binds: await this.#binds(),
           cwd: assignment.cwd,
-          home: this.#home,
+          home: this.home,
           launch,
           signal,
         });

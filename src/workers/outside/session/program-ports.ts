@@ -18,6 +18,8 @@ export interface ProgramPorts {
   makeHome(profile: ProgramProfile, home: string): Promise<void>;
   /** Starts a program in the sandbox, with an MCP server for its tools that no other program can use. */
   start(stay: ProgramStart): Promise<ConfinedProgram>;
+  /** The login of a program that works in this home; undefined where it has none that we look after. */
+  login?(name: string, profile: ProgramProfile, home: string): ProgramLogin | undefined;
   /** The end of a node that such a worker had is on record; the result of a cancelled one is not wanted any more. */
   ended?(
     worker: Pick<FactOf<"worker.spawned">["data"], "kind" | "program">,
@@ -26,6 +28,16 @@ export interface ProgramPorts {
   ): Promise<void>;
   /** What a model call of a program has cost, as far as prices are known; null otherwise. */
   price(model: string, usage: Usage): Promise<number | null>;
+}
+
+/** A login that we keep valid. */
+export interface ProgramLogin {
+  /** Why it cannot be used, with what a person does about it; null where it can. */
+  problem(): Promise<string | null>;
+  /** The same after it was not accepted: then another one is asked for. */
+  refused(): Promise<string | null>;
+  /** Resolves when a login that could not be used should be tried again. */
+  changed(signal: AbortSignal): Promise<void>;
 }
 
 export interface ListedProgram {

@@ -1,0 +1,114 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, realpath, rmdir, stat, utimes } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Clock } from "../../protocol/clock.ts";
+import { codeOf } from "../../store/disk/disk.ts";
+import { nodeDisk } from "../../store/disk/node-disk.ts";
+import type { LoginFormat } from "./login-format.ts";
+
+const OURS = ".agiraph-lock";
+const WAIT_MS = 50;
+/** Longer than a lock of Claude Code whose holder died is left alone. */
+const PATIENCE_MS = 65_000;
+const STALE_MS = 60_000;
+const SIGN_OF_LIFE_MS = 5000;
+
+type Release = () => Promise<void>;
+
+/**
+ * Keeps everybody else from renewing the login in this file.
+ *
+ * RENEWAL-LOCK-1. One renewal at a time: of all our processes, by a lock of ours beside the file; and of the person's own
+ *     program, by the lock that this program itself takes.
+ * RENEWAL-LOCK-2. A lock whose holder died does not stay: ours and Codex's end with the process, that of Claude Code is
+ *     taken over when it has given no sign of life for a minute, as Claude Code itself does.
+ */
+export async function lockRenewal(
+  file: string,
+  kind: LoginFormat["lock"],
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Release> {
+  const path = await realpath(file);
+  const until = clock.now() + PATIENCE_MS;
+  const held: Release[] = [];
+  const release = async () => {
+    for (const free of held.reverse()) await free().catch(() => {});
+  };
+  const wait = async () => {
+    if (clock.now() >= until) throw new Error("another process has been renewing it for more than a minute");
+    await clock.sleep(WAIT_MS, signal);
+  };
+  try {
+    held.push(await ours(`${path}${OURS}`, wait));
+    if (kind === "claude") {
+      // Both, in this order, as it does itself: earlier versions know only the second.
+      const folder = dirname(file);
+      held.push(await byFolder(join(folder, ".oauth_refresh.lock"), clock, wait));
+      held.push(await byFolder(`${await realpath(folder)}.lock`, clock, wait));
+    }
+    if (kind === "flock") held.push(await byFlock(join(dirname(file), "auth.lock"), signal));
+    return release;
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+async function ours(path: string, wait: () => Promise<void>): Promise<Release> {
+  for (;;) {
+    const lock = nodeDisk.lock(path);
+    if (lock) return async () => lock.release();
+    await wait();
+  }
+}
+
+/** As `proper-lockfile` does it: a folder that is touched every few seconds. */
+async function byFolder(path: string, clock: Clock, wait: () => Promise<void>): Promise<Release> {
+  for (;;) {
+    try {
+      await mkdir(path, { mode: 0o700 });
+      break;
+    } catch (error) {
+      if (codeOf(error) !== "EEXIST") throw error;
+    }
+    const found = await stat(path).catch(() => undefined);
+    if (found && clock.now() - found.mtimeMs > STALE_MS) await rmdir(path).catch(() => {});
+    else await wait();
+  }
+  const over = new AbortController();
+  const keep = async () => {
+    for (;;) {
+      await clock.sleep(SIGN_OF_LIFE_MS, over.signal);
+      await utimes(path, clock.now() / 1000, clock.now() / 1000);
+    }
+  };
+  keep().catch(() => {});
+  return async () => {
+    over.abort();
+    await rmdir(path);
+  };
+}
+
+/** Node has no flock. Perl does, wherever Codex runs; it holds the lock until we close its input, or die. */
+const HOLD = `use Fcntl ":flock"; $| = 1;
+open(my $f, ">>", $ARGV[0]) or exit 3; flock($f, LOCK_EX) or exit 3; print "held\\n"; <STDIN>;`;
+
+async function byFlock(path: string, signal: AbortSignal): Promise<Release> {
+  const child = spawn("perl", ["-e", HOLD, path], { stdio: ["pipe", "pipe", "ignore"], env: {} });
+  const gone = Promise.race([once(child, "exit"), once(child, "error").catch(() => {})]);
+  child.on("error", () => {});
+  child.stdin.on("error", () => {});
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
+  const stop = () => child.kill("SIGKILL");
+  limit.addEventListener("abort", stop, { once: true });
+  const isHeld = await Promise.race([once(child.stdout, "data").then(() => true), gone.then(() => false)]);
+  limit.removeEventListener("abort", stop);
+  if (!isHeld && limit.aborted) throw new Error("Codex has been renewing it for more than a minute");
+  // Without Perl our own lock is all there is.
+  return async () => {
+    child.stdin.end();
+    await gone;
+  };
+}

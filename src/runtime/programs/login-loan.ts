@@ -1,0 +1,63 @@
+import { randomBytes } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ProgramProfile } from "../../protocol/index.ts";
+import type { ProgramLogin } from "../../workers/outside/session/program-ports.ts";
+import type { Environment } from "../config/settings.ts";
+import type { Loans, LoginBroker } from "../logins/login-broker.ts";
+import { keyVariable } from "../logins/login-status.ts";
+
+/**
+ * The login of one process of a program: a copy in its home, and answers at its door when it wants to renew. The address
+ * has a secret in it: without a sandbox of its own, other processes of this machine could reach the door.
+ */
+export class LoginLoan {
+  readonly #logins: LoginBroker;
+  readonly #profile: ProgramProfile;
+  readonly #home: string;
+  readonly #path = `/login/${randomBytes(32).toString("base64url")}/`;
+  #loans: Loans | undefined;
+
+  constructor(logins: LoginBroker, profile: ProgramProfile, home: string) {
+    this.#logins = logins;
+    this.#profile = profile;
+    this.#home = home;
+  }
+
+  /** Before it starts; resolves with variables for it. */
+  async begin(door: string | null): Promise<Record<string, string>> {
+    const doorOf = (name: string) => ({ url: `${door}${this.#path}${name}` });
+    this.#loans = await this.#logins.lend(this.#profile, this.#home, doorOf);
+    return this.#loans.env;
+  }
+
+  /** Whether the request was one for a token. */
+  answers(request: IncomingMessage, response: ServerResponse): boolean {
+    if (!this.#loans || !request.url?.startsWith(this.#path)) return false;
+    const name = request.url.slice(this.#path.length);
+    this.#loans.answer(name, request, response).catch(() => response.destroy());
+    return true;
+  }
+
+  end(): void {
+    this.#loans?.end();
+  }
+}
+
+/** Undefined where the program is signed in by a key, or has no login that we know. */
+export function programLogin(
+  name: string,
+  profile: ProgramProfile,
+  home: string,
+  env: Environment,
+  logins: LoginBroker,
+): ProgramLogin | undefined {
+  if (logins.loginsOf(profile).length === 0 || keyVariable(profile, env) !== undefined) return undefined;
+  const said = (why: string | null) =>
+    why &&
+    `The program ${name} cannot work: its login cannot be used, because ${why}. Sign in again: agiraph programs login ${name}. The work goes on by itself then.`;
+  return {
+    problem: async () => said(await logins.problem(profile)),
+    refused: async () => said(await logins.problem(profile, home)),
+    changed: (signal) => logins.changed(profile, signal),
+  };
+}
