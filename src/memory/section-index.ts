@@ -200,8 +200,9 @@ export class SectionIndex {
   async #weights(term: Term, sections: number): Promise<Weights> {
     const weights = new Map<number, number>();
     const matches = this.#statement("select rowid as id, rank from words where words match ?");
-    for (const { id, rank } of matches.iterate(matchOf(term))) {
-      weights.set(Number(id), -Number(rank));
+    matches.setReturnArrays(true);
+    for (const [id, rank] of matches.iterate(matchOf(term)) as unknown as Iterable<[number, number]>) {
+      weights.set(id, -rank);
       if (this.#slices.isDue) await this.#slices.rest();
     }
     const { theirs, ours } = rarity(sections, weights.size);
