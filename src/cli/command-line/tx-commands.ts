@@ -3,6 +3,7 @@ import { MESSAGE_TYPES } from "../../protocol/mesh.ts";
 import type { TxCall } from "../tx/project.ts";
 import type { CommandGroup } from "./command-spec.ts";
 import { completionOf } from "./installation.ts";
+import { factNumber } from "./option-values.ts";
 
 export const txCommands = (program: Command): readonly CommandGroup<TxCall>[] => [
   SETTING_UP,
@@ -101,10 +102,41 @@ const MESSAGES: CommandGroup<TxCall> = {
       options: [
         ["--type <type>", "what kind of message", MESSAGE_TYPES],
         ["--answer <message>", "the question that it answers"],
+        ["--wait", "wait until the task has ended and print its result; the exit code is 1 if it failed"],
       ],
-      examples: ['send review "Review the last commit"', 'send review/reviewer "Look at the tests too"'],
+      examples: ['send review "Review the last commit" --wait', 'send review/reviewer "Look at the tests too"'],
       run: async (call, to: string, text: string, options: object) =>
         (await import("../tx/messages.ts")).send(call, to, text, options),
+    },
+    {
+      name: "result",
+      description:
+        "print what came of a task: the last of a mesh or an agent, or the named one; exit code 1 if it failed",
+      args: [
+        ["<to>", "mesh or mesh/agent"],
+        ["[task]", "the name of its message"],
+      ],
+      examples: ["result review"],
+      run: async (call, to: string, task?: string) => (await import("../tx/results.ts")).result(call, to, task),
+    },
+    {
+      name: "log",
+      description: "messages as they passed, with what became of them",
+      args: [["[mesh]"]],
+      options: [
+        ["-f, --follow", "keep printing what passes from now on"],
+        ["-n, --limit <number>", "how many of those before, the newest (default 50)", factNumber],
+      ],
+      examples: ["log review -f"],
+      run: async (call, mesh: string | undefined, options: object) =>
+        (await import("../tx/log.ts")).log(call, mesh, options),
+    },
+    {
+      name: "stats",
+      description: "how many tasks meshes and agents have done, how long they took, and what failed",
+      args: [["[mesh]"]],
+      examples: ["stats review"],
+      run: async (call, mesh?: string) => (await import("../tx/stats.ts")).stats(call, mesh),
     },
     {
       name: "ask",

@@ -10,16 +10,25 @@ import { type NewMessage, putMessage, queueOf } from "../../mesh/files/new-messa
 import { SessionNotes } from "../../mesh/terminal/session-notes.ts";
 import type { MessageHeader } from "../../protocol/index.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
-import { agentIn, declaredMesh, layoutOf, runningMeshes, type TxCall } from "./project.ts";
+import { layoutOf, placeOf, runningMeshes, type TxCall } from "./project.ts";
 
 interface SendOptions {
   type?: MessageHeader["type"];
   answer?: string;
+  wait?: boolean;
 }
 
-export async function send(call: TxCall, to: string, text: string, { type, answer }: SendOptions): Promise<ExitCode> {
-  const body = await wordsFrom(call, [text]);
+export async function send(
+  call: TxCall,
+  to: string,
+  text: string,
+  { type, answer, wait = false }: SendOptions,
+): Promise<ExitCode> {
   const kind = type ?? (answer === undefined ? "task" : "ask-response");
+  if (wait && call.speaker) throw new UsageError("An agent is told when its task is done: send it without --wait.");
+  if (wait && kind !== "task") throw new UsageError("--wait is for a task. The answer to a question: tx ask … --wait");
+  const body = await wordsFrom(call, [text]);
+  if (wait) return sendAndWait(call, to, body);
   return speak(call, { to, type: kind, body, ...(answer !== undefined && { answers: answer }) });
 }
 
@@ -90,6 +99,19 @@ export async function ask(
 
 type Speech = Omit<NewMessage, "from">;
 
+async function sendAndWait(call: TxCall, to: string, body: string): Promise<ExitCode> {
+  const layout = layoutOf(call);
+  const place = await placeOf(layout, to);
+  const { readyToWait, waitFor } = await import("./results.ts");
+  const ready = await readyToWait(call, place.mesh);
+  if (!ready) {
+    call.terminal.say(`${place.mesh} is not trusted, so nothing of it runs. Look at it: tx trust ${place.mesh}`);
+    return EXIT.waiting;
+  }
+  const task = putMessage(layout, place, "inbox", new Date(), { to, type: "task", body, from: "human" });
+  return waitFor(call, ready, place, task);
+}
+
 async function speak(call: TxCall, message: Speech): Promise<ExitCode> {
   const { terminal, json, speaker } = call;
   const layout = layoutOf(call);
@@ -117,12 +139,9 @@ const WORDS: Readonly<Record<MessageHeader["type"], string>> = {
 async function speakAsPerson(call: TxCall, layout: Layout, message: Speech): Promise<ExitCode> {
   const { terminal, json } = call;
   if (message.to === "human") throw new UsageError("Only an agent can ask the human. Say which one: --as mesh/agent");
-  const [name = "", agent, ...more] = message.to.split("/");
-  if (more.length > 0) throw new UsageError(`"${message.to}": expected mesh or mesh/agent.`);
-  const declared = await declaredMesh(layout, name);
-  const place = { mesh: name, agent: agent === undefined ? null : agentIn(declared, agent) };
+  const place = await placeOf(layout, message.to);
   const file = putMessage(layout, place, "inbox", new Date(), { ...message, from: "human" });
-  if (json) await terminal.printJson({ message: file, mesh: name, agent: place.agent });
+  if (json) await terminal.printJson({ message: file, ...place });
   else await terminal.printLines([join(layout.queue(place, "inbox"), file)]);
   if (!(await runningMeshes(call, layout).catch(() => undefined)))
     terminal.say("It waits there: the meshes are not started (tx start).");

@@ -15,7 +15,7 @@ async function candidates(call: TxCall, command: string, [first, second]: string
   if (command === "completion") return first === undefined ? ["bash", "zsh", "fish"] : [];
   const { meshes } = await readDeclared(layoutOf(call));
   const agents = (mesh: string) => [...(meshes.get(mesh)?.agents.keys() ?? [])];
-  if (command === "send" || command === "ask") {
+  if (command === "send" || command === "ask" || command === "result") {
     if (first !== undefined) return [];
     const own = call.speaker ? agents(call.speaker.mesh) : [];
     const all = [...meshes.keys()].flatMap((mesh) => [mesh, ...agents(mesh).map((agent) => `${mesh}/${agent}`)]);
@@ -26,5 +26,16 @@ async function candidates(call: TxCall, command: string, [first, second]: string
   return TAKES_AGENT.has(command) ? agents(first) : [];
 }
 
-const TAKES_MESH = new Set(["status", "trust", "untrust", "spawn", "attach", "kill", "prompt", "archive"]);
+const TAKES_MESH = new Set([
+  "status",
+  "log",
+  "stats",
+  "trust",
+  "untrust",
+  "spawn",
+  "attach",
+  "kill",
+  "prompt",
+  "archive",
+]);
 const TAKES_AGENT = new Set(["spawn", "attach", "kill", "prompt"]);

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { nearest } from "../../boundary/nearest.ts";
 import type { ApiClient } from "../../client/client.ts";
 import { type DeclaredMesh, readDeclared } from "../../mesh/declaration/declared-mesh.ts";
-import { Layout } from "../../mesh/files/layout.ts";
+import { Layout, type Place } from "../../mesh/files/layout.ts";
 import { isAtWork } from "../../projections/index.ts";
 import type { MeshProjectView } from "../../protocol/api/meshes.ts";
 import { type Settings, SettingsError } from "../../runtime/config/settings.ts";
@@ -57,6 +57,14 @@ export function agentIn(declared: DeclaredMesh, agent: string | undefined): stri
   if (agent === undefined) return declared.entry;
   if (declared.agents.has(agent)) return agent;
   throw new UsageError(unknown(`agent of ${declared.config.mesh}`, agent, [...declared.agents.keys()]));
+}
+
+/** `mesh` or `mesh/agent`. */
+export async function placeOf(layout: Layout, to: string): Promise<Place> {
+  const [mesh = "", agent, ...more] = to.split("/");
+  if (more.length > 0) throw new UsageError(`"${to}": expected mesh or mesh/agent.`);
+  const declared = await declaredMesh(layout, mesh);
+  return { mesh, agent: agent === undefined ? null : agentIn(declared, agent) };
 }
 
 export function unknown(kind: string, name: string, names: readonly string[]): string {

@@ -87,9 +87,20 @@ function linesFor({ terminal: { paint, columns } }: TxCall, mesh: MeshView): str
   return [
     `${paint.bold(mesh.mesh)} (${about})${queues === "-" ? "" : ` ${queues}`}${mesh.active ? ` on ${mesh.active}` : ""}`,
     ...(last?.failed ? [paint.red(`  ${last.task} failed ${ago(last.at, now)}: ${plain(last.words)}`)] : []),
+    ...failuresIn(mesh, now).map((line) => paint.red(`  ${line}`)),
     ...table([head, ...rows], columns - 2).map((line) => `  ${line}`),
   ];
 }
+
+/** Tasks of the person's own that failed, until they have seen it, or the task is done after all. */
+function failuresIn({ failures, last_end: last }: MeshView, now: number): string[] {
+  const others = failures.filter(({ agent, task }) => agent !== null || task !== last?.task || !last.failed);
+  const shown = others.slice(-MOST_FAILURES).map(({ text, at }) => `failed ${ago(at, now)}: ${plain(text)}`);
+  const more = others.length - shown.length;
+  return more > 0 ? [...shown, `and ${more} more: agiraph inbox`] : shown;
+}
+
+const MOST_FAILURES = 5;
 
 /** What a person has to decide before more of a mesh runs. */
 function trustWords(
@@ -139,7 +150,7 @@ function ago(at: number, now: number): string {
 }
 
 /** A time span as people say it. */
-function span(seconds: number): string {
+export function span(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 120) return `${whole} s`;
   if (whole < 2 * 3600) return `${Math.round(whole / 60)} min`;

@@ -3,7 +3,7 @@ import { isDone, lastLeaves, leaves, type Progress, type StepPath } from "../dec
 import type { QueueName } from "../files/layout.ts";
 import { derivedName, stemOf } from "../files/message-names.ts";
 import type { Queues } from "../files/queue.ts";
-import type { AgentQueues } from "./agent-queues.ts";
+import type { End } from "./task-ends.ts";
 
 /** A step of a mesh's task: where it is in the workflow, and whose it is. */
 export interface Step {
@@ -11,12 +11,18 @@ export interface Step {
   at: StepPath;
 }
 
+/** The queues of an agent, and the words with which it ended its tasks. */
+export interface StepQueues {
+  readonly queues: Queues;
+  wordsOf(task: string, end?: End): string;
+}
+
 /** How far the tasks of a mesh are, read from the queues of its agents. */
 export class TaskSteps {
   readonly #declared: () => DeclaredMesh;
-  readonly #agents: ReadonlyMap<string, AgentQueues>;
+  readonly #agents: ReadonlyMap<string, StepQueues>;
 
-  constructor(declared: () => DeclaredMesh, agents: ReadonlyMap<string, AgentQueues>) {
+  constructor(declared: () => DeclaredMesh, agents: ReadonlyMap<string, StepQueues>) {
     this.#declared = declared;
     this.#agents = agents;
   }

@@ -71,6 +71,8 @@ export const meshViewSchema = z.object({
   tasks_completed: z.int(),
   /** How its last task ended, as far as that was since the server was started. */
   last_end: z.object({ task: z.string(), failed: z.boolean(), words: z.string(), at: z.number() }).nullable(),
+  /** Tasks that a person gave it, or one of its agents, and that failed: until they have seen it, or it is done after all. */
+  failures: z.array(z.object({ agent: z.string().nullable(), task: z.string(), text: z.string(), at: z.number() })),
   queues: queueCounts,
   active: z.string().nullable(),
   agents: z.array(meshAgentViewSchema),

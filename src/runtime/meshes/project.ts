@@ -15,7 +15,7 @@ import { HumanRefusal } from "../human/human-refusal.ts";
 import { type Agreed, MeshConsent, type MeshTrustView } from "./consent.ts";
 import type { MembersPorts } from "./member-factory.ts";
 import { type AgentStatusView, MeshMembers } from "./members.ts";
-import { MeshRecord, type MeshRecordPorts } from "./record.ts";
+import { type FailureView, MeshRecord, type MeshRecordPorts } from "./record.ts";
 import { runGate } from "./run-gate.ts";
 import { describedRun } from "./run-kinds.ts";
 import type { SessionStarted } from "./session-reports.ts";
@@ -36,6 +36,8 @@ export interface HostedMeshes {
   kill(mesh: string, agent: string): Promise<void>;
   /** How the last task of the mesh itself ended. */
   lastEnd(mesh: string): MeshEnd | null;
+  /** Tasks of the person's own that failed and that they have not seen, over restarts. */
+  failuresOf(mesh: string): FailureView[];
   /** What is wrong with the declarations, or keeps an agent from starting. */
   problems(): { file: string; problem: string }[];
   /** What the person agreed to, and what they see before they agree to what is declared now. */
@@ -218,6 +220,10 @@ class MeshProject implements HostedMeshes {
 
   lastEnd(mesh: string): MeshEnd | null {
     return this.#lastEnds.get(mesh) ?? null;
+  }
+
+  failuresOf(mesh: string): FailureView[] {
+    return this.#record.failuresOf(mesh);
   }
 
   problems(): { file: string; problem: string }[] {

@@ -21,6 +21,14 @@ export interface MeshRecordPorts {
   live(delta: Delta): void;
 }
 
+/** A task that failed, as it is shown to the person who gave it. */
+export interface FailureView {
+  agent: string | null;
+  task: string;
+  text: string;
+  at: number;
+}
+
 /** The record of a project's meshes has one run, which is never started: its agents are the workers of it. */
 export const MESH_RUN: RunId = "run-1";
 /** The most open requests for permission of one agent; more are denied. */
@@ -116,6 +124,12 @@ export class MeshRecord {
     const message_id = failureId(failed_task);
     const data = { message_id, from: memberIdOf(mesh, worker), to: HUMAN, text, file, hops: 1, failed_task };
     this.record({ type: "message.sent", data });
+  }
+
+  failuresOf(mesh: string): FailureView[] {
+    return Object.values(this.#ports.pending().letters.queued).flatMap(({ failed_task: task, text, sent_ts: at }) =>
+      task?.mesh === mesh ? [{ agent: task.agent, task: task.name, text, at }] : [],
+    );
   }
 
   /** Asks a person, once for each content of a mesh, whether they trust it. */

@@ -28,6 +28,7 @@ export function meshView(hosted: HostedMeshes, name: string) {
     current_agent,
     tasks_completed,
     last_end: hosted.lastEnd(name),
+    failures: hosted.failuresOf(name),
     trust: hosted.trustOf(name),
     ...standing(own),
     agents: [...agents.values()].map((agent) => {

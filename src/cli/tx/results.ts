@@ -1,0 +1,94 @@
+import { relative } from "node:path";
+import { type EndedTask, endWords } from "../../mesh/engine/end-words.ts";
+import type { Layout, Place } from "../../mesh/files/layout.ts";
+import { nameOf } from "../../mesh/files/layout.ts";
+import type { Fact } from "../../protocol/index.ts";
+import { mayRun } from "../../runtime/meshes/trust.ts";
+import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
+import { declaredMesh, layoutOf, placeOf, startedMeshes, type TxCall } from "./project.ts";
+import { factsOf, followFacts, meshOf, type ProjectRecord, recordOf } from "./record.ts";
+
+/** How a task ended, and its words as far as the record has them. */
+interface TaskEnd extends EndedTask {
+  gist: string;
+  ts: number;
+}
+
+/** Prints what came of a task: of the named one, or of the last of a mesh or an agent. */
+export async function result(call: TxCall, to: string, task: string | undefined): Promise<ExitCode> {
+  const layout = layoutOf(call);
+  const place = await placeOf(layout, to);
+  const { log } = await recordOf(call, layout);
+  let last: TaskEnd | undefined;
+  for await (const fact of factsOf(log)) {
+    const end = endIn(fact, place);
+    if (end && (task === undefined || isNamed(end.name, task))) last = end;
+  }
+  if (last) return show(call, layout, last);
+  const what = task === undefined ? `No task of ${to} has ended yet.` : `No task ${task} of ${to} has ended.`;
+  throw new Refusal(`${what} What waits and who works: tx status ${place.mesh}`);
+}
+
+/** What is needed to wait for a task that is sent now: meshes that are at work, and that may be. */
+export async function readyToWait(
+  call: TxCall,
+  mesh: string,
+): Promise<{ record: ProjectRecord; after: number } | null> {
+  const layout = layoutOf(call);
+  const { view } = await startedMeshes(call, layout);
+  const found = view.meshes.find((one) => one.mesh === mesh);
+  if (found && !mayRun(found.trust)) return null;
+  const record = await recordOf(call, layout);
+  return { record, after: record.log.seq };
+}
+
+/** Waits for the end of a task that was sent, and prints its result. */
+export async function waitFor(
+  call: TxCall,
+  { record, after }: { record: ProjectRecord; after: number },
+  place: Place,
+  task: string,
+): Promise<ExitCode> {
+  const layout = layoutOf(call);
+  const { roster } = await record.situation();
+  const end = await followFacts(call, record.log, after, async (fact) => {
+    if (meshOf(fact, roster) === place.mesh) sayIfNeeded(call, fact);
+    return endIn(fact, place, task);
+  });
+  if (end) return show(call, layout, end);
+  call.terminal.say(`It goes on without you. Its result, when it has one: tx result ${nameOf(place)}`);
+  return EXIT.interrupted;
+}
+
+/** What keeps a task waiting until a person does something. */
+function sayIfNeeded({ terminal }: TxCall, fact: Fact): void {
+  const yellow = terminal.errPaint.yellow("!");
+  if (fact.type === "human.question") terminal.say(`${yellow} ${fact.data.text}\n  Answer: agiraph inbox`);
+  if (fact.type === "message.sent" && fact.data.mesh_session) terminal.say(`${yellow} ${fact.data.text}`);
+}
+
+async function show({ terminal, json }: TxCall, layout: Layout, end: TaskEnd): Promise<ExitCode> {
+  const { mesh, agent, name, failed, gist, ts } = end;
+  const declared = await declaredMesh(layout, mesh);
+  const words = endWords(layout, declared, end) ?? gist;
+  const output = relative(layout.project, layout.output(mesh));
+  if (json) await terminal.printJson({ mesh, agent, task: name, failed, words, output, ts });
+  else await terminal.printLines([words]);
+  if (failed) terminal.say(`${name} failed. What was made is in ${output}`);
+  return failed ? EXIT.failed : EXIT.done;
+}
+
+function endIn({ type, data, ts }: Fact, { mesh, agent }: Place, task?: string): TaskEnd | undefined {
+  const isEnd = type === "mesh.completed" || type === "mesh.failed" || type === "mesh.quarantined";
+  if (!isEnd || data.mesh !== mesh || data.agent !== agent) return undefined;
+  if (type === "mesh.quarantined" && task === undefined) return undefined;
+  if (task !== undefined && !isNamed(data.name, task)) return undefined;
+  const gist = type === "mesh.completed" ? data.gist : data.why;
+  return { mesh, agent, name: data.name, failed: type !== "mesh.completed", gist, ts };
+}
+
+/** A task whose name was taken got a number (`t~2.md`). */
+function isNamed(name: string, task: string): boolean {
+  const stem = task.replace(/\.md$/, "");
+  return name.replace(/\.md$/, "") === stem || name.replace(/(?:~\d+)?\.md$/, "") === stem;
+}
