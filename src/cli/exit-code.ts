@@ -12,12 +12,14 @@ export class Refusal extends Error {
   override readonly name = "Refusal";
 }
 
-/** The model that was chosen does not exist, or cannot be used here. */
-export class UnusableModel extends Error {
-  override readonly name = "UnusableModel";
-}
-
 /** Another process works in this home; to programs the same as the store's own word for it. */
 export class HomeInUse extends Error {
   override readonly name = "HomeLockedError";
+  /** It has only just begun, or is about to leave: worth another try. */
+  readonly isPassing: boolean;
+
+  constructor(message: string, { isPassing = false, ...options }: ErrorOptions & { isPassing?: boolean } = {}) {
+    super(message, options);
+    this.isPassing = isPassing;
+  }
 }

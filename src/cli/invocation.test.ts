@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { asCalled, commandLine, whereAsked } from "./invocation.ts";
-import { Terminal } from "./live/terminal.ts";
+import { Terminal } from "./terminal.ts";
 import { paintFor } from "./wording/paint.ts";
 
 function invocation(env: Record<string, string>, home?: string) {

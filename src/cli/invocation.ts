@@ -1,5 +1,5 @@
 import type { Actor } from "../protocol/index.ts";
-import type { Environment, Terminal } from "./live/terminal.ts";
+import type { Environment, Terminal } from "./terminal.ts";
 
 /** One call of the program: where, on which home, and how it wants its answer. */
 export interface Invocation {

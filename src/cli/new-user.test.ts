@@ -42,7 +42,12 @@ test("status names the process that works in the home", async () => {
   const running = start();
   await running.saw("Agent: paint-house");
   const [{ process }] = onStdout(await call("status", "--json")) as [{ process: unknown }];
-  expect(process).toEqual({ pid: running.pid, started_ts: expect.any(Number), command: "agiraph run", url: null });
+  expect(process).toEqual({
+    pid: running.pid,
+    started_ts: expect.any(Number),
+    command: "agiraph run",
+    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+  });
   running.signal("SIGINT");
   await running.ended;
 });
@@ -51,7 +56,7 @@ test("a model that cannot be used is refused before anything goes on", async () 
   await scripted([ask({ question: "Which colour?" })]);
   await run();
   const unusable = await call("resume", "paint", "--model", "nobody/knows");
-  expect([unusable.code, unusable.stderr]).toEqual([1, expect.stringContaining("nobody/knows")]);
+  expect([unusable.code, unusable.stderr]).toEqual([2, expect.stringContaining("nobody/knows")]);
 });
 
 test("an agent goes on with another model, by --model and by AGIRAPH_MODEL", async () => {

@@ -4,7 +4,7 @@ import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { temporaryHome } from "../testing/temporary-home.ts";
 import { isDocument, open, openerIn } from "./commands/open.ts";
-import { Terminal } from "./live/terminal.ts";
+import { Terminal } from "./terminal.ts";
 import { ask, finish, scriptedAgent } from "./testing/scripted-agent.ts";
 
 const { scripted, call, run, options } = scriptedAgent();

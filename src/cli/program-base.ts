@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { Command } from "commander";
 import { seeHelp } from "./command-line/command-spec.ts";
 import { programWords } from "./invocation.ts";
-import type { Terminal } from "./live/terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
 export const packageRoot = dirname(findPackageJSON(import.meta.url) ?? import.meta.dirname);
 

@@ -11,9 +11,9 @@ import { onCrash } from "./home/crash.ts";
 import { isDetached } from "./home/detached.ts";
 import { programWords, whereAsked } from "./invocation.ts";
 import { PLAIN_PASTE, SHOW_CURSOR } from "./live/live-region.ts";
-import { Terminal } from "./live/terminal.ts";
 import { baseProgram, packageRoot } from "./program-base.ts";
 import { endWithNpm } from "./start/end-with-npm.ts";
+import { Terminal } from "./terminal.ts";
 import { reportFailure } from "./wording/failure.ts";
 
 /** Runs one command line to its end and leaves with its exit code, once everything that was written is out. */

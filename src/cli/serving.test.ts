@@ -18,7 +18,7 @@ test("where a server holds the home, every command goes through it, and the serv
   ]);
   const server = await serving();
   const refused = await run("--tools", "paint_house");
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('There is no tool "paint_house"')]);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('There is no tool "paint_house"')]);
   const asked = await run();
   expect({ code: asked.code, standing: await standing() }).toEqual({ code: 3, standing: ["waiting_for_human"] });
   expect(asked.stderr).toMatch(
@@ -91,7 +91,7 @@ test("who looks on at a server that is killed is told so, and how to go on", asy
   const { code, stderr } = await looking.ended;
   expect({ code, last: stderr.trimEnd().split("\n").at(-1) }).toEqual({
     code: 1,
-    last: expect.stringMatching(/^✗ The server at \S+ has ended\. .* or with `agiraph resume agent-\w+`\.$/),
+    last: expect.stringMatching(/^✗ The server at \S+ has ended\. .* or with: agiraph resume agent-\w+$/),
   });
 });
 

@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import { addCommands, type CommandSpec, EXIT_CODES, examplesText } from "./command-line/command-spec.ts";
 import { txCommands } from "./command-line/tx-commands.ts";
 import { type ExitCode, UsageError } from "./exit-code.ts";
-import type { Terminal } from "./live/terminal.ts";
 import { baseProgram, packageRoot } from "./program-base.ts";
+import type { Terminal } from "./terminal.ts";
 import type { TxCall } from "./tx/project.ts";
 
 /** `tx`: meshes, as seed 004 names it. */

@@ -1,8 +1,12 @@
-import { expect, test } from "vitest";
-import type { Agent } from "../runtime/agent.ts";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { type WebSocket, WebSocketServer } from "ws";
+import type { Fact } from "../protocol/index.ts";
 import { call, say, script } from "../testing/index.ts";
 import { startServer, TOKEN } from "../testing/start-server.ts";
 import { ApiClient, ApiError } from "./client.ts";
+import { HeardWords } from "./heard-words.ts";
 
 test("the client speaks to the server in types, and a refusal says which field is wrong", async () => {
   await using house = await startServer({
@@ -54,9 +58,10 @@ test("a server that is not there is said to be so, and why", async () => {
   });
 });
 
-test("whoever listens hears a model's words as they come", async () => {
+test("whoever looks on has every fact once and in order, and the words of each reply before the fact that ends it", async () => {
   await using house = await startServer({
     coordinator: script(
+      say("I look at both."),
       call("ask_human", { question: "Which?" }),
       say("I take the blue one.").after("answers: B"),
       call("finish", { summary: "B" }),
@@ -64,27 +69,65 @@ test("whoever listens hears a model's words as they come", async () => {
   });
   const client = new ApiClient({ url: house.url, token: TOKEN });
   const { id } = await client.give({ do: "create", goal: "Ask" });
-  const agent = await house.until(id, ({ questions }) => "question-1" in questions.open);
-  const heard: string[] = [];
-  const { promise: all, resolve } = Promise.withResolvers<void>();
-  const listening = listened(agent);
-  const close = client.onDelta(id, agent.log.seq, ({ text }) => {
-    heard.push(text);
-    if (heard.join("") === "I take the blue one.") resolve();
-  });
-  await listening;
+  // The first reply has ended before anybody listens.
+  await house.until(id, ({ questions }) => "question-1" in questions.open);
+  const heard: (number | string)[] = [];
+  const leaving = new AbortController();
+  const rested = Promise.withResolvers<void>();
+  const following = client.follow(
+    id,
+    0,
+    {
+      fact: ({ seq, type }) => heard.push(type === "model.responded" ? type : seq),
+      delta: ({ text }) => heard.push(text),
+      rest: () => rested.resolve(),
+    },
+    leaving.signal,
+  );
   await client.give({ do: "respond", id, response: "B" });
-  await all;
-  close();
+  await rested.promise;
+  leaving.abort();
+  await following;
+  const facts = (await client.events(id, { after: 0 })).events;
+  const words = heard.filter((each) => typeof each === "string");
+  expect(heard.filter((each) => typeof each === "number")).toEqual(
+    facts.flatMap(({ seq, type }) => (type === "model.responded" ? [] : [seq])),
+  );
+  expect(words).toEqual([
+    ...["I look at both.", "model.responded", "model.responded"],
+    ...["I take the blue one.", "model.responded", "model.responded"],
+  ]);
 });
 
-/** Resolves when somebody hears the agent's words. */
-function listened(agent: Agent): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const listen = agent.onDelta.bind(agent);
-  agent.onDelta = (listener) => {
-    resolve();
-    return listen(listener);
-  };
-  return promise;
-}
+test("words that were heard before a connection was lost are not told again", () => {
+  const words = new HeardWords();
+  const frame = { type: "delta", agent_id: "a", worker_id: "ada", node_id: null, kind: "text" } as const;
+  const ended = { type: "model.responded", data: { worker_id: "ada" } } as Fact;
+  const told = [
+    words.hear({ ...frame, text: "Good " }),
+    words.hear({ ...frame, text: "Good morn", so_far: true }),
+    words.hear({ ...frame, text: "ing" }),
+    words.hear({ ...frame, text: "Good morning", so_far: true }),
+  ];
+  words.note(ended);
+  told.push(words.hear({ ...frame, text: "Good night", so_far: true }));
+  expect(told).toEqual(["Good ", "morn", "ing", "", "Good night"]);
+});
+
+test("a server of another version is said to be one", async () => {
+  const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const answers = [
+    (socket: WebSocket) => socket.send('{"seq":1,"type":"agent.danced","agent_id":"a","ts":1,"data":{}}'),
+    (socket: WebSocket) => socket.close(4400, 'watch: there is no field "watch"'),
+  ];
+  server.on("connection", (socket) => answers.shift()?.(socket));
+  const client = new ApiClient({ url, token: TOKEN });
+  for (const _ of [1, 2])
+    await expect(client.follow("a", 0, { fact: () => {} }, new AbortController().signal)).rejects.toMatchObject({
+      code: "other_version",
+      message: `The process at ${url} is of another version of Agiraph. Start it again, and try once more.`,
+    });
+});

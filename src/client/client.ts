@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { type AgentDetail, agentDetailSchema, agentsPageSchema, triggersPageSchema } from "../protocol/api/agents.ts";
-import { type DeltaFrame, deltaFrameSchema, eventsPageSchema } from "../protocol/api/events.ts";
+import { eventsPageSchema } from "../protocol/api/events.ts";
 import { filesPageSchema, memoryFoundSchema } from "../protocol/api/files.ts";
 import {
   archivedMeshSchema,
@@ -23,9 +23,11 @@ import {
 } from "../protocol/api/speech.ts";
 import { boardPageSchema, nodeDetailSchema, workersPageSchema } from "../protocol/api/work.ts";
 import { type CommandName, type CommandOf, type CommandResult, commands } from "../protocol/commands.ts";
+import { followAgent, type Onlooker } from "./follow.ts";
 import { giveCommand } from "./give-command.ts";
 import { type Query, Transport, type TransportOptions } from "./transport.ts";
 
+export type { Onlooker } from "./follow.ts";
 export { ApiError, UnreachableServer } from "./transport.ts";
 
 /** The API with its types, for programs and for the page: every answer is checked with the server's own schemas. */
@@ -95,26 +97,9 @@ export class ApiClient {
     return this.#ask("GET", `${at(id)}/events`, eventsPageSchema, query);
   }
 
-  /** Streamed words from now on, for as long as the connection holds. Returns what ends it. */
-  onDelta(id: string, after: number, listener: (delta: DeltaFrame, after: number) => void): () => void {
-    // A page that has logged in is known by its cookie.
-    const key = this.#transport.token === undefined ? [] : [`bearer.${this.#transport.token}`];
-    const socket = new WebSocket(`${this.url.replace(/^http/, "ws")}${at(id)}/events?after=${after}`, [
-      "agiraph",
-      ...key,
-    ]);
-    let seq = after;
-    socket.addEventListener("message", ({ data }) => {
-      if (typeof data !== "string") return;
-      // Most frames are facts, which are had elsewhere: of them only the number is needed.
-      seq = Number(/^\{"seq":(\d+),/.exec(data)?.[1] ?? seq);
-      if (!data.startsWith('{"type":"delta"')) return;
-      const frame = deltaFrameSchema.safeParse(JSON.parse(data));
-      if (frame.success) listener(frame.data, seq);
-    });
-    // Without them only the streaming is missing.
-    socket.addEventListener("error", () => {});
-    return () => socket.close();
+  /** What happens to an agent after a fact, and what is said, for as long as the connection holds. */
+  follow(id: string, after: number, onlooker: Onlooker, signal: AbortSignal): Promise<void> {
+    return followAgent(this.#transport, { id, after }, onlooker, signal);
   }
 
   inbox(query: Query = {}) {

@@ -35,6 +35,8 @@ export interface TransportOptions {
   /** What speaks: it is recorded with every command. */
   via?: Via;
   fetch?: typeof globalThis.fetch;
+  /** Opens a WebSocket, where the usual one will not do. */
+  socket?(url: string, protocols: string[]): WebSocket;
 }
 
 export type Query = Readonly<Record<string, string | number | undefined>>;
@@ -45,12 +47,26 @@ export class Transport {
   readonly token: string | undefined;
   readonly #via: Via | undefined;
   readonly #fetch: typeof globalThis.fetch;
+  readonly #socket: NonNullable<TransportOptions["socket"]>;
 
-  constructor({ url, token, via, fetch = (...request) => globalThis.fetch(...request) }: TransportOptions) {
+  constructor({
+    url,
+    token,
+    via,
+    fetch = (...request) => globalThis.fetch(...request),
+    socket = (...where) => new WebSocket(...where),
+  }: TransportOptions) {
     this.url = url;
     this.token = token;
     this.#via = via;
     this.#fetch = withoutRedirects(fetch, "the server's address");
+    this.#socket = socket;
+  }
+
+  /** A page that has logged in is known by its cookie. */
+  socket(path: string): WebSocket {
+    const key = this.token === undefined ? [] : [`bearer.${this.token}`];
+    return this.#socket(`${this.url.replace(/^http/, "ws")}${path}`, ["agiraph", ...key]);
   }
 
   /** What it answers, which nobody has checked. */

@@ -236,4 +236,8 @@ type Body<C extends CommandName> = (typeof commands)[C] extends { body: infer S 
 export type CommandArgs<C extends CommandName> = Params<C> & Body<C>;
 export type CommandOf<C extends CommandName> = C extends CommandName ? { do: C } & CommandArgs<C> : never;
 export type Command = CommandOf<CommandName>;
+/** The same for an agent that is known to both sides. */
+export type CommandToAgent<C extends Exclude<CommandName, "create">> = C extends CommandName
+  ? { do: C } & Omit<CommandArgs<C>, "id">
+  : never;
 export type CommandResult<C extends CommandName> = z.output<(typeof commands)[C]["result"]>;

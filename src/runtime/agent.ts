@@ -19,6 +19,7 @@ import { LiveSituation } from "./state/live-situation.ts";
 import type { PendingLog } from "./state/pending-log.ts";
 import { situationOf } from "./state/situations.ts";
 import type { Start, WhyStarted } from "./state/start-facts.ts";
+import { WordsUnderWay } from "./state/words-under-way.ts";
 import { Workforce } from "./team/workforce.ts";
 import type { Schedule } from "./time/schedule.ts";
 import { timekeeper } from "./time/timekeeper.ts";
@@ -46,6 +47,7 @@ export class Agent {
   readonly #humanWork: HumanWork;
   readonly #postman: Postman;
   readonly #listeners = new Set<(delta: Delta) => void>();
+  readonly #words = new WordsUnderWay();
 
   private constructor(agentLog: AgentLog, situation: Situation, services: AgentServices) {
     this.#services = services;
@@ -55,6 +57,7 @@ export class Agent {
     });
     const { log, now, pending } = this.#situation;
     const live = (delta: Delta) => {
+      this.#words.hear(delta);
       for (const listener of this.#listeners) listener(delta);
     };
     const ports = { log, now, pending, clock: services.clock, failed: (error: unknown) => this.#work.fail(error) };
@@ -139,6 +142,11 @@ export class Agent {
   onDelta(listener: (delta: Delta) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** What was said so far of the replies that are under way. */
+  saying(): Delta[] {
+    return this.#words.underWay();
   }
 
   /** What the agent is to do later, as its human may see and change it. */
@@ -285,6 +293,7 @@ export class Agent {
   #hear(fact: Fact): void {
     const wasDeciding = this.now.agent.coordinator_decides;
     this.#situation.hear(fact);
+    this.#words.note(fact);
     this.#files.note(fact);
     if (fact.type.startsWith("trigger.")) this.#time.changed();
     if (fact.type === "stage.reconvened" && this.#services.approveStages) this.#awaitApproval(fact.data.stage);

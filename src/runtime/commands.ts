@@ -158,7 +158,9 @@ function checkModels(models: Record<string, string | undefined>, { checkModel }:
     try {
       checkModel(model);
     } catch (error) {
-      throw new WrongField(field, error instanceof Error ? error.message : String(error), "unusable_model");
+      throw new WrongField(field, error instanceof Error ? error.message : String(error), "unusable_model", {
+        cause: error,
+      });
     }
   }
 }

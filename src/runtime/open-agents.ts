@@ -61,9 +61,9 @@ export class OpenAgents {
     this.#ports = ports;
   }
 
-  /** The agent if it is open here, or being opened. */
-  held(id: AgentId): Promise<Agent> | undefined {
-    return this.#held.get(id)?.opening;
+  /** All that are open here now. */
+  all(): Agent[] {
+    return [...this.#held.values()].flatMap(({ agent }) => agent ?? []);
   }
 
   /** The agent if it is open here now. */

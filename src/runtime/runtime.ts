@@ -1,4 +1,3 @@
-import type { Server } from "node:net";
 import type { Catalog } from "../models/catalog/catalog.ts";
 import type { AgentSummaryData, Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
@@ -19,15 +18,12 @@ import type { Settings } from "./config/settings.ts";
 import { DiskFullRecovery, ENOUGH_ROOM } from "./disk-full-recovery.ts";
 import type { ExtensionState } from "./extensions/extension.ts";
 import { type ChannelListeners, openListeners } from "./human/channel-listeners.ts";
-import { type ControlRequest, listenForControl, NotHere } from "./human/control.ts";
-import { controlPath } from "./human/control-path.ts";
 import type { OpenChannel } from "./human/open-channels.ts";
 import type { Door, DoorPorts } from "./human/webhook-door.ts";
 import { webhookMemory } from "./human/webhook-memory.ts";
 import { MeshRecords } from "./mesh-records.ts";
 import { OpenAgents } from "./open-agents.ts";
 import { currentActor, onItsOwn } from "./state/acting.ts";
-import { changeTriggers } from "./time/trigger-changes.ts";
 import type { CatchUp } from "./views/catch-up.ts";
 import { existingAgent } from "./views/existing-agent.ts";
 
@@ -50,8 +46,6 @@ export class Runtime {
   readonly #meshRecords: MeshRecords;
   /** By project: what whoever started its meshes gave of their environment. */
   readonly meshEnvironments = new Map<string, Readonly<Record<string, string>>>();
-  #control: Server | undefined;
-  #isForAll = false;
   /** Of agents that are being made. */
   readonly #namesInUse = new Set<string>();
   #webhookMemory: DoorPorts["memory"] | undefined;
@@ -120,6 +114,11 @@ export class Runtime {
   /** The agent, if it is open in this process already. */
   opened(id: AgentId): Agent | undefined {
     return this.#agents.opened(id);
+  }
+
+  /** The agents that somebody works on in this process. */
+  atWork(): Agent[] {
+    return this.#agents.all().filter((agent) => agent.isWorking);
   }
 
   /** What is missing in an order is chosen, and what cannot be had is said, before anything is made. */
@@ -274,13 +273,8 @@ export class Runtime {
     this.#attached.push(listener);
   }
 
-  /**
-   * Lets other terminals stop the agents of this process and talk to them, and answers in by webhook. A server is there
-   * for every agent of the home, also those that nobody has opened yet.
-   */
-  async listen({ forAll = false }: { forAll?: boolean } = {}): Promise<void> {
-    this.#isForAll = forAll;
-    this.#control = await listenForControl(controlPath(this.#settings.home), (request) => this.#obey(request));
+  /** Lets answers in, by webhook and by the other channels. */
+  async listen(): Promise<void> {
     if (this.channels.some(({ signed }) => signed?.port !== undefined)) {
       const { openDoors } = await import("./human/webhook-door.ts");
       this.doors = await openDoors(this.channels, this.doorPorts());
@@ -294,58 +288,12 @@ export class Runtime {
   }
 
   async close(): Promise<void> {
-    this.#control?.close();
     await this.#diskFullRecovery.close();
     for (const door of this.doors) door.close();
     await this.#listeners?.close();
     await this.#agents.close();
     await Promise.all(this.#attached.map((listener) => listener.close()));
     await this.#ports.store.close();
-  }
-
-  async #obey(request: ControlRequest): Promise<string> {
-    const id = request.agent;
-    const opening = this.#agents.held(id as AgentId) ?? (this.#isForAll ? this.agent(id as AgentId) : undefined);
-    if (!opening) throw new NotHere(`${id} is not at work in this process.`);
-    const agent = await opening;
-    switch (request.do) {
-      case "stop":
-        await agent.stop("human");
-        return `${id} is stopped.`;
-      case "pause":
-        await agent.pause("human");
-        return `${id} is paused.`;
-      case "archive":
-        await agent.archive("human");
-        return `${id} is archived.`;
-      case "restore":
-        await agent.restore("human");
-        return `${id} is restored.`;
-      case "seen":
-        await agent.seen();
-        return "Seen.";
-      case "send":
-        return agent.send(request.text, request.to);
-      case "respond":
-        return agent.respond(request.text, request.question_id);
-      case "nudge":
-        return agent.nudge(request.text);
-      case "model":
-        return agent.changeModels({ model: request.model });
-      case "assign":
-        return agent.assign(request.node, request.to);
-      case "cancel":
-        return agent.cancel(request.node, request.text);
-      case "revoke":
-        return agent.revoke(request.permission);
-      case "publish":
-        return agent.publish(request.node, request.text);
-      case "schedule":
-      case "cancel_trigger":
-      case "pause_trigger":
-      case "resume_trigger":
-        return changeTriggers(agent, request);
-    }
   }
 
   #services(): AgentServices {

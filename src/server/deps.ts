@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from "fastify";
+import type { ServerConfig } from "../protocol/config.ts";
 import type { LiveSettings } from "../runtime/config/live-config.ts";
 import type { Settings } from "../runtime/config/settings.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -13,6 +14,8 @@ export interface ServerDeps {
   logger?: FastifyBaseLogger;
   /** Where it was started: offered as the folder of a new agent. */
   folder?: string;
+  /** By which names and ways it is reached; as config.json says if left out. */
+  reach?: ServerConfig;
   /** The built web page. */
   webDir?: string;
 }

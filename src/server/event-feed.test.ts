@@ -11,7 +11,7 @@ test("a fact that is told while it is read arrives once", async () => {
   agent.tell(1);
   const { socket, sent } = pretendedSocket();
   const feed = new Feed(agent.watched);
-  feed.join(socket, 0, LIMITS, new Turns(4)).begin();
+  feed.join(socket, { after: 0 }, LIMITS, new Turns(4)).begin();
   await agent.asked;
   agent.tell(2);
   agent.answer();
@@ -24,7 +24,7 @@ test("streamed words come before the fact they lead to, those of one tick in one
   const agent = new PretendedAgent();
   const { socket, sent } = pretendedSocket();
   const feed = new Feed(agent.watched);
-  feed.join(socket, 0, LIMITS, new Turns(4)).begin();
+  feed.join(socket, { after: 0 }, LIMITS, new Turns(4)).begin();
   await agent.asked;
   agent.answer();
   await agent.settled();
@@ -69,7 +69,9 @@ class PretendedAgent {
       });
     const subscribe = (listener: (fact: Fact) => void) => joined(this.#onFact, listener);
     const log = { id: "agent-pretended", read, subscribe } as unknown as FeedSource["log"];
-    return { log, onDelta: (listener) => joined(this.#onDelta, listener) };
+    const onDelta = (listener: (delta: Delta) => void) => joined(this.#onDelta, listener);
+    const now = { seq: 0, roster: {} } as unknown as FeedSource["now"];
+    return { log, onDelta, now, saying: () => [], idle: async () => {} };
   }
 
   get listeners(): number {

@@ -2,9 +2,10 @@ import type { WebSocket } from "ws";
 import type { Fact } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import type { Delta } from "../workers/loop/recorded-loop.ts";
+import { wordsOf } from "./spoken-words.ts";
 
 /** What a feed needs of an agent. */
-export type FeedSource = Pick<Agent, "log" | "onDelta">;
+export type FeedSource = Pick<Agent, "log" | "onDelta" | "saying" | "idle" | "now">;
 
 export interface FeedLimits {
   /** So many bytes may wait in a socket before its follower is put back to its cursor. */
@@ -26,6 +27,8 @@ export interface FeedLimits {
  * EVENT-FEED-4. A fact is made into bytes once, for all who follow; so is a page of the file, for all who read it about
  *     then.
  * EVENT-FEED-5. Followers read the file a few at a time: however many begin at once, others are answered in between.
+ * EVENT-FEED-6. Whoever watches hears every reply whole, before the fact that ends it: what was said before they were up
+ *     to date comes as one frame (`so_far`). When everybody rests and the files are written, they are told (`rest`).
  */
 export class Feed {
   readonly #agent: FeedSource;
@@ -45,9 +48,17 @@ export class Feed {
     return this.#followers.size;
   }
 
-  join(socket: WebSocket, after: number, limits: FeedLimits, turns: Turns): Follower {
-    const follower = new Follower(socket, after, limits, (from) =>
-      turns.take(() => this.#pages.read(from, limits.page)),
+  join(socket: WebSocket, { after, isWatching = false }: Place, limits: FeedLimits, turns: Turns): Follower {
+    const page = (from: number) => turns.take(() => this.#pages.read(from, limits.page));
+    const watched = {
+      read: async (from: number) => this.#withWords(await page(from)),
+      live: () => this.#wordsSoFar(follower),
+    };
+    const follower: Follower = new Follower(
+      socket,
+      after,
+      limits,
+      isWatching ? watched : { read: page, live: undefined },
     );
     this.#followers.add(follower);
     return follower;
@@ -70,6 +81,41 @@ export class Feed {
       return bytes;
     };
     for (const follower of this.#followers) follower.hear(fact, frame);
+    if (RESTS.has(fact.type)) this.#tellRest([...this.#followers]);
+  }
+
+  /** It hears what is said from now on: first what was said of the replies under way. */
+  #wordsSoFar(follower: Follower): Buffer[] {
+    this.#flush();
+    this.#tellRest([follower]);
+    return this.#agent.saying().map((delta) => this.#frameOf(delta, true));
+  }
+
+  #tellRest(followers: readonly Follower[]): void {
+    const tell = (error?: string) => {
+      const frame = Buffer.from(JSON.stringify({ type: "rest", seq: this.#agent.now.seq, error }));
+      for (const follower of followers) follower.rest(frame);
+    };
+    if (followers.some(({ isWatching }) => isWatching))
+      this.#agent.idle().then(
+        () => tell(),
+        (error: unknown) => tell(error instanceof Error ? error.message : String(error)),
+      );
+  }
+
+  async #withWords(page: readonly Framed[]): Promise<Framed[]> {
+    const { log, now } = this.#agent;
+    const facts = page.map(({ fact }) => fact);
+    const words = await wordsOf(facts, log, () => now.roster);
+    return page.map((each) => {
+      const delta = words.get(each.seq);
+      return delta ? { ...each, words: this.#frameOf(delta, true) } : each;
+    });
+  }
+
+  #frameOf(delta: Delta, isAll = false): Buffer {
+    const { id } = this.#agent.log;
+    return Buffer.from(JSON.stringify({ type: "delta", agent_id: id, ...delta, ...(isAll && { so_far: true }) }));
   }
 
   /** A model says a word at a time, a team hundreds at once: what one says within a tick is one frame. */
@@ -85,17 +131,32 @@ export class Feed {
     clearImmediate(this.#flushing);
     this.#flushing = undefined;
     for (const delta of this.#deltas.values()) {
-      const frame = Buffer.from(JSON.stringify({ type: "delta", agent_id: this.#agent.log.id, ...delta }));
+      const frame = this.#frameOf(delta);
       for (const follower of this.#followers) follower.overhear(frame);
     }
     this.#deltas.clear();
   }
 }
 
+/** Where a follower begins, and whether it watches (EVENT-FEED-6). */
+interface Place {
+  after: number;
+  isWatching?: boolean;
+}
+
+/** After these, perhaps nobody works any more. */
+const RESTS: ReadonlySet<string> = new Set(["agent.completed", "agent.failed", "agent.stopped", "agent.paused"]);
+
+interface Source {
+  read(after: number): Promise<readonly Framed[]>;
+  /** For whoever watches, when it has caught up: what it hears first. */
+  live: (() => Buffer[]) | undefined;
+}
+
 /** One who looks on. */
 export class Follower {
   readonly #socket: WebSocket;
-  readonly #read: (after: number) => Promise<readonly Framed[]>;
+  readonly #source: Source;
   readonly #limits: FeedLimits;
   #cursor: number;
   #unsent = 0;
@@ -103,19 +164,20 @@ export class Follower {
   /** What comes while the file is read, unless it is too much. */
   #meanwhile: Fact[] | undefined;
   #drained: (() => void) | undefined;
+  /** Words were left out since it caught up. */
+  #hasMissedWords = false;
   /** Whether it took anything, or answered, since somebody last asked. */
   alive = true;
 
-  constructor(
-    socket: WebSocket,
-    after: number,
-    limits: FeedLimits,
-    read: (after: number) => Promise<readonly Framed[]>,
-  ) {
+  constructor(socket: WebSocket, after: number, limits: FeedLimits, source: Source) {
     this.#socket = socket;
-    this.#read = read;
+    this.#source = source;
     this.#cursor = after;
     this.#limits = limits;
+  }
+
+  get isWatching(): boolean {
+    return this.#source.live !== undefined;
   }
 
   /**
@@ -136,13 +198,21 @@ export class Follower {
       if (this.#meanwhile && this.#meanwhile.push(fact) > this.#limits.page) this.#meanwhile = undefined;
     } else if (this.#mode === "live") {
       if (this.#isFull()) this.#mode = "behind";
+      else if (this.#hasMissedWords && endsReply(fact)) this.begin();
       else this.#send(fact.seq, frame());
     }
   }
 
   overhear(frame: Buffer): void {
     // Words are worth less than facts: they give way long before a follower is put back.
-    if (this.#mode === "live" && this.#socket.bufferedAmount <= this.#limits.mostWaiting / 4) this.#write(frame);
+    if (this.#mode !== "live") return;
+    if (this.#socket.bufferedAmount <= this.#limits.mostWaiting / 4) this.#write(frame);
+    else this.#hasMissedWords = this.isWatching;
+  }
+
+  /** Only to who is up to date: the others are told when they have caught up. */
+  rest(frame: Buffer): void {
+    if (this.isWatching && this.#mode === "live") this.#write(frame);
   }
 
   close(): void {
@@ -156,19 +226,26 @@ export class Follower {
       await this.#room();
       // What is told from here on is held; what was told before is in the file.
       this.#meanwhile = [];
-      const facts = await this.#read(this.#cursor);
+      const facts = await this.#source.read(this.#cursor);
       if (this.#mode !== "reading") return;
       const isSent = this.#sendAll(facts);
-      if (!isSent || facts.length >= page || !this.#meanwhile || !this.#sendAll(this.#meanwhile.map(framed))) continue;
+      if (!isSent || facts.length >= page || !this.#meanwhile) continue;
+      // A reply that ended meanwhile is read with its words.
+      if (this.isWatching && this.#meanwhile.some((fact) => fact.seq > this.#cursor && endsReply(fact))) continue;
+      if (!this.#sendAll(this.#meanwhile.map(framed))) continue;
       this.#meanwhile = undefined;
+      this.#hasMissedWords = false;
+      const words = this.#source.live?.() ?? [];
       this.#mode = "live";
+      for (const frame of words) this.#write(frame);
     }
   }
 
   /** False when the socket is too full for all of them: the rest is read again. */
   #sendAll(facts: readonly Framed[]): boolean {
-    for (const { seq, frame } of facts) {
+    for (const { seq, frame, words } of facts) {
       if (this.#isFull()) return false;
+      if (words && seq > this.#cursor) this.#write(words);
       this.#send(seq, frame);
     }
     return true;
@@ -215,7 +292,10 @@ export class Follower {
 /** A fact as it is sent. */
 interface Framed {
   seq: number;
+  fact: Fact;
   frame: Buffer;
+  /** What was said in the reply that it ends, for whoever watches. */
+  words?: Buffer;
 }
 
 /**
@@ -276,7 +356,11 @@ export class Turns {
 }
 
 function framed(fact: Fact): Framed {
-  return { seq: fact.seq, frame: frameOf(fact) };
+  return { seq: fact.seq, fact, frame: frameOf(fact) };
+}
+
+function endsReply({ type }: Fact): boolean {
+  return type === "model.responded";
 }
 
 function frameOf({ seq, type, agent_id, ts, data, actor }: Fact): Buffer {

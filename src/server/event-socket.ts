@@ -83,6 +83,8 @@ const querySchema = z.strictObject({
   snapshot: z.enum(["0", "1"]).optional(),
   /** With `snapshot`: so many facts from before it come too. */
   recent: count.optional(),
+  /** As in the process itself: no word of a reply is left out, and it is told when everybody rests. */
+  watch: z.enum(["0", "1"]).optional(),
 });
 const paramsSchema = z.object({ id: agentIdSchema });
 
@@ -113,18 +115,18 @@ class Sockets implements EventSockets {
     const agent = await this.#open(params.data.id, socket);
     // It may have gone while the agent was opened.
     if (!agent || socket.readyState !== socket.OPEN) return;
-    const { after, snapshot, recent = 0 } = query.data;
+    const { after, snapshot, recent = 0, watch } = query.data;
     if (after !== undefined && after > agent.log.seq)
       return socket.close(CLOSED.badRequest, `after: the log ends at ${agent.log.seq}. Begin again.`);
     const { now } = agent;
-    if (snapshot !== "1") this.#follow(socket, agent, after ?? 0);
+    const isWatching = watch === "1";
+    if (snapshot !== "1") this.#follow(socket, agent, { after: after ?? 0, isWatching });
     else
-      this.#follow(
-        socket,
-        agent,
-        after ?? Math.max(0, now.seq - recent),
-        Buffer.from(JSON.stringify({ type: "snapshot", seq: now.seq, situation: now })),
-      );
+      this.#follow(socket, agent, {
+        after: after ?? Math.max(0, now.seq - recent),
+        isWatching,
+        first: Buffer.from(JSON.stringify({ type: "snapshot", seq: now.seq, situation: now })),
+      });
   }
 
   watchAll(socket: WebSocket): void {
@@ -142,7 +144,7 @@ class Sockets implements EventSockets {
     }
   }
 
-  #follow(socket: WebSocket, agent: Agent, after: number, first?: Buffer): void {
+  #follow(socket: WebSocket, agent: Agent, { after, isWatching, first }: Wanted): void {
     const { id } = agent.log;
     const feed = this.#feeds.get(id) ?? new Feed(agent);
     this.#feeds.set(id, feed);
@@ -150,7 +152,7 @@ class Sockets implements EventSockets {
       socket.close(CLOSED.tooMany, `${feed.size} look on at this agent already. Close another.`);
       return;
     }
-    const follower: Follower = feed.join(socket, after, this.#limits, this.#turns);
+    const follower: Follower = feed.join(socket, { after, isWatching }, this.#limits, this.#turns);
     this.#attend(socket, follower);
     socket.once("close", () => {
       follower.close();
@@ -202,6 +204,12 @@ class Sockets implements EventSockets {
       socket.ping();
     }
   }
+}
+
+interface Wanted {
+  after: number;
+  isWatching: boolean;
+  first?: Buffer;
 }
 
 const GOODBYE_MS = 1000;

@@ -57,8 +57,7 @@ const MOST_CONNECTIONS = 2000;
 
 /** Everything through one API: not yet listening. The guard stands before every route that is registered here. */
 export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
-  const { runtime, settings, token, webDir } = deps;
-  const config = settings.config.server ?? {};
+  const { runtime, settings, token, webDir, reach: config = settings.config.server ?? {} } = deps;
   const app = newApp(deps);
   const api: Api = app.withTypeProvider<ZodTypeProvider>();
   const keys = new Keys(token, () => runtime.clock.now());
@@ -100,8 +99,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
 }
 
 /** The web server itself, without routes: limits, time-outs, TLS. */
-function newApp({ settings, logger }: ServerDeps): FastifyInstance {
-  const config = settings.config.server ?? {};
+function newApp({ settings, logger, reach: config = settings.config.server ?? {} }: ServerDeps): FastifyInstance {
   const tls = config.tls && {
     key: readPem(settings.home, config.tls.key),
     cert: readPem(settings.home, config.tls.cert),

@@ -42,7 +42,7 @@ test("a signed message is taken once: not by another door, not under another cha
   const signed = Date.now() + 240_000;
   {
     await using house = await startServer(plan());
-    await house.runtime.listen({ forAll: true });
+    await house.runtime.listen();
     const { log } = await house.runtime.create({ goal: "Ask", model: "scripted/coordinator" });
     await house.until(log.id, ({ questions }) => "question-1" in questions.open);
     body = { agent_id: log.id, message: "hello", to: "*" };

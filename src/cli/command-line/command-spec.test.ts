@@ -2,8 +2,8 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { Terminal } from "../live/terminal.ts";
 import { createProgram } from "../program.ts";
+import { Terminal } from "../terminal.ts";
 import { createTx } from "../tx-program.ts";
 
 const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };

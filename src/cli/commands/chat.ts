@@ -5,6 +5,7 @@ import type { HomeHolder } from "../../store/home/home.ts";
 import type { AgentLog } from "../../store/store.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { liveHolder, lookAtAgent, standingOf } from "../home/look.ts";
+import { TalkPartner } from "../home/talk-partner.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { type ChatView, liveChat, plainChat } from "../live/chat-view.ts";
 import { isAttended, isLive } from "../live/interactive.ts";
@@ -14,16 +15,15 @@ import { Speech } from "../live/speech.ts";
 import { watchFacts } from "../live/watch-facts.ts";
 import { listenToKeys, listenToLines } from "../talk/keyboard.ts";
 import { TalkLine } from "../talk/talk-line.ts";
-import { TalkPartner } from "../talk/talk-partner.ts";
 import { type Activity, applyToActivity } from "../wording/activity.ts";
+import { boardTable } from "../wording/board-table.ts";
 import { concernsHuman, saidIn, utteranceLines } from "../wording/chat-words.ts";
 import { failureOf } from "../wording/failure.ts";
 import { waitingLines } from "../wording/question-text.ts";
-import { boardTable } from "./board.ts";
 
 export async function chat(call: Invocation, word: string, options: { all?: boolean }): Promise<ExitCode> {
   const { settings, now, log } = await lookAtAgent(call, word);
-  const partner = (onOpen: OnOpen) => new TalkPartner(settings, now.agent.id, onOpen);
+  const partner = (onOpen: OnOpen) => new TalkPartner(call, settings, now.agent.id, onOpen);
   return new Chat(call, now, log, partner, () => liveHolder(settings.home)).run(options);
 }
 

@@ -1,15 +1,12 @@
 import type { Situation } from "../../projections/index.ts";
-import type { AgentId } from "../../protocol/index.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
-import { askControl } from "../../runtime/human/control.ts";
-import { controlPath } from "../../runtime/human/control-path.ts";
 import { type InboxItem, inboxOf, needsPerson } from "../../runtime/human/inbox.ts";
 import { lookAtAll } from "../../runtime/views/agent-list.ts";
 import type { Store } from "../../store/store.ts";
-import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
 import { lookAt, noHomeYet } from "../home/look.ts";
+import { give } from "../home/reach-home.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { whileHandsChange } from "../talk/speaker.ts";
 import { age, count } from "../wording/format.ts";
 import { questionText } from "../wording/question-text.ts";
 import { plain, plainLines } from "../wording/width.ts";
@@ -60,34 +57,11 @@ async function markRead(call: Invocation, settings: Settings | undefined, items:
   // That a task of a mesh failed is a message too: whoever knows it need do nothing more.
   const messages = items.filter((item) => !needsPerson(item) || item.mesh_task || item.mesh_session);
   const whose = [...new Set(messages.map(({ agent }) => agent.id))];
-  if (settings && whose.length > 0)
-    await whileHandsChange(async () => {
-      for (const id of whose) if (!(await markElsewhere(settings, id))) return markHere(settings, whose);
-    });
+  if (settings) for (const id of whose) await give(settings, { do: "seen", id });
   if (call.json) await call.terminal.printJson({ marked_read: messages.length });
   else
     call.terminal.say(messages.length === 0 ? "No message is unread." : `${count(messages.length, "message")} read.`);
   return EXIT.done;
-}
-
-/** False when no process holds the home. */
-async function markElsewhere({ home }: Settings, agent: AgentId): Promise<boolean> {
-  const answer = await askControl(controlPath(home), { do: "seen", agent });
-  if (answer?.code === "elsewhere")
-    throw new Refusal(`Another process works in ${home}, and only one can at a time. Try again later.`);
-  if (answer && !answer.ok) throw new Refusal(answer.message);
-  return answer !== undefined;
-}
-
-async function markHere(settings: Settings, whose: readonly AgentId[]): Promise<void> {
-  // Heavy, and not needed where another process listens.
-  const { openRuntime } = await import("../../runtime/open-runtime.ts");
-  const runtime = await openRuntime(settings);
-  try {
-    for (const id of whose) await (await runtime.agent(id)).seen();
-  } finally {
-    await runtime.close();
-  }
 }
 
 function linesFor(call: Invocation, item: InboxItem): string[] {

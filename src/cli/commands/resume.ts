@@ -1,19 +1,23 @@
-import { type AgentStatus, isAtWork } from "../../projections/index.ts";
+import type { Situation } from "../../projections/index.ts";
+import type { AgentSummary } from "../../protocol/api/agents.ts";
+import type { AgentId } from "../../protocol/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
-import type { NewModels } from "../../runtime/model-change.ts";
+import type { Settings } from "../../runtime/config/settings.ts";
 import { findAgent } from "../../runtime/views/find-agent.ts";
 import { nodeDisk } from "../../store/disk/node-disk.ts";
 import { requireHome } from "../../store/home/home.ts";
-import { type ExitCode, Refusal, UnusableModel } from "../exit-code.ts";
+import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
 import { detach, flags, isDetached, tellParent } from "../home/detached.ts";
-import { settingsOf } from "../home/look.ts";
-import { followed, openHome } from "../home/open-home.ts";
+import { HeldHome, tellRepairs } from "../home/held-home.ts";
+import { lookAtAgent, settingsOf } from "../home/look.ts";
+import { followed } from "../home/open-home.ts";
+import type { OtherProcess } from "../home/other-process.ts";
+import { reachHome } from "../home/reach-home.ts";
 import { resumedModels } from "../home/resumed-models.ts";
-import { runningServer } from "../home/running-server.ts";
-import { commandLine, type Invocation } from "../invocation.ts";
-import { watchTeam } from "../live/watch-team.ts";
+import { AT_TERMINAL, commandLine, type Invocation } from "../invocation.ts";
+import { watchTeam } from "../talk/watch-team.ts";
 import { waitsForTriggers } from "../wording/resting.ts";
-import { listenForOthers, tellRepairs } from "./run.ts";
+import { asUsageError } from "../wrong-flag.ts";
 
 export interface ResumeOptions {
   model?: string;
@@ -39,65 +43,122 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
     };
     return detach(call, ["resume", word, ...flags(given)], "");
   }
-  const server = options.unsafeNoSandbox ? undefined : await runningServer(settings);
-  if (server) {
-    const { resumeServed } = await import("../home/run-served.ts");
-    const more = { budget_usd: options.budget, budget_tokens: options.budgetTokens };
-    return resumeServed(call, server, word, more, (created) => resumedModels(options, settings, created));
+  const here = async () => ({ held: await HeldHome.open(call, followed(settings)) });
+  if (options.unsafeNoSandbox) return resumeHere(call, (await here()).held, settings, word, options);
+  const reached = await reachHome<{ held: HeldHome } | Resumed>(settings, {
+    there: (other) => resumeThere(call, other, settings, word, options),
+    here,
+  });
+  if ("held" in reached) return resumeHere(call, reached.held, settings, word, options);
+  return watchResumed(call, settings, reached);
+}
+
+interface Resumed {
+  other: OtherProcess;
+  before: Situation;
+  resumed: AgentSummary;
+}
+
+async function resumeThere(
+  call: Invocation,
+  other: OtherProcess,
+  settings: Settings,
+  word: string,
+  options: ResumeOptions,
+): Promise<Resumed> {
+  const { now } = await lookAtAgent(call, word);
+  const { id, created } = now.agent;
+  const { model, worker_model } = resumedModels(options, settings, created);
+  const { budget: budget_usd, budgetTokens: budget_tokens } = options;
+  const given = { ...(budget_usd && { budget_usd }), ...(budget_tokens && { budget_tokens }) };
+  const models = { ...(model && { model }), ...(worker_model && { worker_model }) };
+  const resumed = await other.client.give({ do: "resume", id, ...given, ...models }).catch(asUsageError);
+  return { other, before: now, resumed };
+}
+
+async function watchResumed(call: Invocation, settings: Settings, { other, before, resumed }: Resumed) {
+  const { terminal, json } = call;
+  const { created } = before.agent;
+  const { placeOf, watchJoined } = await import("../home/run-joined.ts");
+  if (created.meshes) {
+    if (json) await terminal.printJson(resumed);
+    terminal.say(
+      `${created.name} (${resumed.id}) goes on ${placeOf(other)}. How it stands: tx status --project ${created.project}`,
+    );
+    return EXIT.done;
   }
-  const runtime = await openHome(call, followed(settings));
+  terminal.say(
+    terminal.errPaint.dim(`Agent: ${resumed.name} (${resumed.id}) goes on with ${resumed.model}, ${placeOf(other)}`),
+  );
+  return watchJoined(call, settings, other, resumed, before.seq);
+}
+
+async function resumeHere(
+  call: Invocation,
+  held: HeldHome,
+  settings: Settings,
+  word: string,
+  options: ResumeOptions,
+): Promise<ExitCode> {
+  const { terminal } = call;
+  const { runtime } = held;
+  let own: AgentId | undefined;
   try {
     const found = await findAgent(runtime.store, word);
     const { id, status, created } = found.agent;
-    if (created.meshes)
-      throw new Refusal(
-        `${created.name} (${id}) is the record of meshes, which run in a server. Start them: tx start --project ${created.project}`,
-      );
-    if (status === "completed" && !waitsForTriggers(found)) {
-      throw new Refusal(
-        `${created.name} (${id}) is completed; there is nothing to continue. Its result: ${commandLine(call, "show", id)}`,
-      );
-    }
+    own = id;
+    checkResumable(call, found);
     const agent = await runtime.agent(id);
     tellRepairs(runtime, settings.home, terminal);
     const { seq } = agent.log;
-    const listening = listenForOthers(runtime);
-    await withModels(call, agent, resumedModels(options, settings, created));
+    const listening = held.listen();
+    const { model, worker_model } = resumedModels(options, settings, created);
+    const models = { ...(model && { model }), ...(worker_model && { worker_model }) };
+    const { budget: budget_usd, budgetTokens: budget_tokens } = options;
     if (status === "completed") {
-      if (options.budget ?? options.budgetTokens)
+      if (budget_usd ?? budget_tokens)
         throw new Refusal(
           `${created.name} (${id}) is completed: it waits for its triggers, so a budget changes nothing.`,
         );
+      if (model ?? worker_model)
+        await runtime.execute({ do: "set_models", id, ...models }, AT_TERMINAL).catch(asUsageError);
       agent.keepTime();
-      if (isDetached(terminal.env)) tellParent({ id, name: created.name });
-      return await watchTeam(agent, seq, call, [listening], "for_triggers");
+    } else {
+      const given = { ...(budget_usd && { budget_usd }), ...(budget_tokens && { budget_tokens }) };
+      await runtime.execute({ do: "resume", id, ...given, ...models }, AT_TERMINAL).catch(asUsageError);
     }
-    await agent.start(reasonFor(status), { budget_usd: options.budget, budget_tokens: options.budgetTokens });
-    terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id}) goes on with ${agent.now.agent.created.model}`));
+    tellModel(call, agent, created);
     if (isDetached(terminal.env)) tellParent({ id, name: created.name });
-    return await watchTeam(agent, seq, call, [listening]);
+    return await watchTeam(
+      held.watched(agent),
+      seq,
+      call,
+      [listening],
+      status === "completed" ? "for_triggers" : "to_the_end",
+    );
   } finally {
-    await runtime.close();
+    await held.leave(own);
   }
 }
 
-/** Whoever still counts as working, or never got that far, was killed: the home is ours, so nobody works on it. */
-function reasonFor(status: AgentStatus): "recovered" | "resumed" {
-  return isAtWork(status) || status === "idle" ? "recovered" : "resumed";
+function checkResumable(call: Invocation, found: Situation): void {
+  const { id, status, created } = found.agent;
+  if (created.meshes)
+    throw new Refusal(
+      `${created.name} (${id}) is the record of meshes, which run in a server. Start them: tx start --project ${created.project}`,
+    );
+  if (status === "completed" && !waitsForTriggers(found))
+    throw new Refusal(
+      `${created.name} (${id}) is completed; there is nothing to continue. Its result: ${commandLine(call, "show", id)}`,
+    );
 }
 
-async function withModels({ terminal }: Invocation, agent: Agent, models: NewModels): Promise<void> {
-  const before = agent.now.agent.created;
-  if (models.model === undefined && models.worker_model === undefined) return;
-  try {
-    await agent.changeModels(models);
-  } catch (error) {
-    if (error instanceof Error && error.name !== "Error") throw error;
-    throw new UnusableModel(error instanceof Error ? error.message : String(error), { cause: error });
-  }
-  const { model } = agent.now.agent.created;
-  if (model !== before.model)
+function tellModel({ terminal }: Invocation, { now }: Agent, before: Situation["agent"]["created"]): void {
+  const { id, status, created } = now.agent;
+  if (created.model !== before.model)
     terminal.say(
       `${terminal.errPaint.yellow("!")} ${before.name} had ${before.model}. To go back: --model ${before.model}`,
     );
+  if (status !== "completed")
+    terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id}) goes on with ${created.model}`));
 }

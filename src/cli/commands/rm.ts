@@ -1,7 +1,6 @@
-import { askControl } from "../../runtime/human/control.ts";
-import { controlPath } from "../../runtime/human/control-path.ts";
-import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
+import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { lookAtAgent } from "../home/look.ts";
+import { give } from "../home/reach-home.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 
 export interface RemoveOptions {
@@ -23,20 +22,7 @@ export async function rm(call: Invocation, word: string, options: RemoveOptions)
   if (options.purge) return (await import("./purge.ts")).purge(call, word, options.yes === true);
   const { settings, now } = await lookAtAgent(call, word);
   const { id, created } = now.agent;
-  const what = undo ? "restore" : "archive";
-  const answer = await askControl(controlPath(settings.home), { do: what, agent: id });
-  if (answer && !answer.ok) throw new Refusal(answer.message);
-  if (!answer) {
-    // Heavy, and not needed where a server runs.
-    const { openRuntime } = await import("../../runtime/open-runtime.ts");
-    const runtime = await openRuntime(settings);
-    try {
-      const agent = await runtime.agent(id);
-      await (undo ? agent.restore("human") : agent.archive("human"));
-    } finally {
-      await runtime.close();
-    }
-  }
+  await give(settings, { do: undo ? "restore" : "archive", id });
   if (call.json) await call.terminal.printJson({ id, name: created.name, archived: !undo });
   call.terminal.say(
     undo

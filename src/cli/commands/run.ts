@@ -1,22 +1,26 @@
 import { statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
+import type { AgentSummary } from "../../protocol/api/agents.ts";
 import type { CreateAgent } from "../../protocol/commands.ts";
 import type { AgentId } from "../../protocol/index.ts";
+import type { Settings } from "../../runtime/config/settings.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { allSituations } from "../../runtime/state/situations.ts";
 import { type ExitCode, UsageError } from "../exit-code.ts";
 import { detach, flags, isDetached, tellParent } from "../home/detached.ts";
-import { deafChannels } from "../home/extension-remarks.ts";
+import { HeldHome, repairLines, tellRepairs } from "../home/held-home.ts";
 import { settingsOf } from "../home/look.ts";
-import { followed, openHome } from "../home/open-home.ts";
-import { runningServer } from "../home/running-server.ts";
+import { followed } from "../home/open-home.ts";
+import type { OtherProcess } from "../home/other-process.ts";
+import { reachHome } from "../home/reach-home.ts";
 import { AT_TERMINAL, commandLine, type Invocation } from "../invocation.ts";
-import type { Terminal } from "../live/terminal.ts";
-import { type Remark, watchTeam } from "../live/watch-team.ts";
+import { type Remark, watchTeam } from "../talk/watch-team.ts";
+import type { Terminal } from "../terminal.ts";
 import { watchOption } from "../watch-option.ts";
 import { count } from "../wording/format.ts";
-import { plain, wrap } from "../wording/width.ts";
+import { wrap } from "../wording/width.ts";
+import { asUsageError } from "../wrong-flag.ts";
 
 export interface RunOptions {
   name?: string;
@@ -64,39 +68,46 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   }
   const settings = await settingsOf(call, options);
   const order = { ...orderOf(goal, options, project), ...(watch && { watch }) };
-  const server = options.unsafeNoSandbox ? undefined : await runningServer(settings);
-  if (server) {
-    const { runServed } = await import("../home/run-served.ts");
-    return runServed(call, server, settings, order);
-  }
-  const runtime = await openHome(call, followed(settings));
+  const here = async () => ({ held: await HeldHome.open(call, followed(settings)) });
+  // What its commands may do is decided by the process that works: without a sandbox it works alone.
+  if (options.unsafeNoSandbox) return runHere(call, (await here()).held, settings, order);
+  const reached = await reachHome<{ held: HeldHome } | { other: OtherProcess; made: AgentSummary }>(settings, {
+    there: async (other) => ({ other, made: await other.client.give({ do: "create", ...order }).catch(asUsageError) }),
+    here,
+  });
+  if ("held" in reached) return runHere(call, reached.held, settings, order);
+  const { other, made } = reached;
+  terminal.say(terminal.errPaint.dim(`Model: ${made.model}`));
+  const { placeOf, watchJoined } = await import("../home/run-joined.ts");
+  terminal.say(terminal.errPaint.dim(`Agent: ${made.name} (${made.id}), ${placeOf(other)}`));
+  return watchJoined(call, settings, other, made, 0);
+}
+
+async function runHere(call: Invocation, held: HeldHome, settings: Settings, order: CreateAgent): Promise<ExitCode> {
+  const { terminal } = call;
+  const { runtime } = held;
+  let own: AgentId | undefined;
   try {
     tellRepairs(runtime, settings.home, terminal);
     const { model, why, note } = await runtime.order(order).catch(asUsageError);
     sayWrapped(terminal, terminal.errPaint.dim, `Model: ${model} (${why ?? "--model"})`);
-    const listening = listenForOthers(runtime);
+    const listening = held.listen();
     if (note) sayWrapped(terminal, String, note);
     const made = await runtime.execute({ do: "create", ...order, model }, AT_TERMINAL);
     const agent = await runtime.agent(made.id as AgentId);
     const { id, created } = agent.now.agent;
+    own = id;
     terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id})`));
     if (isDetached(terminal.env)) tellParent({ id, name: created.name });
     const interrupted = interruptedAgents(runtime, id, call);
-    return await watchTeam(agent, 0, call, [
+    return await watchTeam(held.watched(agent), 0, call, [
       listening,
       interrupted,
       repairsOfOthers(runtime, settings.home, interrupted),
     ]);
   } finally {
-    await runtime.close();
+    await held.leave(own);
   }
-}
-
-/** What a flag names wrongly is wrong usage; the rest is for the person to change elsewhere. */
-function asUsageError(error: unknown): never {
-  if (error instanceof Error && error.name === "WrongField" && "field" in error && error.field === "tools")
-    throw new UsageError(`--tools: ${error.message}`);
-  throw error;
 }
 
 /** What was not chosen here is chosen by the process that works, by the home's config and its own keys. */
@@ -127,30 +138,11 @@ function sayWrapped(terminal: Terminal, paint: (text: string) => string, words: 
   for (const line of stderr.isTTY ? wrap(words, stderr.columns ?? 80) : [words]) terminal.say(paint(line));
 }
 
-/** A damaged home works on; what was damaged, and where the damaged bytes are kept, is said before anything else. */
-export function tellRepairs({ store }: Runtime, home: string, terminal: Terminal): void {
-  for (const line of repairLines(store, home)) terminal.say(`${terminal.errPaint.yellow("!")} ${line}`);
-}
-
-function repairLines({ repairs }: Runtime["store"], home: string): string[] {
-  return repairs.map(({ file, what, aside }) =>
-    plain(`Damaged: ${file}: ${what}.${aside ? ` Kept in ${join(home, aside)}.` : ""}`),
-  );
-}
-
 /** Looking at the other agents may find damage in their logs; it is said when they have been looked at. */
 async function repairsOfOthers({ store }: Runtime, home: string, looked: Remark): Remark {
   const before = store.repairs.length;
   await looked;
   return repairLines(store, home).slice(before).join("\n") || undefined;
-}
-
-export function listenForOthers(runtime: Runtime): Remark {
-  return runtime.listen().then(
-    () => deafChannels(runtime).join("\n") || undefined,
-    (error: Error) =>
-      error.name === "DoorError" ? error.message : `Other terminals cannot stop this one: ${error.message}`,
-  );
 }
 
 /** This process holds the home, so whoever else counts as working was interrupted. */

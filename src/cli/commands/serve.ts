@@ -10,12 +10,12 @@ import { tokenOf } from "../../store/home/token-file.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
 import { crashMessage, onCrash } from "../home/crash.ts";
 import { deafChannels } from "../home/extension-remarks.ts";
+import { tellRepairs } from "../home/held-home.ts";
 import { settingsOf } from "../home/look.ts";
 import { followed, openHome } from "../home/open-home.ts";
 import { crashesWith, restart, takeNote, waitAfter } from "../home/restart.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { plain } from "../wording/width.ts";
-import { tellRepairs } from "./run.ts";
 
 export interface ServeOptions {
   port?: number;
@@ -111,8 +111,8 @@ async function serveUntilStopped(
   const at = addressOf(app.server);
   const url = ownUrl(at, config);
   const cert = config.tls && resolve(runtime.store.root, config.tls.cert);
-  runtime.store.announce({ url, ...(cert && { cert }) });
-  await runtime.listen({ forAll: true });
+  runtime.store.announce({ command: "agiraph serve", url, serves: true, ...(cert && { cert }) });
+  await runtime.listen();
   for (const line of deafChannels(runtime)) terminal.say(`${terminal.errPaint.yellow("!")} ${line}`);
   const link = `${pageOrigin(at, config)}/login?once=${app.keys.newLink().once}`;
   if (json) await terminal.printJson({ url, link, pid: process.pid });

@@ -4,6 +4,7 @@ import { EXIT, type ExitCode } from "../exit-code.ts";
 import { type Look, lookAtAgent, standingOf, standingWords } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { agentSummary } from "../wording/agent-summary.ts";
+import { boardTable } from "../wording/board-table.ts";
 import { amount, costOf, count, money, timestamp } from "../wording/format.ts";
 import { waitingLines } from "../wording/question-text.ts";
 import { fileLine, resultFiles } from "../wording/result.ts";
@@ -12,7 +13,6 @@ import { standingPaint } from "../wording/status-paint.ts";
 import { troubleLines } from "../wording/trouble-lines.ts";
 import { undoneWords } from "../wording/undone.ts";
 import { plain, plainLines, wrap } from "../wording/width.ts";
-import { boardTable } from "./board.ts";
 import { workersTable } from "./workers.ts";
 
 export async function show(call: Invocation, word: string): Promise<ExitCode> {

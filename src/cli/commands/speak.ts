@@ -1,13 +1,14 @@
 import { text as allOf } from "node:stream/consumers";
+import type { CommandName, CommandResult, CommandToAgent } from "../../protocol/commands.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
 import { LONGEST_WORDS } from "../../runtime/human/human-refusal.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { detach, flags, isDetached, tellParent } from "../home/detached.ts";
+import type { HeldHome } from "../home/held-home.ts";
 import { lookAtAgent } from "../home/look.ts";
-import { asCalled, type Invocation } from "../invocation.ts";
-import { type Doing, type Saying, sayElsewhere, tell, whileHandsChange } from "../talk/speaker.ts";
+import { reachHome } from "../home/reach-home.ts";
+import { AT_TERMINAL, asCalled, type Invocation } from "../invocation.ts";
 
 export interface SpeakOptions {
   to?: string;
@@ -15,58 +16,63 @@ export interface SpeakOptions {
   detach?: boolean;
 }
 
+/** Commands that are answered with what becomes of them, in words. */
+type Spoken = { [C in CommandName]: CommandResult<C> extends { status: "delivered" } ? C : never }[CommandName];
+type Speech = CommandToAgent<Exclude<Spoken, "seen" | "update_node" | "set_models">>;
+
 export async function send(call: Invocation, agent: string, word: string, options: SpeakOptions): Promise<ExitCode> {
-  return speak(call, agent, { do: "send", text: await wordsOf(call, word), to: options.to }, options);
+  const { to } = options;
+  return speak(call, agent, { do: "send", message: await wordsOf(call, word), ...(to && { to }) }, options);
 }
 
 export async function answer(call: Invocation, agent: string, word: string, options: SpeakOptions): Promise<ExitCode> {
-  const text = await wordsOf(call, word);
-  return speak(call, agent, { do: "respond", text, question_id: questionId(options.question) }, options);
+  const response = await wordsOf(call, word);
+  const question_id = questionId(options.question);
+  return speak(call, agent, { do: "respond", response, ...(question_id && { question_id }) }, options);
 }
 
 export async function nudge(call: Invocation, agent: string, word: string, options: SpeakOptions): Promise<ExitCode> {
-  return speak(call, agent, { do: "nudge", text: await wordsOf(call, word) }, options);
+  return speak(call, agent, { do: "nudge", message: await wordsOf(call, word) }, options);
 }
 
-export async function assign(call: Invocation, agent: string, node: string, to: string): Promise<ExitCode> {
-  return speak(call, agent, { do: "assign", node, to }, {});
+export async function assign(call: Invocation, agent: string, node_id: string, worker: string): Promise<ExitCode> {
+  return speak(call, agent, { do: "assign", node_id, worker }, {});
 }
 
-export async function cancel(call: Invocation, agent: string, node: string, reason?: string): Promise<ExitCode> {
-  const text = reason === undefined ? undefined : await wordsOf(call, reason);
-  return speak(call, agent, { do: "cancel", node, text }, {});
+export async function cancel(call: Invocation, agent: string, node_id: string, why?: string): Promise<ExitCode> {
+  const reason = why === undefined ? {} : { reason: await wordsOf(call, why) };
+  return speak(call, agent, { do: "cancel", node_id, ...reason }, {});
 }
 
-export async function revoke(call: Invocation, agent: string, permission: string): Promise<ExitCode> {
-  return speak(call, agent, { do: "revoke", permission }, {});
+export async function revoke(call: Invocation, agent: string, key: string): Promise<ExitCode> {
+  return speak(call, agent, { do: "revoke_permission", key }, {});
 }
 
 export async function publish(
   call: Invocation,
   agent: string,
-  node: string,
+  node_id: string,
   { summary, detach: leave }: { summary?: string; detach?: boolean },
 ): Promise<ExitCode> {
-  const text = summary === undefined ? undefined : await wordsOf(call, summary);
-  return speak(call, agent, { do: "publish", node, text }, leave === undefined ? {} : { detach: leave });
+  const words = summary === undefined ? {} : { summary: await wordsOf(call, summary) };
+  return speak(call, agent, { do: "publish", node_id, ...words }, leave === undefined ? {} : { detach: leave });
 }
 
 /**
- * Whoever works on the agent is told; when nobody does, it is recorded here, and an agent that goes on works here, in
- * sight of the person, until it ends.
+ * Whoever holds the home is told; when nobody does, it is recorded here, and an agent that goes on works here, in sight
+ * of the person, until it ends.
  */
-async function speak(call: Invocation, word: string, saying: Saying | Doing, options: SpeakOptions): Promise<ExitCode> {
+async function speak(call: Invocation, word: string, speech: Speech, options: SpeakOptions): Promise<ExitCode> {
   const { settings, now } = await lookAtAgent(call, word);
   const { id, created } = now.agent;
   const isLeaving = options.detach === true && !isDetached(call.terminal.env);
-  const reached = await whileHandsChange(async () => {
-    const heard = await sayElsewhere(settings.home, id, saying);
-    if (heard !== undefined) return { heard };
-    return isLeaving ? {} : { runtime: await (await import("../home/open-home.ts")).openHome(call, settings) };
+  const reached = await reachHome<{ heard?: string; held?: HeldHome }>(settings, {
+    there: async ({ client }) => ({ heard: (await client.give<Speech["do"]>({ ...speech, id } as never)).detail }),
+    here: async () =>
+      isLeaving ? {} : { held: await (await import("../home/held-home.ts")).HeldHome.open(call, settings) },
   });
-  if (reached.runtime) return speakHere(call, reached.runtime, settings, id, saying);
-  if (reached.heard === undefined)
-    return detach(call, wordsFor(id, saying), "text" in saying ? (saying.text ?? "") : "");
+  if (reached.held) return speakHere(call, reached.held, settings, id, speech);
+  if (reached.heard === undefined) return detach(call, ...wordsFor(id, speech));
   if (call.json) await call.terminal.printJson({ id, name: created.name, message: reached.heard });
   else call.terminal.say(`${created.name}: ${asCalled(reached.heard, call.terminal.env)}`);
   return EXIT.done;
@@ -74,29 +80,30 @@ async function speak(call: Invocation, word: string, saying: Saying | Doing, opt
 
 async function speakHere(
   call: Invocation,
-  runtime: Runtime,
+  held: HeldHome,
   settings: Settings,
   id: AgentId,
-  saying: Saying | Doing,
+  speech: Speech,
 ): Promise<ExitCode> {
   const { terminal, json } = call;
+  const { runtime } = held;
   try {
-    const [{ watchTeam }, { listenForOthers, tellRepairs }] = await Promise.all([
-      import("../live/watch-team.ts"),
-      import("./run.ts"),
+    const [{ watchTeam }, { tellRepairs }] = await Promise.all([
+      import("../talk/watch-team.ts"),
+      import("../home/held-home.ts"),
     ]);
     const agent = await runtime.agent(id);
     tellRepairs(runtime, settings.home, terminal);
     const { seq } = agent.log;
-    const message = await tell(agent, saying);
+    const { detail: message } = await runtime.execute<Speech["do"]>({ ...speech, id } as never, AT_TERMINAL);
     const { created } = agent.now.agent;
     if (isDetached(terminal.env)) tellParent({ id, name: created.name });
     terminal.say(terminal.errPaint.dim(`${created.name} (${id}): ${message}`));
-    if (agent.isWorking) return await watchTeam(agent, seq, call, [listenForOthers(runtime)]);
+    if (agent.isWorking) return await watchTeam(held.watched(agent), seq, call, [held.listen()]);
     if (json) await terminal.printJson({ id, name: created.name, message });
     return EXIT.done;
   } finally {
-    await runtime.close();
+    await held.leave(id);
   }
 }
 
@@ -116,15 +123,22 @@ function questionId(word: string | undefined): string | undefined {
   return word !== undefined && /^\d+$/.test(word) ? `question-${word}` : word;
 }
 
-const COMMANDS = { send: "send", respond: "answer", nudge: "nudge" } as const;
-
-function wordsFor(id: AgentId, saying: Saying | Doing): string[] {
-  if (saying.do === "assign") return ["assign", id, saying.node, saying.to];
-  if (saying.do === "model") return ["resume", id, "--model", saying.model];
-  if (saying.do === "cancel") return ["cancel", id, saying.node, ...(saying.text ? ["-"] : [])];
-  if (saying.do === "revoke") return ["permissions", id, "--revoke", saying.permission];
-  if (saying.do === "publish") return ["publish", id, saying.node, ...flags({ summary: saying.text && "-" })];
-  const more =
-    saying.do === "send" ? { to: saying.to } : saying.do === "respond" ? { question: saying.question_id } : {};
-  return [COMMANDS[saying.do], id, "-", ...flags(more)];
+/** The same on a command line, and what is read in the place of `-`. */
+function wordsFor(id: AgentId, speech: Speech): [string[], string] {
+  switch (speech.do) {
+    case "send":
+      return [["send", id, "-", ...flags({ to: speech.to })], speech.message];
+    case "respond":
+      return [["answer", id, "-", ...flags({ question: speech.question_id })], speech.response];
+    case "nudge":
+      return [["nudge", id, "-"], speech.message];
+    case "assign":
+      return [["assign", id, speech.node_id, speech.worker], ""];
+    case "cancel":
+      return [["cancel", id, speech.node_id, ...(speech.reason ? ["-"] : [])], speech.reason ?? ""];
+    case "revoke_permission":
+      return [["permissions", id, "--revoke", speech.key], ""];
+    case "publish":
+      return [["publish", id, speech.node_id, ...flags({ summary: speech.summary && "-" })], speech.summary ?? ""];
+  }
 }

@@ -1,8 +1,7 @@
 import { isAtWork } from "../../projections/index.ts";
-import { askControl } from "../../runtime/human/control.ts";
-import { controlPath } from "../../runtime/human/control-path.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { lookAtAgent, standingOf } from "../home/look.ts";
+import { give } from "../home/reach-home.ts";
 import type { Invocation } from "../invocation.ts";
 import { waitsForTriggers } from "../wording/resting.ts";
 
@@ -14,7 +13,7 @@ export function pause(call: Invocation, word: string): Promise<ExitCode> {
   return steer("pause", "paused", call, word);
 }
 
-/** Asks the process that works on the agent; when there is none, it is recorded here. Twice is as good as once. */
+/** By whoever works on the agent; when nobody does, it is recorded here. Twice is as good as once. */
 async function steer(
   what: "stop" | "pause",
   done: "stopped" | "paused",
@@ -33,19 +32,7 @@ async function steer(
       holder && waitsForTriggers(now) ? ` If pid ${holder.pid} keeps its time, Ctrl-C there ends that.` : "";
     return say(`is not at work: it is ${status}.${keeper}`, false);
   }
-  const answer = await askControl(controlPath(settings.home), { do: what, agent: id });
-  if (answer?.ok) return say(`is ${done}.`, true);
-  if (answer && standingOf(now, holder) === "interrupted")
-    return say("was interrupted before; nobody works on it.", false);
-  if (answer) throw new Error(answer.message);
-  // Heavy, and mostly not needed: an agent that does not work needs no stopping.
-  const { openRuntime } = await import("../../runtime/open-runtime.ts");
-  const runtime = await openRuntime(settings);
-  try {
-    const agent = await runtime.agent(id);
-    await (what === "stop" ? agent.stop("human") : agent.pause("human"));
-    return await say(`was interrupted; it is now recorded as ${done}.`, true);
-  } finally {
-    await runtime.close();
-  }
+  await give(settings, { do: what, id });
+  const wasInterrupted = standingOf(now, holder) === "interrupted";
+  return say(wasInterrupted ? `was interrupted; it is now recorded as ${done}.` : `is ${done}.`, true);
 }

@@ -3,7 +3,7 @@ import { requireHome } from "../../store/home/home.ts";
 import { renewToken, tokenOf } from "../../store/home/token-file.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
 import { liveHolder, settingsOf } from "../home/look.ts";
-import { runningServer } from "../home/running-server.ts";
+import { isServer, runningServer } from "../home/other-process.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 
 export interface TokenOptions {
@@ -22,7 +22,7 @@ export async function token(call: Invocation, options: TokenOptions): Promise<Ex
     const holder = liveHolder(home);
     if (holder?.url !== undefined)
       throw new Refusal(
-        `The server at ${holder.url} (pid ${holder.pid}) uses the current token. Stop it first, then start it again with the new one.`,
+        `The ${isServer(holder) ? "server" : "process"} at ${holder.url} (pid ${holder.pid}) uses the current token. Stop it first, then start it again with the new one.`,
       );
     renewToken(home);
   }

@@ -1,15 +1,11 @@
 import { problemsIn } from "../../boundary/unknown-field.ts";
 import { type Situation, triggerRecords } from "../../projections/index.ts";
-import { askControl, type ControlAnswer } from "../../runtime/human/control.ts";
-import { controlPath } from "../../runtime/human/control-path.ts";
-import { HumanRefusal } from "../../runtime/human/human-refusal.ts";
-import { changeTriggers, type TriggerChange } from "../../runtime/time/trigger-changes.ts";
-import { triggerOrderSchema } from "../../tools/schedule.ts";
+import { type CommandToAgent, createTriggerSchema } from "../../protocol/commands.ts";
 import { nextDue } from "../../triggers/due.ts";
-import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
+import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { type Look, lookAtAgent } from "../home/look.ts";
+import { give } from "../home/reach-home.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { whileHandsChange } from "../talk/speaker.ts";
 import { triggerTable } from "../wording/trigger-table.ts";
 import { plain } from "../wording/width.ts";
 
@@ -65,9 +61,11 @@ function whyNone(
   return holder ? undefined : `Nobody keeps time now: they fire while a process works on it. ${resume}`;
 }
 
-function changeIn({ add, cancel, pause, resume }: TriggersOptions): TriggerChange | undefined {
-  const changes: TriggerChange[] = [
-    ...(add === undefined ? [] : [{ do: "schedule" as const, order: orderIn(add) }]),
+type TriggerCommand = CommandToAgent<"create_trigger" | "cancel_trigger" | "pause_trigger" | "resume_trigger">;
+
+function changeIn({ add, cancel, pause, resume }: TriggersOptions): TriggerCommand | undefined {
+  const changes: TriggerCommand[] = [
+    ...(add === undefined ? [] : [{ do: "create_trigger" as const, ...orderIn(add) }]),
     ...(cancel === undefined ? [] : [{ do: "cancel_trigger" as const, trigger_id: idIn(cancel) }]),
     ...(pause === undefined ? [] : [{ do: "pause_trigger" as const, trigger_id: idIn(pause) }]),
     ...(resume === undefined ? [] : [{ do: "resume_trigger" as const, trigger_id: idIn(resume) }]),
@@ -90,42 +88,21 @@ function orderIn(text: string) {
   } catch (error) {
     throw new UsageError(`--add takes JSON, such as ${EXAMPLE} (${error instanceof Error ? error.message : error})`);
   }
-  const order = triggerOrderSchema.safeParse(value);
+  const order = createTriggerSchema.safeParse(value);
   if (order.success) return order.data;
   throw new UsageError(
-    `This is not a valid trigger:\n${problemsIn(order.error, triggerOrderSchema)}\nAn example: ${EXAMPLE}`,
+    `This is not a valid trigger:\n${problemsIn(order.error, createTriggerSchema)}\nAn example: ${EXAMPLE}`,
   );
 }
 
 /** By whoever works on the agent; when nobody does, it is recorded here. */
-async function makeChange(call: Invocation, look: Changed, change: TriggerChange): Promise<ExitCode> {
+async function makeChange(call: Invocation, look: Changed, change: TriggerCommand): Promise<ExitCode> {
   const { id, created } = look.now.agent;
-  const { home } = look.settings;
-  const message = await whileHandsChange(async () => {
-    const answer = await askControl(controlPath(home), { ...change, agent: id });
-    return answer === undefined ? changeHere(look, change) : messageIn(answer, home);
-  });
+  const { result } = await give<TriggerCommand["do"]>(look.settings, { ...change, id } as never);
+  const { detail: message = "" } = result;
   if (call.json) await call.terminal.printJson({ id, name: created.name, message });
   else for (const line of message.split("\n")) call.terminal.say(plain(line));
   return EXIT.done;
 }
 
 type Changed = Pick<Look, "settings"> & { now: Situation };
-
-async function changeHere({ settings, now }: Changed, change: TriggerChange): Promise<string> {
-  // Heavy, and not needed where another process listens.
-  const { openRuntime } = await import("../../runtime/open-runtime.ts");
-  const runtime = await openRuntime(settings);
-  try {
-    return await changeTriggers(await runtime.agent(now.agent.id), change);
-  } finally {
-    await runtime.close();
-  }
-}
-
-function messageIn({ ok, message, code }: ControlAnswer, home: string): string {
-  if (ok) return message;
-  if (code === "elsewhere")
-    throw new Refusal(`Another process works in ${home}, and only one can at a time. Try again later.`);
-  throw code ? new HumanRefusal(code, message) : new Refusal(message);
-}

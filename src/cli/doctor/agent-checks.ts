@@ -11,7 +11,7 @@ import { loginStatus } from "../../runtime/logins/login-status.ts";
 import { askAsWorker } from "../../runtime/programs/program-launch.ts";
 import { openSandbox, type Sandbox } from "../../sandbox/index.ts";
 import { INSTALLED_BY, programsOf } from "../../workers/outside/programs.ts";
-import type { Environment } from "../live/terminal.ts";
+import type { Environment } from "../terminal.ts";
 import { loginInWords } from "../wording/login.ts";
 import { plain } from "../wording/width.ts";
 import type { Check } from "./checks.ts";

@@ -13,8 +13,8 @@ import { channelsOf } from "../../runtime/human/open-channels.ts";
 import { openSandbox } from "../../sandbox/index.ts";
 import { homeProblems } from "../../store/home/home-modes.ts";
 import { liveHolder } from "../home/look.ts";
-import { runningServer } from "../home/running-server.ts";
-import type { Environment } from "../live/terminal.ts";
+import { runningServer } from "../home/other-process.ts";
+import type { Environment } from "../terminal.ts";
 import { bytes } from "../wording/format.ts";
 import { plain } from "../wording/width.ts";
 

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import type { Environment } from "../live/terminal.ts";
+import type { Environment } from "../terminal.ts";
 
 /**
  * `--detach`: another process does the whole run; this one waits only until the agent is on disk, or until it is

@@ -12,14 +12,14 @@ import { timestamp } from "../wording/format.ts";
 import { recordCrashesIn } from "./crash.ts";
 import { brokenExtensions } from "./extension-remarks.ts";
 import { lookAt } from "./look.ts";
+import { isServer } from "./other-process.ts";
 
-/** The home, to work in; other processes can see what for. */
+/** The home, to work in. */
 export async function openHome(call: Invocation, settings: Settings): Promise<Runtime> {
   recordCrashesIn(settings.home, scrubberFor(settings).text);
   const runtime = await openRuntime(settings);
   const { terminal } = call;
   for (const line of brokenExtensions(runtime.extensions)) terminal.say(`${terminal.errPaint.yellow("!")} ${line}`);
-  if (call.command !== undefined) runtime.store.announce({ command: `agiraph ${call.command}` });
   return runtime;
 }
 
@@ -40,26 +40,25 @@ async function wordsOn(call: Invocation): Promise<string | undefined> {
   if (!holder) return undefined;
   const details = [...(holder.command ? [holder.command] : []), `since ${timestamp(holder.started_ts)}`].join(", ");
   const who = `pid ${holder.pid} (${details})`;
-  if (holder.url !== undefined)
+  if (isServer(holder))
     return (
       `The home ${settings.home} is served by ${who} at ${holder.url}; other commands go through it by themselves. ` +
       `A link for your browser: ${commandLine(call, "token", "--link")}. ` +
       `Stop it (kill ${holder.pid}, or Ctrl-C in its terminal) to serve the home anew, or give this one a home of its own with --home DIR.`
     );
+  const own = "Or give this one a home of its own with --home DIR.";
+  const wait = `Let it end, or stop it (Ctrl-C in its terminal, or kill ${holder.pid}).`;
+  if (holder.url === undefined)
+    return (
+      `The home ${settings.home} is in use by ${who}, which other commands cannot join: ` +
+      `it is of an older version of Agiraph, or could open no port. ${wait} ${own}`
+    );
   // Also one that waits for its human; of those that are done, the record does not tell whose time is kept.
   const { agents } = await lookAtAll(store);
   const working = agents.find(({ summary }) => isAtWork(summary.status) && summary.updated_ts >= holder.started_ts);
-  if (!working)
-    return (
-      `The home ${settings.home} is in use by ${who}, which works on no agent now: ` +
-      `it keeps time for one that is done, or is about to end. Stop it (kill ${holder.pid}, or Ctrl-C in its terminal); ` +
-      "or give this one a home of its own with --home DIR."
-    );
-  const { id, name } = working.summary;
+  const what = working ? `works on ${working.summary.name} (${working.summary.id})` : "works on no agent now";
   return (
-    `The home ${settings.home} is in use by ${who}, which works on ${name} (${id}). ` +
-    `Watch it: ${commandLine(call, "logs", id, "-f")} · talk to it: ${commandLine(call, "chat", id)} · ` +
-    `stop it: ${commandLine(call, "stop", id)} · several agents at once: ${commandLine(call, "serve")} · ` +
-    "or give this one a home of its own with --home DIR."
+    `The home ${settings.home} is in use by ${who}, which ${what}. Other commands join it by themselves, ` +
+    `but this one needs the home for itself. ${wait} ${own}`
   );
 }

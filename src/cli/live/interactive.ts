@@ -1,6 +1,6 @@
 import type { Invocation } from "../invocation.ts";
 import { isForeground } from "../talk/keyboard.ts";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "../terminal.ts";
 
 /** Whether a person is there to be asked: at a keyboard that is ours, before a screen. */
 export function isAttended({ json, terminal }: Pick<Invocation, "json" | "terminal">): boolean {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { apply, begin, type Situation } from "../../projections/index.ts";
 import type { Fact, NewFact, NodeId } from "../../protocol/index.ts";
-import { boardTable } from "../commands/board.ts";
+import { boardTable } from "../wording/board-table.ts";
 import { noPaint } from "../wording/paint.ts";
 import { widthOf } from "../wording/width.ts";
 import { statusTree } from "./status-tree.ts";

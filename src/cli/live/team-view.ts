@@ -1,5 +1,6 @@
 import type { Situation } from "../../projections/index.ts";
 import { COORDINATOR, type Fact } from "../../protocol/index.ts";
+import type { Terminal } from "../terminal.ts";
 import { type Activity, applyToActivity } from "../wording/activity.ts";
 import { asleepWords } from "../wording/asleep.ts";
 import type { Spent } from "../wording/format.ts";
@@ -8,7 +9,6 @@ import { storyText } from "../wording/story-text.ts";
 import { plain } from "../wording/width.ts";
 import { LiveRegion } from "./live-region.ts";
 import { statusTree } from "./status-tree.ts";
-import type { Terminal } from "./terminal.ts";
 
 export interface Delta {
   worker_id: string;

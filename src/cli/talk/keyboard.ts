@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createInterface, emitKeypressEvents } from "node:readline";
 import { MARK_PASTE, PLAIN_PASTE } from "../live/live-region.ts";
-import type { Input, Terminal } from "../live/terminal.ts";
+import type { Input, Terminal } from "../terminal.ts";
 import type { Key } from "./line-editor.ts";
 
 export interface Typist {

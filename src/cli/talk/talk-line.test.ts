@@ -3,8 +3,8 @@ import { apply, begin, type Situation } from "../../projections/index.ts";
 import type { Fact, NewFact } from "../../protocol/index.ts";
 import { HumanRefusal } from "../../runtime/human/human-refusal.ts";
 import { noPaint } from "../wording/paint.ts";
-import type { Saying } from "./speaker.ts";
 import { TalkLine } from "./talk-line.ts";
+import type { Saying } from "./typed-line.ts";
 
 const asked = (id: string, worker_id: string, more: object = {}): NewFact => ({
   type: "human.question",
@@ -79,8 +79,8 @@ test("several questions are answered one after the other, and the line names who
   type("\n");
   await talk.said;
   expect(said).toEqual([
-    { do: "respond", text: "2", question_id: "question-1" },
-    { do: "respond", text: "no", question_id: "question-2" },
+    { do: "respond", response: "2", question_id: "question-1" },
+    { do: "respond", response: "no", question_id: "question-2" },
   ]);
 });
 
@@ -96,8 +96,8 @@ test("what is being typed goes to whom it was begun for, whatever opens or close
   type("ue\n");
   await talk.said;
   expect(said).toEqual([
-    { do: "send", text: "hello" },
-    { do: "respond", text: "blue", question_id: "question-1" },
+    { do: "send", message: "hello" },
+    { do: "respond", response: "blue", question_id: "question-1" },
   ]);
 });
 
@@ -112,8 +112,8 @@ test("where questions are to be named, plain words answer only a single one", as
   type("hello\n/answer 2 no\n");
   await talk.said;
   expect(said).toEqual([
-    { do: "send", text: "hello" },
-    { do: "respond", text: "no", question_id: "question-2" },
+    { do: "send", message: "hello" },
+    { do: "respond", response: "no", question_id: "question-2" },
   ]);
 });
 
@@ -208,7 +208,7 @@ test("/model has the agent go on with another model", () => {
   talk.line("/model openai/gpt-5");
   talk.line("/model");
   return talk.said.then(() => {
-    expect(said).toEqual([{ do: "model", model: "openai/gpt-5" }]);
+    expect(said).toEqual([{ do: "set_models", model: "openai/gpt-5" }]);
     expect(notes).toEqual(["✗ Say which: /model provider/model"]);
   });
 });

@@ -5,8 +5,7 @@ import type { Paint } from "../wording/paint.ts";
 import { askerName, asksFor, openQuestions, questionText } from "../wording/question-text.ts";
 import { cut, plain, plainLines, widthOf, wrapAfter } from "../wording/width.ts";
 import { type Key, LineEditor } from "./line-editor.ts";
-import type { Saying } from "./speaker.ts";
-import { commonStart, completionsOf, HELP, meaningOf } from "./typed-line.ts";
+import { commonStart, completionsOf, HELP, meaningOf, type Saying } from "./typed-line.ts";
 
 export interface TalkPorts {
   now(): Situation;

@@ -15,24 +15,24 @@ const question: Question = {
 
 test("plain words answer the open question, and go to the coordinator where there is none", () => {
   expect([meaningOf(" blue ", question), meaningOf("hello", undefined), meaningOf(" ", undefined)]).toEqual([
-    { kind: "say", saying: { do: "respond", text: "blue", question_id: "question-3" } },
-    { kind: "say", saying: { do: "send", text: "hello" } },
+    { kind: "say", saying: { do: "respond", response: "blue", question_id: "question-3" } },
+    { kind: "say", saying: { do: "send", message: "hello" } },
     { kind: "nothing" },
   ]);
 });
 
 test("an empty line takes the default; without one it is asked again", () => {
   expect([meaningOf("", { ...question, default: "Red" }), meaningOf("", question)]).toEqual([
-    { kind: "say", saying: { do: "respond", text: "Red", question_id: "question-3" } },
+    { kind: "say", saying: { do: "respond", response: "Red", question_id: "question-3" } },
     { kind: "ask_again" },
   ]);
 });
 
 test.each([
-  ["/to Bob go on\nslowly", { kind: "say", saying: { do: "send", text: "go on\nslowly", to: "Bob" } }],
-  ["/to * all of you", { kind: "say", saying: { do: "send", text: "all of you", to: "*" } }],
-  ["/answer 2 green", { kind: "say", saying: { do: "respond", text: "green", question_id: "question-2" } }],
-  ["/nudge faster", { kind: "say", saying: { do: "nudge", text: "faster" } }],
+  ["/to Bob go on\nslowly", { kind: "say", saying: { do: "send", message: "go on\nslowly", to: "Bob" } }],
+  ["/to * all of you", { kind: "say", saying: { do: "send", message: "all of you", to: "*" } }],
+  ["/answer 2 green", { kind: "say", saying: { do: "respond", response: "green", question_id: "question-2" } }],
+  ["/nudge faster", { kind: "say", saying: { do: "nudge", message: "faster" } }],
   ["/board", { kind: "board" }],
   ["/stop", { kind: "stop" }],
   ["/quit", { kind: "quit" }],
@@ -41,8 +41,8 @@ test.each([
   ["/answer", { kind: "wrong", why: "Say to which question and what: /answer ID text" }],
   ["/nudge", { kind: "wrong", why: "Say what: /nudge text" }],
   ["/dance", { kind: "wrong", why: "There is no /dance. /help lists the commands." }],
-  ["/etc/hosts is wrong", { kind: "say", saying: { do: "send", text: "/etc/hosts is wrong" } }],
-  ["//stop", { kind: "say", saying: { do: "send", text: "/stop" } }],
+  ["/etc/hosts is wrong", { kind: "say", saying: { do: "send", message: "/etc/hosts is wrong" } }],
+  ["//stop", { kind: "say", saying: { do: "send", message: "/stop" } }],
 ])("%s", (line, typed) => {
   expect(meaningOf(line, undefined)).toEqual(typed);
 });
@@ -57,8 +57,8 @@ test("more than can be said at once is refused before it is sent", () => {
 test("/say is a message also while a question is open", () => {
   const asked = { id: "question-1", worker_id: "alice", text: "Which?" } as Question;
   expect([meaningOf("/say Mind the doors", asked), meaningOf("Blue", asked)]).toEqual([
-    { kind: "say", saying: { do: "send", text: "Mind the doors" } },
-    { kind: "say", saying: { do: "respond", text: "Blue", question_id: "question-1" } },
+    { kind: "say", saying: { do: "send", message: "Mind the doors" } },
+    { kind: "say", saying: { do: "respond", response: "Blue", question_id: "question-1" } },
   ]);
 });
 

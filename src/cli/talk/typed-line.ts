@@ -1,9 +1,12 @@
 import { nearest } from "../../boundary/nearest.ts";
 import type { Question, Situation } from "../../projections/index.ts";
+import type { CommandToAgent } from "../../protocol/commands.ts";
 import { own } from "../../protocol/dict.ts";
 import { LONGEST_WORDS } from "../../runtime/human/human-refusal.ts";
 import { plain } from "../wording/width.ts";
-import type { Saying } from "./speaker.ts";
+
+/** What a person says to the team, or has it think with. */
+export type Saying = CommandToAgent<"send" | "respond" | "nudge" | "set_models">;
 
 /** What a line means that a person typed. */
 export type Typed =
@@ -21,10 +24,10 @@ export function meaningOf(line: string, question: Question | undefined): Typed {
   const [, command, rest = ""] = /^\/([a-z]+)(?:\s+([\s\S]*))?$/u.exec(text) ?? [];
   if (command !== undefined) return own(COMMANDS, command)?.(rest) ?? wrong(unknownCommand(command));
   const words = text.startsWith("//") ? text.slice(1) : text;
-  if (!question) return words === "" ? { kind: "nothing" } : { kind: "say", saying: { do: "send", text: words } };
+  if (!question) return words === "" ? { kind: "nothing" } : { kind: "say", saying: { do: "send", message: words } };
   const answer = words === "" ? question.default : words;
   if (answer === undefined || answer === "") return { kind: "ask_again" };
-  return { kind: "say", saying: { do: "respond", text: answer, question_id: question.id } };
+  return { kind: "say", saying: { do: "respond", response: answer, question_id: question.id } };
 }
 
 export const HELP = [
@@ -46,24 +49,24 @@ function unknownCommand(name: string): string {
 }
 
 const COMMANDS: Readonly<Record<string, (rest: string) => Typed>> = {
-  say: (rest) => (rest === "" ? wrong("Say what: /say text") : { kind: "say", saying: { do: "send", text: rest } }),
+  say: (rest) => (rest === "" ? wrong("Say what: /say text") : { kind: "say", saying: { do: "send", message: rest } }),
   to: (rest) =>
     addressed(rest, "Say to whom and what: /to NAME text", (to, text) => ({
       do: "send",
-      text,
+      message: text,
       to: to.replace(/[:,]$/, ""),
     })),
   answer: (rest) =>
     addressed(rest, "Say to which question and what: /answer ID text", (id, text) => ({
       do: "respond",
-      text,
+      response: text,
       question_id: /^\d+$/.test(id) ? `question-${id}` : id,
     })),
   nudge: (rest) =>
-    rest === "" ? wrong("Say what: /nudge text") : { kind: "say", saying: { do: "nudge", text: rest } },
+    rest === "" ? wrong("Say what: /nudge text") : { kind: "say", saying: { do: "nudge", message: rest } },
   model: (rest) =>
     /^\S+$/u.test(rest)
-      ? { kind: "say", saying: { do: "model", model: rest } }
+      ? { kind: "say", saying: { do: "set_models", model: rest } }
       : wrong("Say which: /model provider/model"),
   board: () => ({ kind: "board" }),
   stop: () => ({ kind: "stop" }),

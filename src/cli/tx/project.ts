@@ -10,7 +10,7 @@ import type { MeshProjectView } from "../../protocol/api/meshes.ts";
 import { type Settings, SettingsError } from "../../runtime/config/settings.ts";
 import { Refusal, UsageError } from "../exit-code.ts";
 import { liveHolder, settingsOf } from "../home/look.ts";
-import { runningServer } from "../home/running-server.ts";
+import { runningServer } from "../home/other-process.ts";
 import type { Invocation } from "../invocation.ts";
 
 /** One call of `tx`. */

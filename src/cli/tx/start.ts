@@ -13,7 +13,7 @@ import { mayRun } from "../../runtime/meshes/trust.ts";
 import { programsOf } from "../../workers/outside/programs.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
 import { liveHolder } from "../home/look.ts";
-import { runningServer } from "../home/running-server.ts";
+import { isServer, runningServer } from "../home/other-process.ts";
 import { count } from "../wording/format.ts";
 import { layoutOf, runningMeshes, settingsFor, type TxCall } from "./project.ts";
 import { showProject } from "./status.ts";
@@ -67,11 +67,12 @@ async function stopServer(call: TxCall): Promise<ExitCode> {
   const project = projectIn(call);
   if (project && (await runningMeshes(call, project))) await stopMeshes({ ...call, json: false });
   const holder = liveHolder(settings.home);
-  if (holder?.url !== undefined) {
+  const isThere = holder !== undefined && isServer(holder);
+  if (isThere) {
     process.kill(holder.pid, "SIGTERM");
     await untilEnded(holder.pid);
   }
-  const pid = holder?.url === undefined ? null : holder.pid;
+  const pid = isThere ? holder.pid : null;
   if (json) await terminal.printJson({ home: settings.home, server: pid, status: "stopped" });
   terminal.say(
     pid === null ? `No server runs for ${settings.home}.` : `Stopped the server of ${settings.home} (pid ${pid}).`,

@@ -5,7 +5,7 @@ import { expect, test, vi } from "vitest";
 import { copyBundled, Layout } from "../../mesh/index.ts";
 import { temporaryHome } from "../../testing/temporary-home.ts";
 import { trustMeshes } from "../../testing/trust-meshes.ts";
-import { Terminal } from "../live/terminal.ts";
+import { Terminal } from "../terminal.ts";
 import type { TxCall } from "./project.ts";
 import { trust, untrust } from "./trust.ts";
 

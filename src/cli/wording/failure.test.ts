@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { HomeLockedError } from "../../store/errors.ts";
 import { Refusal, UsageError } from "../exit-code.ts";
-import { Terminal } from "../live/terminal.ts";
+import { Terminal } from "../terminal.ts";
 import { reportFailure } from "./failure.ts";
 
 async function reported(error: unknown, json: boolean, env: Record<string, string> = {}) {

@@ -3,7 +3,7 @@ import { secretsIn } from "../../boundary/secrets.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { stackOf } from "../home/crash.ts";
 import { asCalled } from "../invocation.ts";
-import type { Terminal } from "../live/terminal.ts";
+import type { Terminal } from "../terminal.ts";
 import { plainLines } from "./width.ts";
 
 /** Tells a person what went wrong, and a script by its code. Returns the exit code. */
@@ -56,8 +56,6 @@ const KINDS: Record<string, Omit<Failure, "message">> = {
   ModelFailure: { code: "model", exit: EXIT.failed },
   TooLittleMoney: { code: "too_little_money", exit: EXIT.failed },
   UnpricedModel: { code: "unpriced_model", exit: EXIT.failed },
-  UnusableModel: { code: "unusable_model", exit: EXIT.failed },
-  ApiError: { code: "server", exit: EXIT.failed },
   UnreachableServer: { code: "server_unreachable", exit: EXIT.failed },
   FileNotFound: { code: "file_not_found", exit: EXIT.failed },
   ScopeRefusal: { code: "outside_scope", exit: EXIT.failed },
@@ -65,7 +63,7 @@ const KINDS: Record<string, Omit<Failure, "message">> = {
 
 /** Its own code says more than its kind. */
 function humanRefusal(error: Error): Omit<Failure, "message"> | undefined {
-  if (!["HumanRefusal", "WrongField"].includes(error.name) || !("code" in error)) return undefined;
+  if (!["HumanRefusal", "WrongField", "ApiError"].includes(error.name) || !("code" in error)) return undefined;
   return { code: String(error.code), exit: EXIT.failed };
 }
 

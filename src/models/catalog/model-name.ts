@@ -30,10 +30,15 @@ export const PROVIDER_NAMES: readonly string[] = [...PROVIDERS.map(({ name }) =>
 /** Programs that can stand where a model does. */
 export const OUTSIDE = ["claude-code/opus", "claude-code/sonnet", "claude-code/haiku"];
 
+/** A name that leads nowhere. */
+export class UnknownModel extends Error {
+  override readonly name = "UnknownModel";
+}
+
 /** Throws for a name that leads nowhere, and says which names come near. `added` are providers beside our own. */
 export function modelPlaceOf(written: string, config: ModelConfig, added: readonly ModelProvider[] = []): ModelPlace {
   const slash = written.indexOf("/");
-  if (slash <= 0 || slash === written.length - 1) throw new Error(notAName(written));
+  if (slash <= 0 || slash === written.length - 1) throw new UnknownModel(notAName(written));
   const name = written.slice(0, slash);
   const model = written.slice(slash + 1);
   if (written === DEMO_MODEL) return { kind: "demo", id: DEMO_MODEL };
@@ -42,11 +47,11 @@ export function modelPlaceOf(written: string, config: ModelConfig, added: readon
   const extra = added.find((each) => each.name === name);
   if (extra !== undefined) return addedPlace(written, extra, model, config);
   const provider = providerNamed(name);
-  if (provider === undefined) throw new Error(unknownName(written, name, added));
+  if (provider === undefined) throw new UnknownModel(unknownName(written, name, added));
   const id = `${provider.name}/${model}`;
   const known = KNOWN_MODELS.filter((each) => each.id.startsWith(`${provider.name}/`)).map((each) => each.id);
   const meant = knownModel(id) === undefined && own(config.models, id) === undefined ? nearMiss(id, known) : undefined;
-  if (meant !== undefined) throw new Error(`There is no model ${id}. Did you mean ${meant}?`);
+  if (meant !== undefined) throw new UnknownModel(`There is no model ${id}. Did you mean ${meant}?`);
   return { kind: "provider", id, provider, model };
 }
 
@@ -123,7 +128,7 @@ function addedPlace(id: string, provider: ModelProvider, model: string, config: 
   const offered = (provider.models ?? []).map(({ name }) => `${provider.name}/${name}`);
   const isKnown = offered.includes(id) || own(config.models, id) !== undefined;
   const meant = isKnown ? undefined : nearMiss(id, offered);
-  if (meant !== undefined) throw new Error(`There is no model ${id}. Did you mean ${meant}?`);
+  if (meant !== undefined) throw new UnknownModel(`There is no model ${id}. Did you mean ${meant}?`);
   return { kind: "added", id, provider, model };
 }
 

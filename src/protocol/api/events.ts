@@ -28,5 +28,16 @@ export const deltaFrameSchema = z.object({
   node_id: nodeIdSchema.nullable(),
   kind: z.enum(["text", "reasoning"]),
   text: z.string(),
+  /** To a client that watches: all that was said of this reply until now, also what it may have heard before. */
+  so_far: z.literal(true).optional(),
 });
 export type DeltaFrame = z.infer<typeof deltaFrameSchema>;
+
+/** To a client that watches: nobody works on the agent any more and its files are written, as of this fact. */
+export const restFrameSchema = z.object({
+  type: z.literal("rest"),
+  seq: z.int(),
+  /** The record could not be kept. */
+  error: z.string().optional(),
+});
+export type RestFrame = z.infer<typeof restFrameSchema>;

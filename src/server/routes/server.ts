@@ -92,9 +92,11 @@ function modelRoutes(app: Api, { runtime, settings, folder }: RouteDeps): void {
   );
 }
 
-function loginRoutes(app: Api, { settings, webDir }: RouteDeps, keys: Keys): void {
-  const config = settings.config.server ?? {};
-
+function loginRoutes(
+  app: Api,
+  { settings, webDir, reach: config = settings.config.server ?? {} }: RouteDeps,
+  keys: Keys,
+): void {
   app.post(
     "/login",
     { schema: { summary: "A link that logs a browser in, once", tags, response: answers(loginLinkSchema) } },

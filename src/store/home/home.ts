@@ -22,8 +22,10 @@ const holderSchema = z.object({
   pid: z.int(),
   started_ts: z.number(),
   epoch: z.int(),
-  socket: z.string().optional(),
+  /** Where it is reached by other processes on this machine: the API. */
   url: z.string().optional(),
+  /** A server: it stays, works on all agents of the home, and has the page. Others end when their agents rest. */
+  serves: z.boolean().optional(),
   /** What it does there, as a person would call it: `agiraph run`. */
   command: z.string().optional(),
   /** The file with the certificate that it shows there. */
@@ -36,7 +38,7 @@ const holderSchema = z.object({
 export type HomeHolder = z.infer<typeof holderSchema>;
 
 /** Where a holder is reached. */
-export type HolderAddress = Partial<Pick<HomeHolder, "socket" | "url" | "cert" | "command">>;
+export type HolderAddress = Partial<Pick<HomeHolder, "url" | "serves" | "cert" | "command">>;
 
 export interface HomeLock {
   readonly holder: HomeHolder;

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
-import { jsonLine } from "../wording/json-line.ts";
-import { type Paint, paintFor } from "../wording/paint.ts";
-import { harmless } from "../wording/width.ts";
+import { jsonLine } from "./wording/json-line.ts";
+import { type Paint, paintFor } from "./wording/paint.ts";
+import { harmless } from "./wording/width.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

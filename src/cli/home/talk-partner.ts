@@ -1,14 +1,15 @@
 import { isAtWork } from "../../projections/index.ts";
+import type { CommandToAgent } from "../../protocol/commands.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
-import { askControl } from "../../runtime/human/control.ts";
-import { controlPath } from "../../runtime/human/control-path.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
-import { type Saying, sayElsewhere, sayTo, whileHandsChange } from "./speaker.ts";
+import { AT_TERMINAL, type Invocation } from "../invocation.ts";
+import type { Saying } from "../talk/typed-line.ts";
+import type { HeldHome } from "./held-home.ts";
+import { reachHome } from "./reach-home.ts";
 
 interface Here {
-  runtime: Runtime;
+  held: HeldHome;
   agent: Agent;
   /** Resolves when it rests and was let go. */
   rested: Promise<void>;
@@ -18,9 +19,10 @@ interface Here {
  * An agent that a person talks to over a long time, wherever it works.
  *
  * TALK-PARTNER-1. Whoever works on it is told; when nobody does, it is opened here, and works here.
- * TALK-PARTNER-2. The home is held only while the agent works here: somebody who only reads is in nobody's way.
+ * TALK-PARTNER-2. The home is held only while somebody works here: somebody who only reads is in nobody's way.
  */
 export class TalkPartner {
+  readonly #call: Invocation;
   readonly #settings: Settings;
   readonly #id: AgentId;
   readonly #onOpen: (agent: Agent) => Promise<() => void>;
@@ -29,7 +31,8 @@ export class TalkPartner {
   #closing: Promise<void> = Promise.resolve();
 
   /** `onOpen` is told when it works here, and gives back what is to be done when it no longer does. */
-  constructor(settings: Settings, id: AgentId, onOpen: (agent: Agent) => Promise<() => void>) {
+  constructor(call: Invocation, settings: Settings, id: AgentId, onOpen: (agent: Agent) => Promise<() => void>) {
+    this.#call = call;
     this.#settings = settings;
     this.#id = id;
     this.#onOpen = onOpen;
@@ -46,60 +49,58 @@ export class TalkPartner {
     await this.#closing;
   }
 
-  say(saying: Saying): Promise<string> {
-    const heard = this.#say(saying);
+  async say(saying: Saying): Promise<string> {
+    const heard = this.#give(saying);
     this.#saying = heard.catch(() => {});
-    return heard;
+    return (await heard).detail;
   }
 
   async stop(): Promise<string> {
-    if (this.#here) {
-      await this.#here.agent.stop("human");
+    try {
+      await this.#give({ do: "stop" });
       return "Stopped.";
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "conflict") return "Nobody works on it now.";
+      throw error;
     }
-    const answer = await askControl(controlPath(this.#settings.home), { do: "stop", agent: this.#id });
-    return answer?.ok ? "Stopped." : "Nobody works on it now.";
   }
 
   /** The person has read everything that was said to them. */
   async seen(): Promise<void> {
-    if (this.#here) return this.#here.agent.seen();
-    const answer = await askControl(controlPath(this.#settings.home), { do: "seen", agent: this.#id });
-    if (answer === undefined) await this.#open((agent) => agent.seen());
+    await this.#give({ do: "seen" });
   }
 
-  async #say(saying: Saying): Promise<string> {
+  async #give<C extends Saying["do"] | "stop" | "seen">(order: CommandToAgent<C>) {
+    const command = { ...order, id: this.#id } as never;
     await this.#closing;
-    if (this.#here) return sayTo(this.#here.agent, saying);
-    return whileHandsChange(async () => {
-      const heard = await sayElsewhere(this.#settings.home, this.#id, saying);
-      return heard ?? (await this.#open((agent) => sayTo(agent, saying)));
+    if (this.#here) return this.#here.held.runtime.execute<C>(command, AT_TERMINAL);
+    return reachHome(this.#settings, {
+      there: ({ client }) => client.give<C>(command),
+      here: () => this.#open((held) => held.runtime.execute<C>(command, AT_TERMINAL)),
     });
   }
 
   /** Does it here; an agent that goes on after that stays open until it rests. */
-  async #open<T>(act: (agent: Agent) => Promise<T>): Promise<T> {
+  async #open<T>(act: (held: HeldHome) => Promise<T>): Promise<T> {
     // Heavy, and not needed where another process works.
-    const { openRuntime } = await import("../../runtime/open-runtime.ts");
-    const runtime = await openRuntime(this.#settings);
-    runtime.store.announce({ command: "agiraph chat" });
+    const { HeldHome } = await import("./held-home.ts");
+    const held = await HeldHome.open(this.#call, this.#settings);
     let letGo = () => {};
     let isStaying = false;
     const close = async () => {
       letGo();
-      await runtime.close();
+      await held.close();
     };
     try {
-      const agent = await runtime.agent(this.#id);
+      const agent = await held.runtime.agent(this.#id);
       letGo = await this.#onOpen(agent);
-      // Other terminals may talk to it too; where that cannot be, they are told by the lock.
-      await runtime.listen().catch(() => {});
-      const done = await act(agent);
+      await held.listen();
+      const done = await act(held);
       isStaying = isAtWork(agent.now.agent.status);
       if (isStaying) {
-        const rested = this.#rest(agent, close);
+        const rested = this.#rest(held, agent, close);
         rested.catch(() => {}); // told to whoever waits for it
-        this.#here = { runtime, agent, rested };
+        this.#here = { held, agent, rested };
       }
       return done;
     } finally {
@@ -107,13 +108,14 @@ export class TalkPartner {
     }
   }
 
-  async #rest(agent: Agent, close: () => Promise<void>): Promise<void> {
+  async #rest(held: HeldHome, agent: Agent, close: () => Promise<void>): Promise<void> {
     try {
       for (let seq = -1; agent.log.seq > seq; ) {
         seq = agent.log.seq;
         await agent.idle();
         // What is just being said may set it to work again.
         await this.#saying;
+        await held.othersAtRest(this.#id);
         if (!isAtWork(agent.now.agent.status)) break;
       }
     } finally {

@@ -1,12 +1,15 @@
-import { isAtWork } from "../../projections/index.ts";
+import { isAtWork, type Situation } from "../../projections/index.ts";
+import type { CommandResult, CommandToAgent } from "../../protocol/commands.ts";
 import { type Fact, HUMAN } from "../../protocol/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
-import { boardTable } from "../commands/board.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { asCalled, commandLine, type Invocation } from "../invocation.ts";
-import { listenToKeys, listenToLines } from "../talk/keyboard.ts";
-import { sayTo } from "../talk/speaker.ts";
-import { TalkLine } from "../talk/talk-line.ts";
+import { isAttended, isLive } from "../live/interactive.ts";
+import { onInterrupt } from "../live/interrupts.ts";
+import { whenParked } from "../live/parked.ts";
+import { jsonView, liveView, plainView, type TeamView } from "../live/team-view.ts";
+import { watchFacts } from "../live/watch-facts.ts";
+import { boardTable } from "../wording/board-table.ts";
 import { clockTime, costOf, count, type Spent, spentIn, spentSince } from "../wording/format.ts";
 import { waitingLines } from "../wording/question-text.ts";
 import {
@@ -21,26 +24,24 @@ import { resultLines } from "../wording/result.ts";
 import { raisingWords } from "../wording/resume-needs.ts";
 import { undoneWords } from "../wording/undone.ts";
 import { plain, wrap } from "../wording/width.ts";
-import { isAttended, isLive } from "./interactive.ts";
-import { onInterrupt } from "./interrupts.ts";
-import { whenParked } from "./parked.ts";
-import { jsonView, liveView, plainView, type TeamView } from "./team-view.ts";
-import { watchFacts } from "./watch-facts.ts";
+import { listenToKeys, listenToLines } from "./keyboard.ts";
+import { TalkLine } from "./talk-line.ts";
+import type { Saying } from "./typed-line.ts";
 
 /** Something to be said in passing, if there is something; nobody waits for it. */
 export type Remark = Promise<string | undefined>;
 
 /** Whether one leaves with the end of the work, or waits with an agent that is done for what its triggers will do. */
 export type Stay = "to_the_end" | "for_triggers";
-/** An agent that is watched and talked to, in this process or in the server's. */
-export type Watched = Pick<
-  Agent,
-  "now" | "onDelta" | "send" | "respond" | "nudge" | "changeModels" | "stop" | "seen" | "idle"
-> & {
+/** An agent that is watched and talked to, in this process or in another. */
+export interface Watched extends Pick<Agent, "onDelta" | "idle"> {
+  readonly now: Situation;
   log: Pick<Agent["log"], "seq" | "dir" | "read" | "subscribe">;
-  /** Just before a fact is shown: whatever was said until then is heard first. */
-  meet?(fact: Fact): void;
-};
+  /** Resolves once it is on disk. */
+  give<C extends Saying["do"] | "stop" | "seen">(command: CommandToAgent<C>): Promise<CommandResult<C>>;
+  /** Something about the process that works on it, for the person. */
+  onNote?(listener: (words: string) => void): void;
+}
 
 /** Shows an agent's team at work until it ends, stops it when asked to, and tells what came out of it. */
 export async function watchTeam(
@@ -59,12 +60,12 @@ export async function watchTeam(
   const interrupted = obeyInterrupts(agent, call, view);
   // Through the view: anybody else writing to the terminal would tear the live region.
   for (const remark of remarks) void remark.then((words) => words && view.note(words));
+  agent.onNote?.((words) => view.note(words));
   const unhear = agent.onDelta((delta) => view.delta(delta));
   const unwatch = await watchFacts(agent.log, after, (fact) => {
-    agent.meet?.(fact);
     view.fact(fact);
     talk?.look();
-    if (attended && isForHuman(fact)) void agent.seen().catch(() => {});
+    if (attended && isForHuman(fact)) void agent.give({ do: "seen" }).catch(() => {});
   });
   // What was asked before is not told by a fact that is still to come.
   if (after > 0) talk?.showOpen();
@@ -127,7 +128,7 @@ function talkingView(
 ): { view: TeamView; talk: TalkLine } {
   const talk: TalkLine = new TalkLine({
     now: () => agent.now,
-    say: (saying) => sayTo(agent, saying),
+    say: async (saying) => (await agent.give(saying)).detail,
     note: (...lines) => view.note(lines.join("\n")),
     changed: () => view.echo(),
     several: "first",
@@ -172,7 +173,7 @@ function obeyInterrupts(agent: Watched, call: Invocation, view: TeamView): Abort
   // When stopping fails, so does waiting for the end, and that is reported.
   const stop = () => {
     interrupted.abort();
-    agent.stop("human").catch(() => {});
+    agent.give({ do: "stop" }).catch(() => {});
   };
   terminal.readerLeft.addEventListener("abort", stop, { once: true });
   onInterrupt(process, {

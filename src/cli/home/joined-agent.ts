@@ -1,0 +1,252 @@
+import { setTimeout } from "node:timers/promises";
+import type { Onlooker } from "../../client/client.ts";
+import { HeardWords } from "../../client/heard-words.ts";
+import { apply, isAtWork, type Situation } from "../../projections/index.ts";
+import type { DeltaFrame } from "../../protocol/api/events.ts";
+import type { Fact } from "../../protocol/index.ts";
+import type { Agent } from "../../runtime/agent.ts";
+import type { Settings } from "../../runtime/config/settings.ts";
+import { situationOf } from "../../runtime/state/situations.ts";
+import type { AgentLog } from "../../store/store.ts";
+import type { Delta } from "../../workers/loop/recorded-loop.ts";
+import { Refusal } from "../exit-code.ts";
+import { AT_TERMINAL, commandLine, type Invocation } from "../invocation.ts";
+import { watchFacts } from "../live/watch-facts.ts";
+import type { Watched } from "../talk/watch-team.ts";
+import { triesAgain } from "../wording/resting.ts";
+import { HeldHome } from "./held-home.ts";
+import { isServer, type OtherProcess, otherProcess } from "./other-process.ts";
+import { isPassing } from "./reach-home.ts";
+
+const LOOK_MS = 200;
+/** A server that was killed is often started again, and then takes up the work itself. */
+const SERVER_RETURNS_MS = 5000;
+
+/** An agent, and the last fact of it that has been shown. */
+interface Shown {
+  log: AgentLog;
+  after: number;
+}
+
+/**
+ * An agent that works in another process, as a terminal sees it: what happens and what is said comes by its event
+ * socket, what the person says goes to its API. So a terminal that closes takes nothing with it.
+ *
+ * JOINED-1. Each fact is told once, in order, and each word once and before the fact that ends its reply, also over lost
+ *     connections.
+ * JOINED-2. When the other process ends, this one goes on with the agent: in whichever process has the home then, or
+ *     here, if none has. What a server worked on is the server's: it is waited for, and the person is told.
+ */
+export class JoinedAgent implements Watched {
+  readonly now: Situation;
+  readonly log: Watched["log"];
+  readonly #call: Invocation;
+  readonly #settings: Settings;
+  readonly #words = new HeardWords();
+  readonly #listeners = new Set<(fact: Fact) => void>();
+  readonly #hearers = new Set<(delta: Delta) => void>();
+  readonly #leaving = new AbortController();
+  readonly #idlers = new Set<PromiseWithResolvers<void>>();
+  readonly #onlooker: Onlooker;
+  #note: (words: string) => void = () => {};
+  #other: OtherProcess;
+  #here: HeldHome | undefined;
+  /** Once it goes on here. */
+  #agent: Agent | undefined;
+  #following: Promise<void> | undefined;
+  #told: number;
+  /** The last fact that set it to work or to rest, and the fact at which it was known to rest. */
+  #changed = 0;
+  #rested = 0;
+  #isStopping = false;
+  #failure: unknown;
+
+  private constructor(
+    call: Invocation,
+    settings: Settings,
+    other: OtherProcess,
+    now: Situation,
+    { log, after }: Shown,
+  ) {
+    this.#call = call;
+    this.#settings = settings;
+    this.#other = other;
+    this.now = now;
+    this.#told = after;
+    const self = this;
+    this.log = {
+      dir: log.dir,
+      get seq() {
+        return self.now.seq;
+      },
+      // All of it comes by the socket, with the words between the facts.
+      read: async () => [],
+      subscribe: (listener) => {
+        this.#listeners.add(listener);
+        this.#following ??= this.#follow().catch((error: unknown) => this.#fail(error));
+        return () => this.#listeners.delete(listener);
+      },
+    };
+    this.#onlooker = {
+      fact: (fact) => this.#hear(fact),
+      delta: (delta) => this.#say(delta),
+      rest: ({ seq, error }) => {
+        this.#rested = seq;
+        if (error === undefined) this.#look();
+        else this.#fail(new Refusal(error));
+      },
+    };
+  }
+
+  static async open(call: Invocation, settings: Settings, other: OtherProcess, shown: Shown): Promise<JoinedAgent> {
+    return new JoinedAgent(call, settings, other, await situationOf(shown.log), shown);
+  }
+
+  onDelta(listener: (delta: Delta) => void): () => void {
+    this.#hearers.add(listener);
+    return () => this.#hearers.delete(listener);
+  }
+
+  onNote(listener: (words: string) => void): void {
+    this.#note = listener;
+  }
+
+  readonly give: Watched["give"] = (command) => {
+    const given = { ...command, id: this.now.agent.id } as never;
+    if (command.do === "stop") this.#isStopping = true;
+    return this.#here ? this.#here.runtime.execute(given, AT_TERMINAL) : this.#other.client.give(given);
+  };
+
+  idle(): Promise<void> {
+    const idler = Promise.withResolvers<void>();
+    this.#idlers.add(idler);
+    this.#look();
+    return idler.promise;
+  }
+
+  /** Whoever has taken the home over stays until nobody else is at work in it. */
+  async close(): Promise<void> {
+    this.#leaving.abort();
+    await this.#following;
+    await this.#here?.leave(this.now.agent.id);
+  }
+
+  async #follow(): Promise<void> {
+    const { signal } = this.#leaving;
+    while (!signal.aborted) {
+      await this.#other.client.follow(this.now.agent.id, this.#told, this.#onlooker, signal);
+      if (signal.aborted) return;
+      const next = await this.#whoIsNext();
+      if (!next) return;
+      this.#other = next;
+    }
+  }
+
+  /** The connection is lost: the process that has the home now, unless that is this one, or nothing is left to do. */
+  async #whoIsNext(): Promise<OtherProcess | undefined> {
+    const before = this.#other.holder;
+    for (let waited = 0; !this.#leaving.signal.aborted; waited += LOOK_MS) {
+      const other = await otherProcess(this.#settings).catch(passing);
+      if (other === "passing" || (other && other.holder.epoch === before.epoch)) {
+        await setTimeout(LOOK_MS);
+        if (other !== "passing") return other;
+      } else if (this.#hasEnded()) {
+        // Its files were written before its process left the home.
+        this.#rested = Number.POSITIVE_INFINITY;
+        this.#look();
+        return undefined;
+      } else if (other) {
+        if (await this.#goOnIn(other)) return other;
+      } else if (!isServer(before)) {
+        const held = await HeldHome.open(this.#call, this.#settings).catch(passing);
+        if (held !== "passing") return void (await this.#goOnHere(held));
+      } else if (waited >= SERVER_RETURNS_MS) throw this.#serverIsGone();
+      else await setTimeout(LOOK_MS);
+    }
+    return undefined;
+  }
+
+  #hasEnded(): boolean {
+    return this.now.agent.run !== null && !isAtWork(this.now.agent.status) && !triesAgain(this.now);
+  }
+
+  /** False when it has gone too. */
+  async #goOnIn({ client, holder }: OtherProcess): Promise<boolean> {
+    const { id, created } = this.now.agent;
+    const command = this.#isStopping ? "stop" : "resume";
+    this.#note(`The process that worked on ${created.name} has ended. It goes on in pid ${holder.pid}.`);
+    try {
+      await client.give({ do: command, id });
+    } catch (error) {
+      if (error instanceof Error && error.name === "UnreachableServer") return false;
+      // It is at work there already, or has ended: that is what comes by the socket.
+    }
+    return true;
+  }
+
+  async #goOnHere(held: HeldHome): Promise<void> {
+    this.#here = held;
+    const { id, created } = this.now.agent;
+    const { runtime } = held;
+    const agent = await runtime.agent(id);
+    this.#note(`The process that worked on ${created.name} has ended. It goes on in this terminal.`);
+    agent.onDelta((delta) => this.#say({ type: "delta", agent_id: id, ...delta }));
+    await watchFacts(agent.log, this.#told, (fact) => this.#hear(fact));
+    void held.listen().then((words) => words && this.#note(words));
+    if (!isAtWork(agent.now.agent.status)) agent.keepTime();
+    else await runtime.execute({ do: this.#isStopping ? "stop" : "resume", id }, AT_TERMINAL);
+    this.#agent = agent;
+    this.#look();
+  }
+
+  #hear(fact: Fact): void {
+    this.#told = fact.seq;
+    if (fact.seq > this.now.seq) apply(this.now, fact);
+    if (fact.type.startsWith("agent.")) this.#changed = fact.seq;
+    this.#words.note(fact);
+    for (const listener of this.#listeners) listener(fact);
+    this.#look();
+  }
+
+  #say(delta: DeltaFrame): void {
+    const text = this.#words.hear(delta);
+    const { worker_id, node_id, kind } = delta;
+    if (text !== "") for (const hearer of this.#hearers) hearer({ worker_id, node_id, kind, text });
+  }
+
+  #look(): void {
+    if (this.#idlers.size === 0) return;
+    const agent = this.#agent;
+    const { run, status } = this.now.agent;
+    if (this.#failure !== undefined) this.#settle((idler) => idler.reject(this.#failure));
+    else if (agent)
+      agent.idle().then(
+        () => this.#settle((idler) => idler.resolve()),
+        (error: unknown) => this.#settle((idler) => idler.reject(error)),
+      );
+    else if (!this.#here && run !== null && !isAtWork(status) && this.#rested >= this.#changed)
+      this.#settle((idler) => idler.resolve());
+  }
+
+  #settle(end: (idler: PromiseWithResolvers<void>) => void): void {
+    for (const idler of this.#idlers) end(idler);
+    this.#idlers.clear();
+  }
+
+  #fail(error: unknown): void {
+    this.#failure = error;
+    this.#look();
+  }
+
+  #serverIsGone(): Error {
+    const { id, created } = this.now.agent;
+    return new Refusal(
+      `The server at ${this.#other.client.url} has ended. What was done is kept: ${created.name} (${id}) continues when the server is started again, or with: ${commandLine(this.#call, "resume", id)}`,
+    );
+  }
+}
+
+function passing(error: unknown): "passing" {
+  if (isPassing(error)) return "passing";
+  throw error;
+}

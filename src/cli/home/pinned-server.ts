@@ -1,0 +1,34 @@
+import { X509Certificate } from "node:crypto";
+import { request } from "node:https";
+import { Readable } from "node:stream";
+import { WebSocket as PinnedSocket } from "ws";
+import type { TransportOptions } from "../../client/transport.ts";
+
+/**
+ * How the server of this very machine is reached that shows the certificate that config.json names: that one is
+ * believed and no other, whoever signed it and whatever name it is for. It may be self-signed, and 127.0.0.1 is in none.
+ */
+export function pinnedServer(pem: Buffer): Required<Pick<TransportOptions, "fetch" | "socket">> {
+  const { fingerprint256 } = new X509Certificate(pem);
+  const trust = {
+    ca: pem,
+    // Of a chain only its own part may be in the file.
+    allowPartialTrustChain: true,
+    checkServerIdentity: (_host: string, shown: { fingerprint256: string }) =>
+      shown.fingerprint256 === fingerprint256 ? undefined : new Error("it shows another certificate than config.json"),
+  };
+  return {
+    // The same interface as the platform's own, which takes no certificate.
+    socket: (url, protocols) => new PinnedSocket(url, protocols, trust as object) as unknown as WebSocket,
+    fetch: async (input, init = {}) => {
+      const { method = "GET", body } = init;
+      const headers = Object.fromEntries(new Headers(init.headers));
+      const { promise, resolve, reject } = Promise.withResolvers<Response>();
+      const sent = request(String(input), { method, headers, agent: false, ...trust }, (answer) => {
+        resolve(new Response(Readable.toWeb(answer) as ReadableStream, { status: answer.statusCode ?? 500 }));
+      });
+      sent.once("error", reject).end(typeof body === "string" ? body : undefined);
+      return promise;
+    },
+  };
+}

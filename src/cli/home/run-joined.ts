@@ -1,0 +1,41 @@
+import type { AgentSummary } from "../../protocol/api/agents.ts";
+import type { AgentId } from "../../protocol/index.ts";
+import type { Settings } from "../../runtime/config/settings.ts";
+import { lookAtHome } from "../../runtime/open-runtime.ts";
+import { EXIT, type ExitCode } from "../exit-code.ts";
+import type { Invocation } from "../invocation.ts";
+import { watchTeam } from "../talk/watch-team.ts";
+import { isDetached, tellParent } from "./detached.ts";
+import { JoinedAgent } from "./joined-agent.ts";
+import { isServer, type OtherProcess } from "./other-process.ts";
+
+/**
+ * Another process holds the home and works on the agent; this terminal looks on. One in the background is not needed for
+ * that where a server does it; elsewhere it stays, and goes on with the agent when the other process ends.
+ */
+export async function watchJoined(
+  call: Invocation,
+  settings: Settings,
+  other: OtherProcess,
+  { id, name }: Pick<AgentSummary, "id" | "name">,
+  after: number,
+): Promise<ExitCode> {
+  const { terminal } = call;
+  const isServed = isServer(other.holder);
+  if (isDetached(terminal.env)) tellParent({ id, name, ...(isServed && { server: other.client.url }) });
+  if (isDetached(terminal.env) && isServed) return EXIT.done;
+  const store = await lookAtHome(settings.home);
+  const log = await store.open(id as AgentId);
+  const agent = await JoinedAgent.open(call, settings, other, { log, after });
+  try {
+    return await watchTeam(agent, after, call);
+  } finally {
+    await agent.close();
+  }
+}
+
+/** `in the server at http://127.0.0.1:4747`, `in the process with pid 812 (agiraph run)` */
+export function placeOf({ holder, client }: OtherProcess): string {
+  if (isServer(holder)) return `in the server at ${client.url}`;
+  return `in the process with pid ${holder.pid}${holder.command ? ` (${holder.command})` : ""}`;
+}

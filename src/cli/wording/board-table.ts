@@ -1,0 +1,100 @@
+import {
+  isUnderWay,
+  type NodeState,
+  nodeStanding,
+  type Situation,
+  type Stage,
+  type Standing,
+  whileWorking,
+} from "../../projections/index.ts";
+import type { NodeId } from "../../protocol/index.ts";
+import { outcomeWords, POLICY } from "../../wording/phrases.ts";
+import { nameOf } from "./names.ts";
+import type { Paint } from "./paint.ts";
+import { openQuestions } from "./question-text.ts";
+import { isTold, stageTitle } from "./stage-title.ts";
+import { type Cell, table } from "./table.ts";
+import { headline } from "./width.ts";
+import { type Branch, workTree } from "./work-tree.ts";
+
+/** Stage by stage; sub-nodes under the node that made them. */
+export function boardTable(now: Situation, standing: Standing, columns: number, paint: Paint): string[] {
+  const parentOf = (id: NodeId) => now.board.nodes[id]?.spec.parent_node_id ?? null;
+  const branches = workTree(Object.values(now.board.nodes), parentOf, "bare");
+  const withDependencies = branches.some(({ node }) => node.spec.dependencies.length > 0);
+  const titles = ["NODE", "STATUS", "WORKER", ...(withDependencies ? ["AFTER"] : []), "TASK"];
+  const rows = branches.map((branch) => rowOf(branch, now, standing, withDependencies, paint));
+  const [head = "", ...lines] = table([titles.map((text) => ({ text, paint: paint.dim })), ...rows], columns);
+  const stages = stagesAt(branches, now);
+  return [
+    head,
+    ...lines.flatMap((line, at) => {
+      const stage = stages.get(at);
+      return stage ? [paint.bold(stageLine(stage, now)), line] : [line];
+    }),
+  ];
+}
+
+function rowOf(
+  { node, stem }: Branch,
+  now: Situation,
+  standing: Standing,
+  withDependencies: boolean,
+  paint: Paint,
+): Cell[] {
+  const { roster } = now;
+  const question = openQuestions(now).find((each) => each.node_id === node.id);
+  const who =
+    "worker_id" in node ? nameOf(roster, node.worker_id) : node.reserved_for && nameOf(roster, node.reserved_for);
+  return [
+    { text: `${stem}${node.id}`, paint: paint.bold },
+    { text: nodeStanding(node, now, standing), paint: question ? paint.yellow : colourOf(node, standing, paint) },
+    { text: who || "" },
+    ...(withDependencies ? [{ text: node.spec.dependencies.join(", "), paint: paint.dim }] : []),
+    { text: headline(node.spec.task) + (question ? ` — asks: ${headline(question.text)}` : detailOf(node)) },
+  ];
+}
+
+const COLOURS = {
+  completed: (paint: Paint) => paint.green,
+  failed: (paint: Paint) => paint.red,
+  cancelled: (paint: Paint) => paint.dim,
+  pending: (paint: Paint) => paint.dim,
+};
+
+/** Before which lines a stage begins; none when there is nothing to tell apart. */
+function stagesAt(branches: readonly Branch[], { stages }: Situation): Map<number, Stage> {
+  const found = new Map<number, Stage>();
+  if (!stages.some(isTold)) return found;
+  let last: Stage | undefined;
+  branches.forEach(({ node, stem }, at) => {
+    const stage = stages.find((each) => each.run_id === node.spec.run_id && each.number === node.spec.stage);
+    if (stem !== "" || !stage || stage === last) return;
+    found.set(at, stage);
+    last = stage;
+  });
+  return found;
+}
+
+function stageLine(stage: Stage, { agent }: Situation): string {
+  const run = agent.runs > 1 ? `${stage.run_id}, ` : "";
+  return `${run}${stageTitle(stage)} — ${stage.status}, ${POLICY[stage.contract.checkpoint_policy]}`;
+}
+
+function detailOf(node: NodeState): string {
+  switch (node.status) {
+    case "completed":
+      return ` — ${headline(node.summary)}`;
+    case "failed":
+      return ` — ${headline(outcomeWords(node.outcome))}`;
+    case "cancelled":
+      return ` — ${headline(node.reason)}`;
+    default:
+      return "";
+  }
+}
+
+function colourOf(node: NodeState, standing: Standing, paint: Paint): (text: string) => string {
+  if (!isUnderWay(node)) return COLOURS[node.status](paint);
+  return whileWorking("", standing) === "" ? paint.blue : paint.yellow;
+}

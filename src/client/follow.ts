@@ -1,0 +1,67 @@
+import {
+  type DeltaFrame,
+  deltaFrameSchema,
+  eventSchema,
+  type RestFrame,
+  restFrameSchema,
+} from "../protocol/api/events.ts";
+import type { Fact } from "../protocol/index.ts";
+import { ApiError, type Transport } from "./transport.ts";
+
+/** Somebody who looks on. Each fact comes once and in order, and the words of a reply before the fact that ends it. */
+export interface Onlooker {
+  fact(fact: Fact): void;
+  delta?(delta: DeltaFrame): void;
+  /** Nobody works on it any more, and its files are written. */
+  rest?(rest: RestFrame): void;
+}
+
+/**
+ * What happens to an agent after a fact, as it happens. Resolves when the connection is lost or the signal fires; the
+ * next one begins after the last fact that was told. Rejects when the server refuses, or is of another version.
+ */
+export function followAgent(
+  transport: Transport,
+  { id, after }: { id: string; after: number },
+  onlooker: Onlooker,
+  signal: AbortSignal,
+): Promise<void> {
+  const path = `/agents/${encodeURIComponent(id)}/events?after=${after}&watch=1`;
+  const socket = transport.socket(path);
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const leave = () => socket.close();
+  signal.addEventListener("abort", leave, { once: true });
+  socket.addEventListener("message", ({ data }) => {
+    try {
+      if (typeof data === "string" && !signal.aborted) tell(JSON.parse(data), onlooker);
+    } catch {
+      reject(otherVersion(transport.url));
+      socket.close();
+    }
+  });
+  // What follows says the same: it is closed.
+  socket.addEventListener("error", () => {});
+  socket.addEventListener("close", ({ code, reason }) => {
+    signal.removeEventListener("abort", leave);
+    if (code < FIRST_OWN_CODE) resolve();
+    else
+      reject(reason.startsWith("watch") ? otherVersion(transport.url) : new ApiError(code - 4000, "refused", reason));
+  });
+  if (signal.aborted) leave();
+  return promise;
+}
+
+/** Ours are 4000 and the code that HTTP has for it. */
+const FIRST_OWN_CODE = 4000;
+
+function tell(frame: unknown, onlooker: Onlooker): void {
+  const type = typeof frame === "object" && frame !== null && "type" in frame ? frame.type : undefined;
+  if (type === "delta") onlooker.delta?.(deltaFrameSchema.parse(frame));
+  else if (type === "rest") onlooker.rest?.(restFrameSchema.parse(frame));
+  else onlooker.fact(eventSchema.parse(frame) as unknown as Fact);
+}
+
+function otherVersion(url: string): ApiError {
+  const message = `The process at ${url} is of another version of Agiraph. Start it again, and try once more.`;
+  return new ApiError(400, "other_version", message);
+}

@@ -1,0 +1,82 @@
+import { createServer, type Server, type Socket } from "node:net";
+import type { FastifyInstance } from "fastify";
+import type { ServerDeps } from "./deps.ts";
+import { addressOf, ownUrl } from "./reach.ts";
+
+/** Whoever has not been answered by then is not waited for. */
+const ANSWERS_WITHIN_MS = 1000;
+
+/**
+ * The API of a process that works in a home without being a server: other terminals on this machine join it there.
+ *
+ * OWN-PORT-1. On loopback alone, on a port that the system chooses, with the same guard and token as a server.
+ * OWN-PORT-2. It costs nothing before somebody comes: the server is loaded and made at the first connection, which waits
+ *     for it unread, and then has the port.
+ */
+export class OwnPort {
+  readonly #bare: Server;
+  readonly #make: () => Promise<FastifyInstance>;
+  readonly #waiting = new Set<Socket>();
+  #making: Promise<FastifyInstance> | undefined;
+
+  private constructor(make: () => Promise<FastifyInstance>) {
+    this.#make = make;
+    this.#bare = createServer({ pauseOnConnect: true }, (socket) => this.#greet(socket));
+    this.#bare.unref();
+  }
+
+  static async open(deps: Omit<ServerDeps, "reach">): Promise<OwnPort> {
+    const port = new OwnPort(async () => {
+      const { buildServer } = await import("./server.ts");
+      return buildServer({ ...deps, reach: {} });
+    });
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    port.#bare.once("error", reject).listen(0, "127.0.0.1", resolve);
+    await promise;
+    // Accepting a connection can fail, for example when no descriptors are left. The other terminal tries again.
+    port.#bare.on("error", () => {});
+    return port;
+  }
+
+  get url(): string {
+    return ownUrl(addressOf(this.#bare), {});
+  }
+
+  /** Takes nothing new, and answers what was asked. */
+  async close(): Promise<void> {
+    const app = await this.#making?.catch(() => undefined);
+    if (!app) {
+      this.#bare.close();
+      return;
+    }
+    app.server.keepAliveTimeout = 1;
+    const cut = setTimeout(() => app.server.closeAllConnections(), ANSWERS_WITHIN_MS);
+    await app.close().finally(() => clearTimeout(cut));
+  }
+
+  #greet(socket: Socket): void {
+    this.#waiting.add(socket);
+    socket.once("error", () => socket.destroy()).once("close", () => this.#waiting.delete(socket));
+    this.#making ??= this.#handOver();
+    this.#making.catch(() => {
+      socket.destroy();
+      this.#making = undefined;
+    });
+  }
+
+  /** The port, and who has come by it meanwhile. */
+  async #handOver(): Promise<FastifyInstance> {
+    const app = await this.#make();
+    await app.ready();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    app.server.once("error", reject).listen(this.#bare, resolve);
+    await promise;
+    app.server.unref();
+    for (const socket of this.#waiting) {
+      app.server.emit("connection", socket);
+      socket.resume();
+    }
+    this.#waiting.clear();
+    return app;
+  }
+}
