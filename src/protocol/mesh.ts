@@ -61,6 +61,13 @@ export const meshConfigSchema = z.strictObject({
   validation_gates: z.array(meshNameSchema).max(20).optional(),
   entry_point: meshNameSchema.optional(),
   completion_agent: meshNameSchema.optional(),
+  /**
+   * When this agent cannot do its step, the task goes back to another one, and on from there; at most so many times (3 if
+   * left out), then it fails.
+   */
+  on_failure: z
+    .record(meshNameSchema, z.strictObject({ to: meshNameSchema, rounds: z.int().min(1).max(100).optional() }))
+    .optional(),
   /** How many messages may follow one from the other before the human is asked; 12 if left out. */
   max_hops: z.int().min(1).max(10_000).optional(),
   /** How often two may write to each other and back about one thing before the human is asked; 60 if left out. */
@@ -82,6 +89,8 @@ export const meshAgentConfigSchema = z.strictObject({
       program: z.string().min(1).max(100).optional(),
       /** A terminal that a person may attach to, the program without one, or a model in our own loop. */
       runs: z.enum(["tmux", "headless", "harnessed"]).optional(),
+      /** Each task begins in a new session, without what was said before; for a model in our loop that is always so. */
+      clear_before: z.boolean().optional(),
     })
     .optional(),
 });

@@ -198,8 +198,32 @@ withTmux("two who want a session at once get one", LONG, async () => {
     waitsForPerson: () => {},
     isActive: () => false,
     giveUp: async () => {},
+    clearsBefore: false,
   });
   const [one, other] = await Promise.all([member.start(), member.revive()]);
   expect([one === other, prepared]).toEqual([true, 1]);
   await member.close();
+});
+
+withTmux("TMUX-MEMBER-7: with clear_before each task begins in a new session, and only then", LONG, async () => {
+  const script =
+    'echo start >> starts; while read -r line; do case "$line" in *"[tx] Task"*) tx done "Done." ;; esac; done';
+  const house = new MeshHouse({
+    meshes: [{ mesh: "line", type: "persistent", agents: ["x/one"] }],
+    agents: { one: { options: { program: "mine", runs: "tmux", clear_before: true } } },
+    config: { programs: { mine: { kind: "autonomous", command: ["sh", "-c", script] } } },
+  });
+  await (await house.open()).start();
+  await using _ = house;
+  const starts = () => readFileSync(join(house.project, "starts"), "utf8").trim().split("\n").length;
+  await house.api.sendToMesh(house.id, "line", { text: "# One\n" });
+  await house.completed("line");
+  expect(starts()).toBe(1);
+  await house.api.sendToMesh(house.id, "line", { to: "one", type: "ask", text: "And?\n" });
+  await house.until(({ type, data }) => type === "mesh.told" && data.name.includes("and"));
+  expect(starts()).toBe(1);
+  await house.api.sendToMesh(house.id, "line", { text: "# Two\n" });
+  let seen = 0;
+  await house.until(({ type, data }) => type === "mesh.completed" && data.agent === null && ++seen === 2);
+  expect(starts()).toBe(2);
 });

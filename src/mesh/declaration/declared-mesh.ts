@@ -12,7 +12,7 @@ import { issueWords } from "../files/issue-text.ts";
 import type { Layout } from "../files/layout.ts";
 import { BOARD } from "../files/message-names.ts";
 import { hashOf, type Source, Sources, SourceTrouble } from "./sources.ts";
-import { leaves, type Plan, planOf, shortName, topologyOf } from "./topology.ts";
+import { type FailureRoute, leaves, type Plan, planOf, shortName, topologyOf } from "./topology.ts";
 
 /** A mesh as declared, with its agents, checked as a whole. */
 export interface DeclaredMesh {
@@ -25,6 +25,8 @@ export interface DeclaredMesh {
   agents: ReadonlyMap<string, DeclaredAgent>;
   /** The agent that is given what comes to the mesh first. */
   entry: string;
+  /** By the agent that cannot do its step. */
+  failureRoutes: ReadonlyMap<string, FailureRoute>;
   /** Every file of the project that decides its behavior, as it was read; prompts and gates are used from here. */
   sources: ReadonlyMap<string, Source>;
   /** The hash of all its sources: what a person trusts. */
@@ -153,10 +155,39 @@ function readFrom(sources: Sources, layout: Layout, mesh: string): Omit<Declared
     if (sources.read(gateFile(gate)) === undefined && gate !== "output-exists")
       throw wrong(`validation_gates.${index}`, `there is no meshes/gates/${gate}.sh (and it is not output-exists)`);
   }
+  const failureRoutes = routesOf(config, plan, wrong);
   const { type } = config;
   const lifetime = type === "ephemeral" || type === "task" ? type : "persistent";
-  return { config, lifetime, topology, plan, agents, entry: first };
+  return { config, lifetime, topology, plan, agents, entry: first, failureRoutes };
 }
+
+/** Both ends of a route are steps of their own, once each, so that it is clear from where the work goes on. */
+function routesOf(
+  { on_failure = {} }: MeshConfig,
+  plan: Plan,
+  wrong: (field: string, message: string) => MeshConfigError,
+): Map<string, FailureRoute> {
+  const steps = plan.kind === "sequential" ? plan.steps : [];
+  const places = (agent: string) =>
+    steps.flatMap((step, index) => (leaves(step).some((leaf) => leaf.agent === agent) ? [{ step, index }] : []));
+  const only = (agent: string): number | undefined => {
+    const [place, ...more] = places(agent);
+    return place?.step.kind === "agent" && more.length === 0 ? place.index : undefined;
+  };
+  const routes = new Map<string, FailureRoute>();
+  for (const [agent, { to, rounds = ROUNDS }] of Object.entries(on_failure)) {
+    const [from, back] = [only(agent), only(to)];
+    const why = "is not a step of its own in the workflow, exactly once, one after the other";
+    if (from === undefined) throw wrong(`on_failure.${agent}`, `${agent} ${why}`);
+    if (back === undefined) throw wrong(`on_failure.${agent}.to`, `${to} ${why}`);
+    if (back > from) throw wrong(`on_failure.${agent}.to`, `${to} comes after ${agent}; work can only go back`);
+    routes.set(agent, { to, rounds });
+  }
+  return routes;
+}
+
+/** How often a task goes back because of one agent. */
+const ROUNDS = 3;
 
 /** The script of a gate, in the project. */
 export function gateFile(gate: string): string {

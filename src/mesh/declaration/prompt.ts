@@ -123,7 +123,7 @@ You are running inside a session managed by the agent orchestration system. What
 - \`/ask agent-name "question"\` - Ask another agent, or \`human\` (\`tx ask agent-name "question"\`)`;
 }
 
-function workflow({ config, plan, agents, topology }: DeclaredMesh, { name }: DeclaredAgent): string {
+function workflow({ config, plan, agents, topology, failureRoutes }: DeclaredMesh, { name }: DeclaredAgent): string {
   const others = [...agents.values()].filter((agent) => agent.name !== name);
   const list = others.map(
     ({ name: other, config: { description } }) => `- ${other}${description ? `: ${description}` : ""}`,
@@ -138,6 +138,10 @@ function workflow({ config, plan, agents, topology }: DeclaredMesh, { name }: De
         ? 'You lead. Hand parts on with `tx send AGENT "task"`; you are told when each is done. Mark the task complete when the whole is done.'
         : `${steps[0]} leads and hands out work. Mark yours complete when it is done; they are told.`,
   }[topology];
+  const route = failureRoutes.get(name);
+  const back = route
+    ? ` If it does not succeed, say why with \`tx done --failed "why"\`: the task goes back to ${route.to} with your words, at most ${route.rounds} times.`
+    : "";
   const team = list.length > 0 ? `\n\nThe others in this mesh:\n${list.join("\n")}` : "";
-  return `## Workflow\n\n${config.description ? `${config.description.trim()}\n\n` : ""}${how}${team}`;
+  return `## Workflow\n\n${config.description ? `${config.description.trim()}\n\n` : ""}${how}${back}${team}`;
 }

@@ -83,6 +83,54 @@ function walk(plan: Plan, progress: Progress, from: readonly StepPath[]): { due:
   }
 }
 
+/** Where a task goes when an agent cannot do its step. */
+export interface FailureRoute {
+  to: string;
+  rounds: number;
+}
+
+export interface RoutedPlan {
+  plan: Plan;
+  /** The steps that failed and were followed by others: they do not fail the task. */
+  routed: ReadonlySet<StepPath>;
+}
+
+/**
+ * TOPOLOGY-4. A step that failed and has a route is followed by the steps from there on once more, under paths of their
+ * own, until it has been so as often as the route says. What would have come after it is not given.
+ */
+export function planAfterFailures(
+  plan: Plan,
+  routes: ReadonlyMap<string, FailureRoute>,
+  hasFailed: (step: { agent: string; at: StepPath }) => boolean,
+): RoutedPlan {
+  if (routes.size === 0 || plan.kind !== "sequential") return { plan, routed: NONE };
+  const rounds = new Map<string, number>();
+  const routed = new Set<StepPath>();
+  let steps: readonly Plan[] = plan.steps;
+  let from = 0;
+  for (let round = 2; ; round++) {
+    const at = steps.findIndex((step, index) => index >= from && step.kind === "agent" && hasFailed(step));
+    const failed = steps[at];
+    const route = failed?.kind === "agent" ? routes.get(failed.agent) : undefined;
+    if (failed?.kind !== "agent" || !route) return { plan: { ...plan, steps }, routed };
+    const count = (rounds.get(failed.agent) ?? 0) + 1;
+    if (count > route.rounds) return { plan: { ...plan, steps }, routed };
+    rounds.set(failed.agent, count);
+    routed.add(failed.at);
+    const back = plan.steps.findIndex((step) => step.kind === "agent" && step.agent === route.to);
+    steps = [...steps.slice(0, at + 1), ...plan.steps.slice(back).map((step) => inRound(step, round))];
+    from = at + 1;
+  }
+}
+
+const NONE: ReadonlySet<StepPath> = new Set();
+
+function inRound(plan: Plan, round: number): Plan {
+  if (plan.kind === "agent") return { ...plan, at: `${plan.at}-r${round}` };
+  return { ...plan, steps: plan.steps.map((step) => inRound(step, round)) };
+}
+
 /** What a mesh declares, as a plan. Hierarchical: one agent is given the task and hands it on by messages. */
 export function planOf(
   config: Pick<MeshConfig, "agents" | "workflow" | "topology" | "type" | "entry_point" | "completion_agent">,

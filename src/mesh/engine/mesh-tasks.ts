@@ -1,6 +1,6 @@
 import type { MessageHeader } from "../../protocol/index.ts";
 import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
-import { type DueStep, due, isDone, type Progress } from "../declaration/topology.ts";
+import { type DueStep, due, isDone, type Plan, type Progress } from "../declaration/topology.ts";
 import { nameOf, type QueueName } from "../files/layout.ts";
 import { clipped, type MeshMessage, readMessage } from "../files/mesh-message.ts";
 import { MAX_MESSAGE } from "../files/message-file.ts";
@@ -79,9 +79,11 @@ export class MeshTasks {
     return active === undefined ? moved : this.#advance(active) || moved;
   }
 
-  progress(): Progress {
+  /** The plan of the active task, and how far it is. */
+  progress(): { plan: Plan; progress: Progress } {
     const active = this.queues.first("active");
-    return active === undefined ? new Map() : this.#steps.progress(active);
+    if (active === undefined) return { plan: this.#declared.plan, progress: new Map() };
+    return { plan: this.#steps.planOf(active), progress: this.#steps.progress(active) };
   }
 
   /** Somebody moved this file here by hand: what they did counts. */
@@ -129,7 +131,7 @@ export class MeshTasks {
     this.#active = task;
     const failure = this.#steps.failure(name);
     if (failure !== undefined) return this.#end(task, failure);
-    const { plan } = this.#declared;
+    const plan = this.#steps.planOf(name);
     const progress = this.#steps.progress(name);
     const steps = due(plan, progress);
     for (const step of steps) {
@@ -157,7 +159,7 @@ export class MeshTasks {
   }
 
   #give(task: MeshMessage, { at, agent, from }: DueStep): void {
-    const before = this.#steps.stepsAt(from);
+    const before = this.#steps.stepsAt(from, task.name);
     const [only] = before;
     this.#post(
       task,
@@ -188,7 +190,8 @@ export class MeshTasks {
   #handoff(task: MeshMessage, agent: string, before: readonly Step[]): string {
     const room = Math.floor(ROOM / 2 / before.length);
     const words = before.map((step) => {
-      const text = clipped(this.#steps.wordsOf(step, task.name), room);
+      const said = clipped(this.#steps.wordsOf(step, task.name), room);
+      const text = this.#steps.hasFailed(step, task.name) ? `It did not succeed:\n\n${said}` : said;
       return before.length === 1 ? text : `### ${step.agent}\n\n${text}`;
     });
     const who = before.map((step) => step.agent).join(", ");

@@ -229,7 +229,7 @@ export class Mesh {
   #progress(): MeshProgress {
     return {
       declared: this.#declared,
-      progress: this.#tasks.progress(),
+      ...this.#tasks.progress(),
       isActive: this.queues.count("active") > 0,
       isWaiting: this.queues.count("inbox") + this.queues.count("next") > 0,
       tasksCompleted: this.#tasks.completed,

@@ -2,11 +2,13 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { type MeshState, meshStateSchema } from "../../protocol/index.ts";
 import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
-import { isDone, leaves, type Progress } from "../declaration/topology.ts";
+import { isDone, leaves, type Plan, type Progress } from "../declaration/topology.ts";
 import type { Layout } from "../files/layout.ts";
 
 export interface MeshProgress {
   declared: DeclaredMesh;
+  /** Of its active task. */
+  plan: Plan;
   progress: Progress;
   isActive: boolean;
   isWaiting: boolean;
@@ -81,13 +83,13 @@ export function readState(layout: Layout, mesh: string): MeshState | undefined {
 }
 
 export function stateOf(
-  { declared, progress, isActive, isWaiting, tasksCompleted, now }: MeshProgress,
+  { declared, plan, progress, isActive, isWaiting, tasksCompleted, now }: MeshProgress,
   startedAt: string,
 ): MeshState {
-  const steps = leaves(declared.plan);
+  const steps = leaves(plan);
   const done = steps.filter(({ at }) => progress.get(at) === "done");
   const given = steps.filter(({ at }) => progress.get(at) === "given");
-  const isComplete = isActive && isDone(declared.plan, progress);
+  const isComplete = isActive && isDone(plan, progress);
   return {
     mesh: declared.config.mesh,
     status: isActive ? "processing" : isWaiting ? "active" : tasksCompleted > 0 ? "complete" : "idle",

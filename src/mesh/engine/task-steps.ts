@@ -1,5 +1,14 @@
 import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
-import { isDone, lastLeaves, leaves, type Progress, type StepPath } from "../declaration/topology.ts";
+import {
+  isDone,
+  lastLeaves,
+  leaves,
+  type Plan,
+  type Progress,
+  planAfterFailures,
+  type RoutedPlan,
+  type StepPath,
+} from "../declaration/topology.ts";
 import type { QueueName } from "../files/layout.ts";
 import { derivedName, stemOf } from "../files/message-names.ts";
 import type { Queues } from "../files/queue.ts";
@@ -31,9 +40,24 @@ export class TaskSteps {
     return this.#agents.get(agent)?.queues;
   }
 
+  /** The plan as far as this task has come: steps that failed may be followed by others. */
+  planOf(task: string): Plan {
+    return this.#routed(task).plan;
+  }
+
+  #routed(task: string): RoutedPlan {
+    const { plan, failureRoutes } = this.#declared();
+    return planAfterFailures(plan, failureRoutes, (step) => this.hasFailed(step, task));
+  }
+
+  /** It ended with an error. */
+  hasFailed({ agent, at }: Step, task: string): boolean {
+    return this.queuesOf(agent)?.has("complete", derivedName(derivedName(task, at), "error")) ?? false;
+  }
+
   progress(task: string): Progress {
     const progress = new Map<StepPath, "given" | "done">();
-    for (const { at, agent } of this.#all()) {
+    for (const { at, agent } of this.#all(task)) {
       const queue = this.queuesOf(agent)?.find(derivedName(task, at));
       if (queue !== undefined) progress.set(at, isOver(queue) ? "done" : "given");
     }
@@ -42,12 +66,12 @@ export class TaskSteps {
 
   /** Every step was done, or one has failed: the task came to its end before. */
   hasEnded(task: string): boolean {
-    return isDone(this.#declared().plan, this.progress(task)) || this.failedStep(task) !== undefined;
+    return isDone(this.planOf(task), this.progress(task)) || this.failedStep(task) !== undefined;
   }
 
   /** Whether a task came to its queue after all of its steps came to theirs. */
   cameLast(own: Queues, queue: QueueName, task: string): boolean {
-    return this.#all().every(({ at, agent }) => {
+    return this.#all(task).every(({ at, agent }) => {
       const step = derivedName(task, at);
       const queues = this.queuesOf(agent);
       const where = queues?.find(step);
@@ -55,15 +79,16 @@ export class TaskSteps {
     });
   }
 
-  /** The steps at these places in the workflow. */
-  stepsAt(paths: readonly StepPath[]): Step[] {
-    const all = this.#all();
+  /** The steps of a task at these places in the workflow. */
+  stepsAt(paths: readonly StepPath[], task: string): Step[] {
+    const all = this.#all(task);
     return paths.flatMap((path) => all.find(({ at }) => at === path) ?? []);
   }
 
   /** The words with which a step ended. */
   wordsOf({ agent, at }: Step, task: string): string {
-    return this.#agents.get(agent)?.wordsOf(derivedName(task, at)) ?? `(${agent} is not there any more.)`;
+    const end = this.hasFailed({ agent, at }, task) ? "error" : "result";
+    return this.#agents.get(agent)?.wordsOf(derivedName(task, at), end) ?? `(${agent} is not there any more.)`;
   }
 
   /** The queues in which the corrections of a task are, in their order. */
@@ -87,7 +112,7 @@ export class TaskSteps {
   lastSteps(task: string): Step[] {
     const corrections = this.corrections(task).length;
     if (corrections > 0) return [{ agent: this.lastAgent, at: correctionAt(corrections) }];
-    return this.stepsAt(lastLeaves(this.#declared().plan));
+    return this.stepsAt(lastLeaves(this.planOf(task)), task);
   }
 
   /** Why the task cannot be done, in the words of the agent that gave up. */
@@ -100,9 +125,8 @@ export class TaskSteps {
   failedStep(task: string): Step | undefined {
     const agent = this.lastAgent;
     const corrections = this.corrections(task).map((_, index) => ({ agent, at: correctionAt(index + 1) }));
-    return [...this.#all(), ...corrections].find((step) =>
-      this.queuesOf(step.agent)?.has("complete", derivedName(derivedName(task, step.at), "error")),
-    );
+    const { plan, routed } = this.#routed(task);
+    return [...leaves(plan), ...corrections].find((step) => !routed.has(step.at) && this.hasFailed(step, task));
   }
 
   /** How often the message of a step is in quarantine: a power failure has emptied it, or somebody put it there. */
@@ -112,8 +136,8 @@ export class TaskSteps {
     return names.filter((name) => queues?.has("quarantine", name)).length;
   }
 
-  #all(): readonly Step[] {
-    return leaves(this.#declared().plan);
+  #all(task: string): readonly Step[] {
+    return leaves(this.planOf(task));
   }
 }
 

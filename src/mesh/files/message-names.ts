@@ -31,7 +31,7 @@ export function isStep({ name, header: { task, step } }: { name: string; header:
 
 /** Whether somebody's own name for a message looks like one of ours. */
 export function looksLikeStep(name: string): boolean {
-  return /\.(?:\d+|entry|completion|fix-\d+)\.md$/.test(name);
+  return /\.(?:(?:\d+|entry|completion)(?:-r\d+)?|fix-\d+)\.md$/.test(name);
 }
 
 export function stemOf(name: string): string {

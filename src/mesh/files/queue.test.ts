@@ -20,6 +20,7 @@ function declared(): DeclaredMesh {
     plan: planOf(config),
     agents: new Map([["a", agent]]),
     entry: "a",
+    failureRoutes: new Map(),
     sources: new Map(),
     hash: "",
   };

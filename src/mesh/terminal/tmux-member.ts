@@ -38,6 +38,8 @@ export interface TmuxMemberPorts {
   /** Its task has failed; why. */
   giveUp(why: string): Promise<void>;
   patience?: Patience;
+  /** Whether each task begins in a new session. */
+  clearsBefore: boolean;
   /** Whether the terminal is left running when the member is closed: the runtime closes, and terminals outlive it. */
   isLeaving(): boolean;
   /** Resolves when the former member of this session has been closed. */
@@ -55,6 +57,7 @@ export interface TmuxMemberPorts {
  * TMUX-MEMBER-5. One that ends while its task is active, alone or with the tmux server, is begun again and told its
  *     task, with its conversation where the program can resume it; after a few times it is broken, too.
  * TMUX-MEMBER-6. One that stops working before its task has ended is reminded (task-watch.ts).
+ * TMUX-MEMBER-7. If it is to begin each task without what was said before, a new task begins a new session.
  * TMUX-MEMBER-4. It ends the session that it had, and never one that somebody else has begun under the same name.
  */
 export class TmuxMember implements Member {
@@ -132,6 +135,7 @@ export class TmuxMember implements Member {
   }
 
   async #tell(message: MeshMessage): Promise<void> {
+    if (this.#ports.clearsBefore && message.header.type === "task") await this.#clearFor(message.name);
     for (;;) {
       const session = await this.start();
       try {
@@ -146,6 +150,16 @@ export class TmuxMember implements Member {
         if (!mayRestart || this.#stillborn === 0) throw error;
       }
     }
+  }
+
+  /** TMUX-MEMBER-7: ends a session that was told another task. Its notes outlive us, so it is known after a restart. */
+  async #clearFor(task: string): Promise<void> {
+    const last = this.#ports.notes.lastTold();
+    if (last === undefined || last === task) return;
+    const session = await this.#opening?.catch(() => undefined);
+    session?.close();
+    this.#opening = undefined;
+    await this.#ports.server.kill(this.#ports.session, this.#info);
   }
 
   #hasTold({ name, header: { type } }: MeshMessage): void {

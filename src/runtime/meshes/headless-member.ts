@@ -24,6 +24,8 @@ export interface HeadlessPorts {
   /** Whether this task is still active. */
   isActive(name: string): boolean;
   giveUp(why: string): Promise<void>;
+  /** Whether each task begins in a new session. */
+  clearsBefore: boolean;
   /** Asks a person. */
   askPermission(request: ToolRequest): Promise<boolean>;
   record(state: "starting" | "ready" | "busy" | "idle" | "dead" | "gone", detail?: string): void;
@@ -61,7 +63,10 @@ export class HeadlessMember implements Member {
   async #tell(message: MeshMessage): Promise<void> {
     this.#stop.signal.throwIfAborted();
     const words = this.#ports.words(message);
-    if (message.header.type === "task") this.#task = message.name;
+    if (message.header.type === "task") {
+      if (this.#ports.clearsBefore && this.#task !== undefined && this.#task !== message.name) await this.#clear();
+      this.#task = message.name;
+    }
     this.#reminders = 0;
     this.#waits = false;
     const session = await this.#opening?.catch(() => undefined);
@@ -69,6 +74,16 @@ export class HeadlessMember implements Member {
     else await this.#open(words);
     this.#ports.record("busy");
   }
+
+  async #clear(): Promise<void> {
+    const session = await this.#opening?.catch(() => undefined);
+    if (session) this.#ended.add(session);
+    await session?.close();
+    this.#opening = undefined;
+  }
+
+  /** Sessions that we have ended ourselves. */
+  readonly #ended = new WeakSet<OutsideSession>();
 
   async close(): Promise<void> {
     this.#stop.abort(new Error("closed"));
@@ -118,7 +133,7 @@ export class HeadlessMember implements Member {
     } catch (error) {
       this.#ports.record("dead", error instanceof Error ? error.message : String(error));
     } finally {
-      this.#opening = undefined;
+      if (!this.#ended.has(session)) this.#opening = undefined;
     }
   }
 
@@ -131,7 +146,7 @@ export class HeadlessMember implements Member {
         await this.#rested(session, event.words);
         return;
       case "exited": {
-        if (this.#stop.signal.aborted) return;
+        if (this.#stop.signal.aborted || this.#ended.has(session)) return;
         const how = event.signal ?? event.code ?? "no code";
         this.#ports.record("dead", `it ended with ${how}`);
         if (this.#hasTask) await this.#ports.giveUp(`The program ended (${how}) before the task did.`);

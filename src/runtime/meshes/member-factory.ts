@@ -156,6 +156,7 @@ export class MemberFactory {
       home,
       binds,
       tools: txTools(this.#layout, place, this.#recordPorts.clock.now),
+      clearsBefore: agent.config.options?.clear_before ?? false,
       askPermission: (request) => this.#record.askPermission(memberIdOf(place.mesh, place.agent), request),
       record: report,
     });

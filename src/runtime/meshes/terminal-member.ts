@@ -85,6 +85,7 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
     waitsForPerson: (why) =>
       order.tellWaiting(`${nameOf(place)} waits for you: ${why}Look: tx attach ${place.mesh} ${place.agent}`),
     isLeaving,
+    clearsBefore: agent.config.options?.clear_before ?? false,
     before: () => ports.before,
   });
 }
