@@ -34,6 +34,7 @@ const INSIDE: Record<string, string[][]> = {
   workers: [["loop"], ["coordinator"], ["outside"]],
   "workers/outside": [["session"], ["acp", "claude", "files"]],
   server: [["routes"]],
+  cli: [["start", "wording"], ["live"], ["talk"], ["home"], ["doctor", "tx"], ["commands"], ["command-line"]],
   runtime: [
     ["config"],
     ["logins"],

@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import { apply, begin, type Situation } from "../projections/index.ts";
 import type { Fact, NewFact } from "../protocol/index.ts";
 import { workersTable } from "./commands/workers.ts";
-import { standingWords } from "./home/look.ts";
 import { Terminal } from "./terminal.ts";
 import { agentSummary } from "./wording/agent-summary.ts";
 import { boardTable } from "./wording/board-table.ts";
 import { paintFor } from "./wording/paint.ts";
+import { standingWords } from "./wording/standing.ts";
 import { troubleLines } from "./wording/trouble-lines.ts";
 
 const noPaint = paintFor({}, { NO_COLOR: "1" });

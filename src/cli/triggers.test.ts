@@ -90,6 +90,9 @@ test("what cannot be changed is refused in words, and nothing changes", async ()
     [1, expect.stringMatching(/^✗ Not scheduled: /)],
     [2, "✗ This is not a valid trigger:"],
   ]);
+  expect(refused[4]?.stderr.split("\n")[1]).toBe(
+    "  type is one of scheduled, delayed, at_time, heartbeat, on_event, on_idle, on_change",
+  );
   expect(refused.at(-1)?.stderr).toContain('there is no field "mised". Did you mean "missed"?');
   expect((await call("logs", "paint")).stdout).toBe(before);
 });
@@ -126,7 +129,7 @@ test("resume of an agent that is done keeps time for its triggers, wakes it, and
   await run();
   const keeping = new CliProcess(["resume", "paint"], options());
   await keeping.saw("paint-house is done (It is dry.); asleep until ");
-  const [second, stop] = await Promise.all([run(), call("stop", "paint")]);
+  const [second, stop] = await Promise.all([call("serve", "--port", "0"), call("stop", "paint")]);
   expect([second.code, lines(second), stop.code, lines(stop)]).toEqual([
     1,
     [

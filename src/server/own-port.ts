@@ -14,6 +14,7 @@ const ANSWERS_WITHIN_MS = 1000;
  *     for it unread, and then has the port.
  */
 export class OwnPort {
+  url = "";
   readonly #bare: Server;
   readonly #make: () => Promise<FastifyInstance>;
   readonly #waiting = new Set<Socket>();
@@ -33,13 +34,10 @@ export class OwnPort {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     port.#bare.once("error", reject).listen(0, "127.0.0.1", resolve);
     await promise;
+    port.url = ownUrl(addressOf(port.#bare), {});
     // Accepting a connection can fail, for example when no descriptors are left. The other terminal tries again.
     port.#bare.on("error", () => {});
     return port;
-  }
-
-  get url(): string {
-    return ownUrl(addressOf(this.#bare), {});
   }
 
   /** Takes nothing new, and answers what was asked. */

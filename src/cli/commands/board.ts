@@ -1,7 +1,8 @@
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { lookAtAgent, standingOf } from "../home/look.ts";
+import { lookAtAgent } from "../home/look.ts";
 import type { Invocation } from "../invocation.ts";
 import { boardTable } from "../wording/board-table.ts";
+import { standingOf } from "../wording/standing.ts";
 
 export async function board(call: Invocation, word: string): Promise<ExitCode> {
   const { terminal, json } = call;

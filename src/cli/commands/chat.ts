@@ -4,14 +4,13 @@ import type { Agent } from "../../runtime/agent.ts";
 import type { HomeHolder } from "../../store/home/home.ts";
 import type { AgentLog } from "../../store/store.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { liveHolder, lookAtAgent, standingOf } from "../home/look.ts";
+import { liveHolder, lookAtAgent } from "../home/look.ts";
 import { TalkPartner } from "../home/talk-partner.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { type ChatView, liveChat, plainChat } from "../live/chat-view.ts";
 import { isAttended, isLive } from "../live/interactive.ts";
 import { onInterrupt } from "../live/interrupts.ts";
 import { whenParked } from "../live/parked.ts";
-import { Speech } from "../live/speech.ts";
 import { watchFacts } from "../live/watch-facts.ts";
 import { listenToKeys, listenToLines } from "../talk/keyboard.ts";
 import { TalkLine } from "../talk/talk-line.ts";
@@ -20,6 +19,8 @@ import { boardTable } from "../wording/board-table.ts";
 import { concernsHuman, saidIn, utteranceLines } from "../wording/chat-words.ts";
 import { failureOf } from "../wording/failure.ts";
 import { waitingLines } from "../wording/question-text.ts";
+import { Speech } from "../wording/speech.ts";
+import { standingOf } from "../wording/standing.ts";
 
 export async function chat(call: Invocation, word: string, options: { all?: boolean }): Promise<ExitCode> {
   const { settings, now, log } = await lookAtAgent(call, word);

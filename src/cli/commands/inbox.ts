@@ -9,6 +9,7 @@ import { give } from "../home/reach-home.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { age, count } from "../wording/format.ts";
 import { questionText } from "../wording/question-text.ts";
+import { raisingWords } from "../wording/resume-needs.ts";
 import { plain, plainLines } from "../wording/width.ts";
 
 export interface InboxOptions {
@@ -21,13 +22,15 @@ export interface InboxOptions {
 export async function inbox(call: Invocation, options: InboxOptions = {}): Promise<ExitCode> {
   const { terminal, json } = call;
   const look = await lookAt(call).catch(noHomeYet);
-  const items = inboxOf(look ? await thoseThatWait(look.store) : []);
+  const situations = look ? await thoseThatWait(look.store) : [];
+  const items = inboxOf(situations);
+  const command = (item: InboxItem) => commandFor(call, item) + needsOf(item, situations);
   if (options.markRead) return markRead(call, look?.settings, items);
   const waiting = items.filter((item) => options.unread || needsPerson(item));
   const unread = items.length - items.filter(needsPerson).length;
-  if (json) for (const item of waiting) await terminal.printJson({ ...item, command: commandFor(call, item) });
+  if (json) for (const item of waiting) await terminal.printJson({ ...item, command: command(item) });
   else if (waiting.length === 0) terminal.say("Nothing waits for you.");
-  else await terminal.printLines(waiting.flatMap((item) => linesFor(call, item)));
+  else await terminal.printLines(waiting.flatMap((item) => linesFor(call, item, command(item))));
   if (unread > 0) terminal.say(unreadWords(call, unread, options));
   return EXIT.done;
 }
@@ -64,13 +67,13 @@ async function markRead(call: Invocation, settings: Settings | undefined, items:
   return EXIT.done;
 }
 
-function linesFor(call: Invocation, item: InboxItem): string[] {
+function linesFor(call: Invocation, item: InboxItem, command: string): string[] {
   const { paint } = call.terminal;
   const since = age(Date.now() / 1000 - item.since_ts);
   return [
     `${markOf(call, item)} ${paint.bold(plain(item.agent.name))} · ${plain(whoOf(item))} ${paint.dim(`· ${item.id} · ${since} ago`)}`,
     ...wordsOf(item).map((line) => `  ${line}`),
-    paint.dim(`  ${commandFor(call, item)}`),
+    paint.dim(`  ${command}`),
     ...(item.mesh_trust ? [paint.dim(`  in ${plain(item.mesh_trust.project)}`)] : []),
     ...(item.mesh_session ? [paint.dim(`  in ${plain(item.mesh_session.project)}`)] : []),
     ...(item.mesh_task ? [paint.dim(`  in ${plain(item.mesh_task.project)}; seen: ${markCommand(call)}`)] : []),
@@ -101,6 +104,12 @@ function wordsOf({ kind, text, choices, deadline_ts, default: fallback }: InboxI
 
 function markCommand(call: Invocation): string {
   return commandLine(call, "inbox", "--mark-read");
+}
+
+/** What the same command would fail without. */
+function needsOf({ kind, agent, mesh_task }: InboxItem, situations: readonly Situation[]): string {
+  const now = situations.find((each) => each.agent.id === agent.id);
+  return kind === "failure" && !mesh_task && now ? raisingWords(now) : "";
 }
 
 function commandFor(

@@ -1,10 +1,11 @@
 import type { AgentSummaryData, Standing } from "../../projections/index.ts";
 import { type Listed, lookAtAll } from "../../runtime/views/agent-list.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { listedWords, lookAt, noHomeYet, settingsOf, standingOf, standingWords } from "../home/look.ts";
+import { lookAt, noHomeYet, settingsOf } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { agentSummary, listedSummary } from "../wording/agent-summary.ts";
 import { age, costOf, count, money } from "../wording/format.ts";
+import { listedWords, standingOf, standingWords } from "../wording/standing.ts";
 import { paintOf } from "../wording/status-paint.ts";
 import { type Cell, table } from "../wording/table.ts";
 import { headline, plain } from "../wording/width.ts";

@@ -1,7 +1,7 @@
 import { goalOf, type Situation, type Standing, triggerRecords } from "../../projections/index.ts";
 import { runDir } from "../../store/paths.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { type Look, lookAtAgent, standingOf, standingWords } from "../home/look.ts";
+import { type Look, lookAtAgent } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { agentSummary } from "../wording/agent-summary.ts";
 import { boardTable } from "../wording/board-table.ts";
@@ -9,6 +9,7 @@ import { amount, costOf, count, money, timestamp } from "../wording/format.ts";
 import { waitingLines } from "../wording/question-text.ts";
 import { fileLine, resultFiles } from "../wording/result.ts";
 import { raisingWords } from "../wording/resume-needs.ts";
+import { standingOf, standingWords } from "../wording/standing.ts";
 import { standingPaint } from "../wording/status-paint.ts";
 import { troubleLines } from "../wording/trouble-lines.ts";
 import { undoneWords } from "../wording/undone.ts";

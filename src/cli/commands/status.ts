@@ -1,10 +1,11 @@
 import { lookAtAll } from "../../runtime/views/agent-list.ts";
 import type { HomeHolder } from "../../store/home/home.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { liveHolder, lookAt, noHomeYet, settingsOf, standingOf } from "../home/look.ts";
+import { liveHolder, lookAt, noHomeYet, settingsOf } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { versionOf } from "../program-base.ts";
 import { count, timestamp } from "../wording/format.ts";
+import { standingOf } from "../wording/standing.ts";
 
 /** The home at a glance: who works in it, how its agents are doing, what waits for the person. */
 export async function status(call: Invocation): Promise<ExitCode> {

@@ -1,9 +1,10 @@
 import { isAtWork } from "../../projections/index.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { lookAtAgent, standingOf } from "../home/look.ts";
+import { lookAtAgent } from "../home/look.ts";
 import { give } from "../home/reach-home.ts";
 import type { Invocation } from "../invocation.ts";
 import { waitsForTriggers } from "../wording/resting.ts";
+import { standingOf } from "../wording/standing.ts";
 
 export function stop(call: Invocation, word: string): Promise<ExitCode> {
   return steer("stop", "stopped", call, word);

@@ -9,7 +9,7 @@ import {
 } from "../../projections/index.ts";
 import { COORDINATOR } from "../../protocol/index.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { lookAtAgent, standingOf } from "../home/look.ts";
+import { lookAtAgent } from "../home/look.ts";
 import type { Invocation } from "../invocation.ts";
 import { waitingWords } from "../wording/activity.ts";
 import { asleepWords } from "../wording/asleep.ts";
@@ -17,6 +17,7 @@ import { amount, costOf } from "../wording/format.ts";
 import { nameOf } from "../wording/names.ts";
 import type { Paint } from "../wording/paint.ts";
 import { openQuestions } from "../wording/question-text.ts";
+import { standingOf } from "../wording/standing.ts";
 import { type Cell, table } from "../wording/table.ts";
 
 export async function workers(call: Invocation, word: string): Promise<ExitCode> {

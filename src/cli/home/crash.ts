@@ -1,4 +1,5 @@
 import { writeCrash } from "../../store/home/crash-file.ts";
+import { stackOf } from "../wording/stack-text.ts";
 
 /**
  * The last resort: an exception or a rejected promise that no owner caught.
@@ -31,13 +32,6 @@ export function recordCrashesIn(root: string, scrubbed: (text: string) => string
 /** What a person is told of a crash: its message without secrets. */
 export function crashMessage(error: unknown): string {
   return scrub(error instanceof Error ? error.message : String(error));
-}
-
-/** The error, its stack, and what caused it. */
-export function stackOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const cause = error.cause instanceof Error ? `\nCaused by: ${stackOf(error.cause)}` : "";
-  return `${error.stack ?? error.message}${cause}`;
 }
 
 function recordCrash(process: NodeJS.Process, error: unknown, origin: string): string | undefined {

@@ -1,11 +1,5 @@
 import { stat } from "node:fs/promises";
-import {
-  type AgentSummaryData,
-  type Situation,
-  type Standing,
-  troublesOf,
-  troubleWords,
-} from "../../projections/index.ts";
+import type { Situation } from "../../projections/index.ts";
 import { loadSettings, type Settings } from "../../runtime/config/settings.ts";
 import { findAgent } from "../../runtime/views/find-agent.ts";
 import { nodeDisk } from "../../store/disk/node-disk.ts";
@@ -17,7 +11,6 @@ import { lockFile } from "../../store/paths.ts";
 import type { AgentLog, Store } from "../../store/store.ts";
 import { UsageError } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
-import { asleepWords } from "../wording/asleep.ts";
 
 /** A home that is looked at without being touched, while another process may be working in it. */
 export interface Look {
@@ -70,34 +63,6 @@ export async function settingsOf(
   if (!isOnlyLooking) for (const tightened of requireTrustedHome(settings.home, settings.env)) warn(tightened);
   else for (const problem of homeProblems(settings.home, settings.env)) warn(problem);
   return unsafeNoSandbox ? { ...settings, config: { ...settings.config, sandbox: { unsafe: true } } } : settings;
-}
-
-/** An agent that counts as working while nobody works on it was interrupted: its process was killed, or the machine stopped. */
-export function standingOf(
-  { agent }: { agent: Pick<Situation["agent"], "status" | "updated_ts"> },
-  holder: HomeHolder | undefined,
-): Standing {
-  if (agent.status !== "working") return agent.status;
-  // Only the holder writes; an agent without a fact since the holder came is none of those it works on.
-  const isHeld = holder !== undefined && agent.updated_ts >= holder.started_ts;
-  return isHeld ? "working" : "interrupted";
-}
-
-/** A status as people read it, at a time in seconds. */
-export function standingWords(status: Standing, now: Situation, at: number): string {
-  const [trouble] = troublesOf(now.troubles);
-  if (status === "working") return trouble ? troubleWords(trouble) : (asleepWords(now, at) ?? status);
-  return status === "waiting_for_human" ? needsYou(Object.keys(now.questions.open).length) : status;
-}
-
-/** The same by what a list knows, of an agent that is not asleep. */
-export function listedWords(status: Standing, { trouble, open_questions }: AgentSummaryData): string {
-  if (status === "working") return trouble ? troubleWords(trouble) : status;
-  return status === "waiting_for_human" ? needsYou(open_questions) : status;
-}
-
-function needsYou(questions: number): string {
-  return questions > 1 ? `needs you (${questions} questions)` : "needs you";
 }
 
 /** What stands beside the lock is who took it last; whether it still holds it, only the lock itself knows. */

@@ -56,7 +56,9 @@ async function wordsOn(call: Invocation): Promise<string | undefined> {
   // Also one that waits for its human; of those that are done, the record does not tell whose time is kept.
   const { agents } = await lookAtAll(store);
   const working = agents.find(({ summary }) => isAtWork(summary.status) && summary.updated_ts >= holder.started_ts);
-  const what = working ? `works on ${working.summary.name} (${working.summary.id})` : "works on no agent now";
+  const what = working
+    ? `works on ${working.summary.name} (${working.summary.id})`
+    : "works on no agent now: it keeps time for one that is done, or is about to end";
   return (
     `The home ${settings.home} is in use by ${who}, which ${what}. Other commands join it by themselves, ` +
     `but this one needs the home for itself. ${wait} ${own}`

@@ -1,8 +1,8 @@
 import type { Situation, Standing } from "../../projections/index.ts";
 import { COORDINATOR } from "../../protocol/index.ts";
-import { standingWords } from "../home/look.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Activity } from "../wording/activity.ts";
+import { standingWords } from "../wording/standing.ts";
 import type { StoryLine } from "../wording/story.ts";
 import { storyText } from "../wording/story-text.ts";
 import { cut, plain } from "../wording/width.ts";

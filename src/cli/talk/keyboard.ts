@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { createInterface, emitKeypressEvents } from "node:readline";
+import { isForeground } from "../live/interactive.ts";
 import { MARK_PASTE, PLAIN_PASTE } from "../live/live-region.ts";
 import type { Input, Terminal } from "../terminal.ts";
 import type { Key } from "./line-editor.ts";
@@ -67,15 +67,3 @@ export function listenToLines(stdin: Input, typist: Pick<Typist, "line" | "end">
 }
 
 const SIGNALS: Readonly<Record<string, NodeJS.Signals>> = { c: "SIGINT", "\\": "SIGQUIT", z: "SIGTSTP" };
-
-/** Whether the keyboard is ours. Only Linux tells without asking another program; elsewhere it is taken to be. */
-export function isForeground(): boolean {
-  if (process.platform !== "linux") return true;
-  try {
-    // After the name, which may hold anything: state, parent, group, session, terminal, the terminal's group.
-    const [, , group, , , owner] = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1)?.split(" ") ?? [];
-    return group === owner;
-  } catch {
-    return true;
-  }
-}

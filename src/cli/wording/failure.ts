@@ -1,9 +1,9 @@
 import { createScrubber } from "../../boundary/scrubber.ts";
 import { secretsIn } from "../../boundary/secrets.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { stackOf } from "../home/crash.ts";
 import { asCalled } from "../invocation.ts";
 import type { Terminal } from "../terminal.ts";
+import { stackOf } from "./stack-text.ts";
 import { plainLines } from "./width.ts";
 
 /** Tells a person what went wrong, and a script by its code. Returns the exit code. */
