@@ -44,7 +44,7 @@ export interface Situation {
   mesh_ends: MeshEnds;
 }
 
-export const SITUATION_VERSION = 31;
+export const SITUATION_VERSION = 32;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {

@@ -1,6 +1,6 @@
 import { dict } from "../protocol/dict.ts";
 import type { Fact, FactOf, Usage, WorkerId } from "../protocol/index.ts";
-import { NO_USAGE } from "../protocol/usage.ts";
+import { NO_USAGE, usagePlus } from "../protocol/usage.ts";
 
 export interface Tally {
   calls: number;
@@ -9,6 +9,8 @@ export interface Tally {
   cost_usd: number;
   /** Calls whose price nobody knows; they are not in `cost_usd`. */
   unpriced_calls: number;
+  /** Calls of which only an estimate is known; they are in all the figures. */
+  estimated_calls?: number;
 }
 
 /** What was spent, in total and by worker. */
@@ -31,10 +33,11 @@ export function applyToSpending(spending: Spending, fact: Fact): void {
   const { worker_id } = fact.data;
   const own = spending.by_worker[worker_id] ?? emptyTally();
   spending.by_worker[worker_id] = own;
+  const settled = fact.type === "model.responded" && fact.data.usage_correction ? (own.estimated_calls ?? 0) : 0;
   for (const tally of [spending.total, own]) {
     if (fact.type === "model.failed") tally.failures += 1;
-    else if (fact.data.correction) tally.cost_usd += fact.data.cost_usd ?? 0;
-    else count(tally, fact.data.usage, fact.data.cost_usd);
+    else if (fact.data.correction) correct(tally, fact.data, settled);
+    else count(tally, fact.data);
   }
   if (fact.type === "model.responded" && !fact.data.correction) noteDearest(spending, fact.data);
 }
@@ -48,15 +51,21 @@ function noteDearest({ dearest }: Spending, { model, usage, cost_usd }: FactOf<"
   };
 }
 
-function count(tally: Tally, usage: Usage, cost: number | null): void {
+function count(tally: Tally, { usage, cost_usd, estimated }: FactOf<"model.responded">["data"]): void {
   tally.calls += 1;
-  tally.usage.input += usage.input;
-  tally.usage.output += usage.output;
-  tally.usage.cache_read += usage.cache_read;
-  tally.usage.cache_write += usage.cache_write;
-  tally.usage.reasoning += usage.reasoning;
-  if (cost === null) tally.unpriced_calls += 1;
-  else tally.cost_usd += cost;
+  tally.usage = usagePlus(tally.usage, usage);
+  if (estimated) tally.estimated_calls = (tally.estimated_calls ?? 0) + 1;
+  if (cost_usd === null) tally.unpriced_calls += 1;
+  else tally.cost_usd += cost_usd;
+}
+
+function correct(tally: Tally, data: FactOf<"model.responded">["data"], settled: number): void {
+  tally.cost_usd += data.cost_usd ?? 0;
+  if (!data.usage_correction) return;
+  tally.usage = usagePlus(tally.usage, data.usage_correction);
+  const left = (tally.estimated_calls ?? 0) - settled;
+  if (left > 0) tally.estimated_calls = left;
+  else delete tally.estimated_calls;
 }
 
 function emptyTally(): Tally {

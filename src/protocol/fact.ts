@@ -5,7 +5,7 @@ import { type AgentId, nodeIdSchema, runIdSchema, workerIdSchema } from "./ids.t
 import { meshFacts } from "./mesh.ts";
 import { outcomeSchema } from "./outcome.ts";
 import { triggerFacts, watchedSchema } from "./trigger.ts";
-import { usageSchema } from "./usage.ts";
+import { usageCorrectionSchema, usageSchema } from "./usage.ts";
 
 /**
  * Whatever happens to an agent is a fact. Rules:
@@ -315,6 +315,10 @@ export const factData = {
     ms: z.number(),
     /** No call: the calls before it have cost so much more than was thought, or less than that. */
     correction: z.literal(true).optional(),
+    /** The program does not say what it used, or not yet: this is made of what it said and was told. */
+    estimated: z.literal(true).optional(),
+    /** With a correction, for a turn whose calls were estimated: so many tokens more, or fewer. None is estimated then. */
+    usage_correction: usageCorrectionSchema.optional(),
   }),
   "model.failed": z.object({
     ...actor,

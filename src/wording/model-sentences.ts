@@ -10,17 +10,18 @@ type Model = Extract<FactType, `model.${string}` | `goal.${string}` | `budget.${
 export const MODELS: Sentences<Model> = {
   "model.called": ({ worker_id, node_id, turn, model }, style) =>
     by(worker_id, style, `thinks, turn ${turn}`, { detail: details(node_id, model) }),
-  "model.responded": ({ worker_id, node_id, turn, usage, cost_usd, ms, correction }, style) => {
+  "model.responded": ({ worker_id, node_id, turn, usage, cost_usd, ms, correction, estimated }, style) => {
+    const about = estimated ? "about " : "";
     if (correction) {
       const more = (cost_usd ?? 0) < 0 ? "less" : "more";
       const does = `cost ${money(Math.abs(cost_usd ?? 0))} ${more} than was counted`;
       return by(worker_id, style, does, { detail: details(node_id) });
     }
     const used = usage.input + usage.output;
-    return by(worker_id, style, used > 0 ? `replied, ${amount(used)} tokens` : "replied", {
+    return by(worker_id, style, used > 0 ? `replied, ${about}${amount(used)} tokens` : "replied", {
       detail: details(
         ...[node_id, `turn ${turn}`, `${amount(usage.input)} in`, `${amount(usage.output)} out`],
-        ...[cost_usd === null ? "price unknown" : money(cost_usd), milliseconds(ms)],
+        ...[cost_usd === null ? "price unknown" : `${about}${money(cost_usd)}`, milliseconds(ms)],
       ),
     });
   },

@@ -9,6 +9,8 @@ import type { OutsideEvent } from "../../src/workers/outside/session/session.ts"
 import { aJob, heard, withoutDeltas } from "./a-job.ts";
 
 const adapter = acpAdapter(systemClock);
+/** This agent does not say what it used; that it is estimated is tried in acp-translation.test.ts. */
+const told = (events: readonly OutsideEvent[]) => withoutDeltas(events).filter(({ kind }) => kind !== "used");
 const fake = (how = ""): ProgramProfile => ({
   kind: "acp",
   command: [process.execPath, join(import.meta.dirname, "fake-acp-agent.ts"), how],
@@ -32,7 +34,7 @@ async function talk(folder: string, lines: string[], how = "", more: object = {}
     const words = lines[next++];
     await (words === undefined ? session.close() : session.say(words));
   });
-  return withoutDeltas(events);
+  return told(events);
 }
 
 test("a turn, and another; who it is comes first where the agent takes no system prompt", async () => {
@@ -100,7 +102,7 @@ test("one that asks for permission and vanishes: a decision that comes too late 
   const session = await adapter(await aJob(home.path, fake(), { words: "AskAndVanish", system: "" }));
   const events = await heard(session);
   await session.decide("permission-1", { allow: true });
-  expect(events.map(({ kind }) => kind)).toEqual(["begun", "called", "asked_permission", "answered", "exited"]);
+  expect(told(events).map(({ kind }) => kind)).toEqual(["begun", "called", "asked_permission", "answered", "exited"]);
 });
 
 test("permission is given once, or not; the reason, for which the protocol has no room, is said next", async () => {
@@ -163,7 +165,7 @@ test("interrupted, it rests and what waited is not sent by itself; it goes out w
     }
     if (event.kind === "rested") await (++rests === 1 ? session.say("now") : session.close());
   });
-  expect(withoutDeltas(events).slice(1, -1)).toEqual([
+  expect(told(events).slice(1, -1)).toEqual([
     said("holding"),
     rested("holding", "cancelled"),
     said("waited\n\nnow"),
@@ -251,7 +253,7 @@ test("nothing is said to a new session before its id is on record", async () => 
   };
   const events = await talk(home.path, ["Echo"], "", { named: full });
   expect(named).toEqual(["s-1"]);
-  expect(withoutDeltas(events).map(({ kind }) => kind)).toEqual(["rested", "exited"]);
+  expect(told(events).map(({ kind }) => kind)).toEqual(["rested", "exited"]);
   expect(events).toContainEqual(expect.objectContaining({ kind: "rested", how: "failed", words: "The disk is full." }));
 });
 

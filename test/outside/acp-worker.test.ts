@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { FactOf, ProgramProfile } from "../../src/protocol/index.ts";
+import { type FactOf, NO_USAGE, type ProgramProfile } from "../../src/protocol/index.ts";
 import {
   call,
   type ProviderRequest,
@@ -25,7 +25,7 @@ function steps(...turns: ProviderTurn[]): (request: ProviderRequest) => Provider
   return (request) => {
     if (!JSON.stringify(request.body).includes("Write it down.")) return { text: "A title" };
     const made = request.messages.flatMap((each) => (each.role === "assistant" ? each.calls : []));
-    return turns[made.length] ?? { text: "Done." };
+    return { usage: { input: 1000, output: 100 }, ...(turns[made.length] ?? { text: "Done." }) };
   };
 }
 
@@ -68,6 +68,11 @@ for (const name of NAMES) {
     expect(await readFile(published, "utf8")).toBe("hello\n");
     const [command] = await callsOf(team);
     expect(command).toEqual([expect.stringContaining("echo hello > a.md"), true, expect.stringContaining("written")]);
+    const { calls, usage, estimated_calls } = team.agent.now.spending.by_worker.cody ?? {};
+    // Codex says what it used when it is ended for its publish; of the others it is estimated.
+    if (name === "codex")
+      expect({ usage, estimated_calls }).toEqual({ usage: { ...NO_USAGE, input: 2000, output: 200 } });
+    else expect([calls, estimated_calls]).toEqual([2, 2]);
   }, 90_000);
 
   test(`${name} is asked about in the inbox where the person wants that`, async () => {

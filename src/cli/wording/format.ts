@@ -5,12 +5,11 @@ export { age, amount, clockTime, count, milliseconds, money } from "../../wordin
 
 /** Figures and times as a terminal shows them. */
 
-/** What was spent, and how much of it nobody knows the price of. */
-export function costOf(tally: { cost_usd: number; unpriced_calls: number }): string {
-  if (tally.unpriced_calls === 0) return money(tally.cost_usd);
-  return tally.cost_usd === 0
-    ? "price unknown"
-    : `${money(tally.cost_usd)} + ${count(tally.unpriced_calls, "unpriced call")}`;
+/** What was spent, whether that is an estimate, and how much of it nobody knows the price of. */
+export function costOf(tally: { cost_usd: number; unpriced_calls: number; estimated_calls?: number }): string {
+  const known = `${tally.estimated_calls ? "about " : ""}${money(tally.cost_usd)}`;
+  if (tally.unpriced_calls === 0) return known;
+  return tally.cost_usd === 0 ? "price unknown" : `${known} + ${count(tally.unpriced_calls, "unpriced call")}`;
 }
 
 export interface Spent {
@@ -18,10 +17,12 @@ export interface Spent {
   tokens: number;
   cost_usd: number;
   unpriced_calls: number;
+  estimated_calls?: number;
 }
 
-export function spentIn({ calls, usage, cost_usd, unpriced_calls }: Tally): Spent {
-  return { calls, tokens: usage.input + usage.output, cost_usd, unpriced_calls };
+export function spentIn({ calls, usage, cost_usd, unpriced_calls, estimated_calls }: Tally): Spent {
+  const tokens = usage.input + usage.output;
+  return { calls, tokens, cost_usd, unpriced_calls, ...(estimated_calls && { estimated_calls }) };
 }
 
 /** What was spent since, and in words what it was in all where that is more. */
@@ -32,6 +33,7 @@ export function spentSince(before: Spent | undefined, total: Spent): Spent & { i
     tokens: total.tokens - before.tokens,
     cost_usd: Math.max(0, total.cost_usd - before.cost_usd),
     unpriced_calls: total.unpriced_calls - before.unpriced_calls,
+    ...(total.estimated_calls && { estimated_calls: total.estimated_calls }),
     inAll: ` (${count(total.calls, "call")}, ${costOf(total)} in all)`,
   };
 }

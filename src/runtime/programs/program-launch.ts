@@ -15,6 +15,7 @@ import type { ConfinedProgram, ProgramPorts, ProgramStart } from "../../workers/
 import { adapterWithoutSecrets } from "../../workers/outside/session/scrubbed-session.ts";
 import type { Adapter } from "../../workers/outside/session/session.ts";
 import { OUR_SERVER } from "../../workers/outside/session/session.ts";
+import { pricedModel } from "../../workers/outside/vendor-model.ts";
 import { withConfigProblem } from "../config/live-config.ts";
 import type { Environment, Settings } from "../config/settings.ts";
 import type { LoginBroker } from "../logins/login-broker.ts";
@@ -55,8 +56,7 @@ export function outsidePlace(
     makeHome: (profile, home) => makeHome(profile, home, env),
     start: async (stay) => start(stay, await sandbox(), env, logins),
     login: (name, profile, home) => programLogin(name, profile, home, env, logins),
-    // Programs name their models as their vendors do.
-    price: (model, usage) => price(model.startsWith("claude") ? `anthropic/${model}` : model, usage).catch(() => null),
+    price: (model, usage) => price(pricedModel(model), usage).catch(() => null),
   };
 }
 

@@ -53,6 +53,8 @@ export class ProgramRun {
   /** Why its last call by a file failed: it may have exited before it was told. */
   #refusal: string | undefined;
   #hung: string | undefined;
+  /** Of the process that runs now: resolves when all that it did is on record. */
+  #exit = Promise.withResolvers<void>();
 
   constructor(startup: ProgramStartup) {
     const { assignment, profile, place, signal } = startup;
@@ -64,7 +66,9 @@ export class ProgramRun {
     const watchdog = new SilenceWatchdog(place.clock);
     const isSpeech = profile.kind !== "autonomous";
     const transcript = new Transcript(actor, place, { model: spawned.model, turn: begun?.turn ?? 1, isSpeech });
-    const budget = new ProgramBudget(spawned.model, actor, place, signal, fail);
+    // What it spent before it published does not take the result from it.
+    const onSpent = (error: unknown) => (outcome.isStoppedForPublish ? undefined : fail(error));
+    const budget = new ProgramBudget(spawned.model, actor, place, signal, onSpent);
     this.#watchdog = watchdog;
     this.#transcript = transcript;
     this.#budget = budget;
@@ -115,6 +119,7 @@ export class ProgramRun {
     await this.#budget.begin();
     // What it spends is unknown: it must not keep others from the money meanwhile.
     if (this.#speaksByFiles) await this.#budget.rest();
+    if (this.#speaksByFiles) await this.#turns.begins(null);
     this.#watchdog.starts();
     this.#follow(await this.#signedIn(() => this.#restarts.start(system, words)));
     this.#answers.resume();
@@ -127,7 +132,10 @@ export class ProgramRun {
   async stopForPublish(): Promise<void> {
     this.#watchdog.state = "gone";
     this.#outcome.stopForPublish();
-    await this.#restarts.session?.close();
+    const { session } = this.#restarts;
+    await session?.close();
+    // What its turn has cost comes last, and belongs to this work. While the end of a turn is decided it has come.
+    if (session && !this.#turns.isDeciding) await this.#exit.promise;
   }
 
   async end(how: "gently" | "at once"): Promise<void> {
@@ -177,6 +185,7 @@ export class ProgramRun {
   }
 
   #follow(session: OutsideSession): void {
+    this.#exit = Promise.withResolvers();
     const follow = async () => {
       for await (const event of session.events) {
         if (session !== this.#restarts.session) return;
@@ -185,7 +194,7 @@ export class ProgramRun {
         this.#turns.count();
       }
     };
-    this.#failing(follow());
+    this.#failing(follow().finally(() => this.#exit.resolve()));
   }
 
   async #take(event: OutsideEvent): Promise<void> {
@@ -193,6 +202,7 @@ export class ProgramRun {
     const { worker_id, node_id } = this.#startup.assignment.actor;
     switch (event.kind) {
       case "begun":
+        await this.#turns.begins(event.model);
         return this.#restarts.begun(event.session_id);
       case "delta":
         transcript.thinks();
@@ -254,6 +264,7 @@ export class ProgramRun {
     await this.#transcript.flush();
     const mayRestart = await this.#restarts.exited(event);
     this.#turns.exited();
+    this.#exit.resolve();
     await this.#watchdog.whenNoCalls();
     if (this.#outcome.isStoppedForPublish || this.#outcome.isOver) return;
     if (mayRestart) return this.#restart();

@@ -1,4 +1,4 @@
-import type { Outcome } from "../../protocol/index.ts";
+import { NO_USAGE, type Outcome, type Usage, usageMinus, usagePlus } from "../../protocol/index.ts";
 import type { Workplace } from "../workplace.ts";
 import type { Approvals } from "./approvals.ts";
 import type { ProgramAssignment } from "./program-assignment.ts";
@@ -12,6 +12,8 @@ import type { Transcript } from "./transcript.ts";
 
 type Rested = Extract<OutsideEvent, { kind: "rested" }>;
 type Used = Extract<OutsideEvent, { kind: "used" }>;
+
+const SAMPLE: Usage = { ...NO_USAGE, input: 1000, output: 1000 };
 
 export interface TurnPorts {
   place: Workplace;
@@ -33,6 +35,8 @@ export class ProgramTurns {
   readonly #ports: TurnPorts;
   readonly #idle = Promise.withResolvers<void>();
   #lastWords = "";
+  /** Of the turn under way. */
+  readonly #estimated: { usd: number | null; usage: Usage }[] = [];
   #isDeciding = false;
 
   constructor(assignment: ProgramAssignment, ports: TurnPorts) {
@@ -62,15 +66,50 @@ export class ProgramTurns {
     if (!outcome.isOver && this.areUsedUp) outcome.resolve({ kind: "exhausted", turns: place.maxTurns });
   }
 
+  /** Before it works, with the model that it uses, if it has one: a budget that nobody can keep is said. */
+  async begins(model: string | null | undefined): Promise<void> {
+    const { place, transcript } = this.#ports;
+    const { spawned, actor } = this.#assignment;
+    const { board, agent } = place.now();
+    const share = actor.node_id === null ? undefined : board.nodes[actor.node_id]?.spec.budget_usd;
+    const hasBudget = agent.created.budget_usd !== null || share !== undefined;
+    if (!hasBudget || model === undefined) return;
+    if (model === null)
+      return transcript.warned(`${spawned.name} does not say what it spends: the budget is not kept for it.`);
+    if ((await place.outside.price(model, SAMPLE)) !== null) return;
+    const advice = `Add it to config.json ("models": {"${model}": {"prices": {"input": …, "output": …}}}).`;
+    await transcript.warned(`No price is known for ${model}: the budget is not kept for ${spawned.name}. ${advice}`);
+  }
+
   said(text: string): void {
     this.#lastWords = text;
   }
 
-  async used({ model, usage, cost_usd }: Used): Promise<void> {
+  async used({ model, usage, cost_usd, estimated, settles }: Used): Promise<void> {
     const { place, transcript, budget } = this.#ports;
     const usd = cost_usd ?? (await place.outside.price(model, usage));
-    await transcript.used(model, usage, usd);
+    if (settles) return this.#settle(usd, usage);
+    if (estimated) this.#estimated.push({ usd, usage });
+    await transcript.used(model, usage, usd, estimated);
     budget.spent({ usd, tokens: usage.input + usage.output });
+  }
+
+  /** What calls of this turn really took that were estimated. */
+  async #settle(usd: number | null, usage: Usage): Promise<void> {
+    const { transcript, budget } = this.#ports;
+    const { estimates, counted } = this.#takeEstimates();
+    const more = usageMinus(usage, counted);
+    // A price that is not known now was not known before.
+    const rest = usd === null ? 0 : usd - estimates;
+    await transcript.flush();
+    await transcript.corrects(rest, more);
+    budget.spent({ usd: rest, tokens: more.input + more.output });
+  }
+
+  #takeEstimates(): { estimates: number; counted: Usage } {
+    const taken = this.#estimated.splice(0);
+    const estimates = taken.reduce((sum, { usd }) => sum + (usd ?? 0), 0);
+    return { estimates, counted: taken.reduce((sum, { usage }) => usagePlus(sum, usage), NO_USAGE) };
   }
 
   async rested(event: Rested): Promise<void> {
@@ -80,10 +119,12 @@ export class ProgramTurns {
     if (facts.length > 0) await transcript.note(...facts);
     const correction = budget.turnCost(event.cost_usd);
     if (correction !== 0) await transcript.corrects(correction);
+    this.#estimated.length = 0;
     await budget.rest();
     if (watchdog.state === "busy") watchdog.state = "resting";
     this.#idle.resolve();
-    if (outcome.isOver) return;
+    // It was ended for its publish: the work is over, whatever it says.
+    if (outcome.isOver || (outcome.isStoppedForPublish && !this.#isDeciding)) return;
     if (event.words.trim() !== "") this.#lastWords = event.words;
     const isFailure = event.how === "failed" || event.how === "refused";
     this.#isDeciding = true;

@@ -24,6 +24,12 @@ const LONGEST_WARNING = 500;
 
 type Retry = NonNullable<Extract<OutsideEvent, { kind: "noted" }>["retry"]>;
 
+interface Spent {
+  usage: Usage;
+  cost_usd: number | null;
+  estimated?: true;
+}
+
 export const CUT_OFF = "Outcome unknown: the program was ended while this ran.";
 
 /** Whether a result says that nobody knows what became of the call: the program ended while it ran. */
@@ -112,15 +118,16 @@ export class Transcript {
   }
 
   /** One model call is over: what it took, with the reply that it made. */
-  async used(model: string, usage: Usage, cost_usd: number | null): Promise<void> {
+  async used(model: string, usage: Usage, cost_usd: number | null, estimated?: true): Promise<void> {
     this.#model = model;
-    await this.#reply({ usage, cost_usd });
+    await this.#reply({ usage, cost_usd, ...(estimated && { estimated }) });
   }
 
   /** The calls so far have cost so much more, or less, than was counted. This is neither a call nor a turn. */
-  async corrects(cost_usd: number): Promise<void> {
+  async corrects(cost_usd: number, usage_correction?: Usage): Promise<void> {
     const what = { model: this.#model, turn: this.turn, usage: NO_USAGE, cost_usd, finish: "other", ms: 0 };
-    await this.#append([{ type: "model.responded", data: { ...this.#who, ...what, correction: true } }]);
+    const data = { ...this.#who, ...what, correction: true as const, ...(usage_correction && { usage_correction }) };
+    await this.#append([{ type: "model.responded", data }]);
   }
 
   async answered(call_id: string, ok: boolean, content: string, facts: NewFact[]): Promise<void> {
@@ -192,7 +199,7 @@ export class Transcript {
     if (this.#parts.length > 0) await this.#reply(undefined);
   }
 
-  async #reply(spent: { usage: Usage; cost_usd: number | null } | undefined, goesOn?: "goes on"): Promise<void> {
+  async #reply(spent: Spent | undefined, goesOn?: "goes on"): Promise<void> {
     const parts = this.#parts;
     this.#parts = [];
     this.#size = 0;
@@ -206,7 +213,8 @@ export class Transcript {
     if (spent) {
       const ms = this.#isThinking ? Math.round(now - this.#began) : 0;
       const data = { ...this.#who, model, turn: this.turn, usage, cost_usd, finish, ms };
-      facts.push({ type: "model.responded", data });
+      const estimated = spent.estimated && { estimated: spent.estimated };
+      facts.push({ type: "model.responded", data: { ...data, ...estimated } });
       this.#isThinking = false;
     }
     for (const call of callsOf(reply)) {

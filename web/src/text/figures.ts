@@ -5,10 +5,13 @@ export { age, amount, count, milliseconds, money } from "../../../src/wording/fi
 
 /** Figures and times as the page shows them. */
 
-export function costOf(tally: { cost_usd: number; unpriced_calls: number } | undefined): string {
+export function costOf(
+  tally: { cost_usd: number; unpriced_calls: number; estimated_calls?: number } | undefined,
+): string {
   if (!tally) return "$0";
-  if (tally.unpriced_calls === 0) return money(tally.cost_usd);
-  return tally.cost_usd === 0 ? "price unknown" : `${money(tally.cost_usd)} + ${tally.unpriced_calls} unpriced`;
+  const known = `${tally.estimated_calls ? "about " : ""}${money(tally.cost_usd)}`;
+  if (tally.unpriced_calls === 0) return known;
+  return tally.cost_usd === 0 ? "price unknown" : `${known} + ${tally.unpriced_calls} unpriced`;
 }
 
 export function size(bytes: number): string {

@@ -28,6 +28,8 @@ export interface AcpQuirks {
   inputOf?(call: WireCall): unknown;
   /** A call that is pending may have some of its arguments only. */
   fillsLater?: true;
+  /** What it says of a turn is only what the last model call of it took. */
+  countsLastCall?: true;
   /** How it signs in by itself when it says that it must, by the methods it offers. */
   signIn?: string;
 }
@@ -94,6 +96,7 @@ const opencode: AcpQuirks = {
   toolOf: (call) => call.title ?? undefined,
   titleIsTool: true,
   fillsLater: true,
+  countsLastCall: true,
   instructions: ".config/opencode/AGENTS.md",
 };
 

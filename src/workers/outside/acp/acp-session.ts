@@ -47,6 +47,7 @@ interface Parts {
  * ACP-3. A session that cannot be resumed is never silently replaced by a new one: it exits without a `begun`, and says
  *     `lost` if the agent does.
  * ACP-4. Permission to use our own tools is given here, by fields that the agent writes and its model does not.
+ * ACP-6. What an agent used comes with the end of its turn: `close` ends the turn first, and waits a moment for that.
  * ACP-5. Nothing is said to a new session before its id is on record: whatever it does can be resumed.
  */
 export class AcpSession implements OutsideSession {
@@ -64,6 +65,9 @@ export class AcpSession implements OutsideSession {
   /** Set when it can be spoken to. */
   #session: { id: string; canSteer: boolean } | undefined;
   #turn: "none" | "running" | "interrupted" = "none";
+  #turnIsOver: Promise<void> = Promise.resolve();
+  /** Of those that come while it is closed. */
+  #lateUpdates = 0;
   #updates = 0;
   /** How often it was told in this turn why permission was not given. */
   #denials = 0;
@@ -116,14 +120,15 @@ export class AcpSession implements OutsideSession {
 
   async #close(): Promise<void> {
     const { running, quirks, clock } = this.#parts;
-    // What still comes is read, so that its output ends, and dropped.
+    // What still comes is read, so that its output ends; what came of its calls is still told, up to a limit.
     this.events.stopWaiting();
-    await Promise.race([this.interrupt(), clock.sleep(500, this.#gone.signal).catch(() => {})]);
+    const over = this.interrupt().then(() => this.#turnIsOver);
+    await Promise.race([over, clock.sleep(TURN_END_MS, this.#gone.signal).catch(() => {})]);
     running.stdin.end();
     if (quirks.endsWithInput) {
       await Promise.race([running.ended, clock.sleep(1000, this.#gone.signal).catch(() => {})]);
     }
-    await running.stop(1500);
+    await running.stop(1000);
   }
 
   /** From the first message to the last; whatever goes wrong, `exited` comes at the end. */
@@ -203,8 +208,10 @@ export class AcpSession implements OutsideSession {
     const prompt = promptOf(this.#prompts.takeAll());
     this.#denials = 0;
     this.#turn = "running";
-    this.#translation.begin();
-    const { events, isWhole } = await this.#prompt(agent, { sessionId, prompt });
+    this.#translation.begin(prompt.map(({ text }) => text).join("\n"));
+    const isOver = Promise.withResolvers<void>();
+    this.#turnIsOver = isOver.promise;
+    const { events, isWhole } = await this.#prompt(agent, { sessionId, prompt }).finally(() => isOver.resolve());
     this.events.push(...events.filter(({ kind }) => kind !== "rested"));
     const steered = await this.#steering.turnEnds();
     this.#turn = "none";
@@ -253,8 +260,12 @@ export class AcpSession implements OutsideSession {
     const notification = notificationSchema.safeParse(params);
     if (!notification.success) this.#note("It sent an update that we do not understand.");
     // What it tells about the past of a resumed session is in our record.
-    else if (notification.data.sessionId === this.#session?.id && !this.#closing)
+    else if (notification.data.sessionId === this.#session?.id && this.#isHeard())
       this.events.push(...this.#translation.update(notification.data.update));
+  }
+
+  #isHeard(): boolean {
+    return !this.#closing || ++this.#lateUpdates <= MOST_LATE_UPDATES;
   }
 
   #permission(params: unknown): Promise<PermissionAnswer> {
@@ -283,6 +294,9 @@ export class AcpSession implements OutsideSession {
 }
 
 const MOST_DENIALS = 20;
+const MOST_LATE_UPDATES = 1000;
+/** Codex and Gemini end a turn within 0.1 s, opencode within 1 s. */
+const TURN_END_MS = 2000;
 
 /** Words that begin with a slash would be a command to the agent, as if typed by its user: `/logout`. */
 function promptOf(text: string): { type: "text"; text: string }[] {

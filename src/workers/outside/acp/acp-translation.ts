@@ -4,7 +4,7 @@ import { requestKey } from "../session/tool-request.ts";
 import { argsOf, clipped, MAX_CHARS, mergedCall, outputOf, planText, resultOf, textOf } from "./acp-content.ts";
 import type { AcpQuirks } from "./acp-quirks.ts";
 import { type AskedCall, isEmpty, type PermissionRequest, permissionRequest } from "./acp-request.ts";
-import { turnUsage } from "./acp-usage.ts";
+import { AcpUsage } from "./acp-usage.ts";
 import { QUIET_UPDATES, updateSchema, type WireCall, type WirePermission, type WireTurn } from "./acp-wire.ts";
 
 /**
@@ -15,40 +15,40 @@ import { QUIET_UPDATES, updateSchema, type WireCall, type WirePermission, type W
  * ACP-EVENTS-2. Words are `said` when something else follows them or the turn is over, in the order of what happened.
  * ACP-EVENTS-3. Calls of our own tools give no events: our MCP server records them.
  * ACP-EVENTS-4. Costs are told as totals of the session; what is `used` is what has been added.
+ * ACP-EVENTS-5. A model call is `used`, as an estimate, when the next one writes; the end of the turn settles the
+ *     estimates, if the agent says what the turn took.
  */
 export class AcpTranslation {
   readonly #quirks: AcpQuirks;
   readonly #calls = new Map<string, Call>();
   readonly #unknown = new Set<string>();
-  #model: string;
+  readonly #usage: AcpUsage;
   #message: string | undefined;
   #words = "";
   #lastWords = "";
   #hasFailed = false;
   #wasDenied = false;
-  /** Of the session, in USD, as far as it was told; null where the agent does not say. */
-  #cost: number | null = null;
-  #costBefore: number;
 
   constructor(quirks: AcpQuirks, model: string, costBefore: number) {
     this.#quirks = quirks;
-    this.#model = model;
-    this.#costBefore = costBefore;
+    this.#usage = new AcpUsage(model, costBefore, quirks.countsLastCall ?? false);
   }
 
   /** The session's cost up to now: what a later translation of the same session begins with. */
   get cost(): number {
-    return this.#costBefore;
+    return this.#usage.cost;
   }
 
-  begin(): void {
+  /** A turn begins, with these words. */
+  begin(words = ""): void {
+    this.#usage.begin(words);
     this.#lastWords = "";
     this.#hasFailed = false;
     this.#wasDenied = false;
   }
 
   modelIs(model: string): void {
-    this.#model = model;
+    this.#usage.model = model;
   }
 
   update(received: { sessionUpdate: string; [field: string]: unknown }): OutsideEvent[] {
@@ -59,14 +59,17 @@ export class AcpTranslation {
       case "agent_message_chunk":
         return this.#say(textOf(update.content), update.messageId ?? undefined);
       case "agent_thought_chunk":
-        return [{ kind: "delta", of: "reasoning", text: textOf(update.content) }];
+        return [
+          ...this.#usage.writes(textOf(update.content).length),
+          { kind: "delta", of: "reasoning", text: textOf(update.content) },
+        ];
       case "tool_call":
       case "tool_call_update":
         return [...this.#wordsAreOver(), ...this.#callChanged(this.#withInput(update))];
       case "plan":
         return [{ kind: "noted", text: planText(update.entries) }];
       case "usage_update":
-        if (update.cost?.currency === "USD") this.#cost = update.cost.amount;
+        this.#usage.told(update);
         return [];
       case "session_info_update":
         if (update._meta && this.#quirks.hasFailed?.(update._meta)) this.#hasFailed = true;
@@ -110,27 +113,34 @@ export class AcpTranslation {
 
   /** The turn is over. `interrupted` by us, not by itself. */
   turnEnded(turn: WireTurn, interrupted: boolean): OutsideEvent[] {
-    const events = [...this.#closed(), ...this.#used(turn)];
+    const closed = this.#closed();
+    if (this.#hasFailed) this.#usage.callFailed();
+    const { events: used, ...cost } = this.#usage.turnEnded(turn);
+    const events = [...closed, ...used];
     const words = this.#lastWords;
-    if (this.#hasFailed) return [...events, { kind: "rested", how: "failed", words, retryable: isPassing(words) }];
+    const rested = { kind: "rested", words, ...cost } as const;
+    if (this.#hasFailed) return [...events, { ...rested, how: "failed", retryable: isPassing(words) }];
     const { stopReason } = turn;
-    if (stopReason === "refusal") return [...events, { kind: "rested", how: "refused", words }];
+    if (stopReason === "refusal") return [...events, { ...rested, how: "refused" }];
     // An agent that was denied something may stop there as if it had been told to.
     if (stopReason === "cancelled" && (interrupted || !this.#wasDenied))
-      return [...events, { kind: "rested", how: "cancelled", words }];
+      return [...events, { ...rested, how: "cancelled" }];
     const why: OutsideEvent[] =
       stopReason === "end_turn" ? [] : [{ kind: "noted", text: `It stopped its turn: ${stopReason}.` }];
-    return [...events, ...why, { kind: "rested", how: "done", words }];
+    return [...events, ...why, { ...rested, how: "done" }];
   }
 
   /** The turn ended with an error in place of an answer. */
   turnFailed(error: string): OutsideEvent[] {
-    return [...this.#closed(), { kind: "rested", how: "failed", words: error, retryable: isPassing(error) }];
+    const closed = this.#closed();
+    this.#usage.callFailed();
+    return [...closed, { kind: "rested", how: "failed", words: error, retryable: isPassing(error) }];
   }
 
   /** The program has gone: nothing is left open. */
   gone(): OutsideEvent[] {
-    return this.#closed("Outcome unknown: the program ended while this ran.");
+    const closed = this.#closed("Outcome unknown: the program ended while this ran.");
+    return [...closed, ...this.#usage.callIsOver()];
   }
 
   #notUnderstood(kind: string): OutsideEvent[] {
@@ -142,8 +152,9 @@ export class AcpTranslation {
   #say(text: string, message: string | undefined): OutsideEvent[] {
     const before = message !== this.#message ? this.#wordsAreOver() : [];
     this.#message = message;
+    const used = this.#usage.writes(text.length);
     if (this.#words.length < MAX_CHARS) this.#words += text;
-    return [...before, { kind: "delta", of: "text", text }];
+    return [...before, ...used, { kind: "delta", of: "text", text }];
   }
 
   #wordsAreOver(): OutsideEvent[] {
@@ -201,12 +212,15 @@ export class AcpTranslation {
   #announce(call: Call): OutsideEvent[] {
     if (call.state !== "held") return [];
     call.state = "called";
-    if (call.ours) return [];
-    return [{ kind: "called", call_id: call.wire.toolCallId, tool: call.tool, args: argsOf(call.wire), isBegun: true }];
+    const args = argsOf(call.wire);
+    const used = this.#usage.writes(JSON.stringify(args ?? null).length);
+    if (call.ours) return used;
+    return [...used, { kind: "called", call_id: call.wire.toolCallId, tool: call.tool, args, isBegun: true }];
   }
 
   #answer(call: Call, ok: boolean, content: string): OutsideEvent[] {
     call.state = "answered";
+    this.#usage.answered(content.length);
     // Ids are the agent's and not used again; what is kept is only that this one is over.
     call.wire = { toolCallId: call.wire.toolCallId, rawInput: undefined, rawOutput: undefined };
     call.output = "";
@@ -222,17 +236,6 @@ export class AcpTranslation {
     }
     this.#calls.clear();
     return events;
-  }
-
-  #used(turn: WireTurn): OutsideEvent[] {
-    const cost = this.#cost === null ? null : Math.max(0, this.#cost - this.#costBefore);
-    this.#costBefore = this.#cost ?? this.#costBefore;
-    return turnUsage(turn, this.#model)
-      .map(
-        ({ model, usage }, nth) =>
-          ({ kind: "used", model, usage, cost_usd: nth === 0 ? cost : cost === null ? null : 0 }) as const,
-      )
-      .filter(({ usage, cost_usd }) => usage.input + usage.output > 0 || (cost_usd ?? 0) > 0);
   }
 }
 

@@ -1,8 +1,100 @@
 import { NO_USAGE, type Usage } from "../../../protocol/index.ts";
+import type { OutsideEvent } from "../session/session.ts";
 import { tokensSchema, type WireTokens, type WireTurn } from "./acp-wire.ts";
+import { UsageEstimate } from "./usage-estimate.ts";
+
+interface Told {
+  used?: number | null | undefined;
+  cost?: { amount: number; currency: string } | null | undefined;
+}
+
+/** What an agent's model calls take: estimated while a turn lasts, then as the agent says, if it does. */
+export class AcpUsage {
+  model: string;
+  readonly #countsLastCall: boolean;
+  readonly #estimate = new UsageEstimate();
+  #isEstimated = false;
+  /** Of the session, in USD, as far as it was told; null where the agent does not say. */
+  #cost: number | null = null;
+  #costBefore: number;
+
+  constructor(model: string, costBefore: number, countsLastCall: boolean) {
+    this.model = model;
+    this.#costBefore = costBefore;
+    this.#countsLastCall = countsLastCall;
+  }
+
+  /** Of the session up to the end of its last turn. */
+  get cost(): number {
+    return this.#costBefore;
+  }
+
+  begin(words: string): void {
+    this.#estimate.heard(words);
+    this.#isEstimated = false;
+  }
+
+  /** How full its window is, and what its session has cost. */
+  told({ used, cost }: Told): void {
+    if (cost?.currency === "USD") this.#cost = cost.amount;
+    if (used) this.#estimate.windowIs(used);
+  }
+
+  /** Its model writes: if that follows an answer, the call before it is over. */
+  writes(characters: number): OutsideEvent[] {
+    const before = this.#estimate.isAnswered ? this.callIsOver() : [];
+    this.#estimate.wrote(characters);
+    return before;
+  }
+
+  answered(characters: number): void {
+    this.#estimate.answered(characters);
+  }
+
+  /** What the call under way probably took. */
+  callIsOver(): OutsideEvent[] {
+    const usage = this.#estimate.callIsOver();
+    if (!usage) return [];
+    this.#isEstimated = true;
+    return [{ kind: "used", model: this.model, usage, cost_usd: null, estimated: true }];
+  }
+
+  /** What the turn took. `cost_usd`: all of it, where that is told and what it was for is not. */
+  turnEnded(turn: WireTurn): { events: OutsideEvent[]; cost_usd?: number } {
+    const cost = this.#turnCost();
+    const [first, ...others] = turnUsage(turn, this.model).filter(({ usage }) => usage.input + usage.output > 0);
+    if (!first || this.#countsLastCall) {
+      const last = first ? this.#lastCall(first) : this.callIsOver();
+      return { events: last, ...(cost === null ? {} : { cost_usd: cost }) };
+    }
+    // One call is what was told of it; where others were estimated before it, so is this, and all are settled.
+    const last = this.#isEstimated ? this.callIsOver() : [];
+    this.#estimate.callIsOver();
+    const settles = this.#isEstimated ? { settles: true as const } : {};
+    const more = others.map((each) => ({ kind: "used", ...each, cost_usd: cost === null ? null : 0 }) as const);
+    return { events: [...last, { kind: "used", ...first, cost_usd: cost, ...settles }, ...more] };
+  }
+
+  /** The call under way got no answer from its provider: it costs nothing. */
+  callFailed(): void {
+    this.#estimate.callIsOver();
+  }
+
+  #lastCall(told: { model: string; usage: Usage }): OutsideEvent[] {
+    this.#estimate.callIsOver();
+    return [{ kind: "used", ...told, cost_usd: null }];
+  }
+
+  /** Null where the agent does not say: one whose tokens cost nothing does not know their price. */
+  #turnCost(): number | null {
+    const added = this.#cost === null ? 0 : this.#cost - this.#costBefore;
+    this.#costBefore = this.#cost ?? this.#costBefore;
+    return added > 0 ? added : null;
+  }
+}
 
 /** What a turn used, model by model where the agent says so. */
-export function turnUsage({ usage, _meta }: WireTurn, model: string): { model: string; usage: Usage }[] {
+function turnUsage({ usage, _meta }: WireTurn, model: string): { model: string; usage: Usage }[] {
   const { model_usage, token_count } = _meta?.quota ?? {};
   return model_usage?.length
     ? model_usage.map(({ model, token_count }) => ({ model, usage: usageOf(token_count) }))

@@ -44,6 +44,7 @@ export const updateSchema = z.discriminatedUnion("sessionUpdate", [
   }),
   z.looseObject({
     sessionUpdate: z.literal("usage_update"),
+    used: lenient(z.int().nonnegative()),
     cost: lenient(z.looseObject({ amount: z.number().nonnegative(), currency: z.string() })),
   }),
   z.looseObject({ sessionUpdate: z.literal("session_info_update"), _meta: meta }),

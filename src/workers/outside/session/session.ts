@@ -45,8 +45,11 @@ export type OutsideEvent =
       args: Record<string, unknown>;
       id?: string;
     }
-  /** One model call of its own, or all of a turn, as fine as the program says. Counts, never totals. */
-  | { kind: "used"; model: string; usage: Usage; cost_usd: number | null }
+  /**
+   * One model call of its own, or all of a turn, as fine as the program says. Counts, never totals. `estimated`: the
+   * program does not say, or not yet. `settles`: what all calls of the turn took that were estimated so far.
+   */
+  | { kind: "used"; model: string; usage: Usage; cost_usd: number | null; estimated?: true; settles?: true }
   /** Its turn is over and it waits to be spoken to. `cost_usd`: what all of the turn has cost, where the program says so. */
   | {
       kind: "rested";
