@@ -191,7 +191,7 @@ test("what a person sees of extensions: doctor lists them, and run names one tha
         name: "extension",
         state: "broken",
         detail: "extensions/channel.ts: Set TELEGRAM_BOT_TOKEN and TELEGRAM_CHAT_ID.",
-        costs: "what it adds is not there; the rest works",
+        costs: "its additions are missing; the rest works",
       },
       { name: "extension", state: "ok", detail: "extensions/tool.ts: tools find_tickets" },
     ],

@@ -138,7 +138,7 @@ test("EXTENSION-3: an extension that may not add one thing adds nothing, is clos
     loaded("extensions/b.js", { tools: ["weather"] }),
     broken(
       "extensions/c.js",
-      'The tool "weather" is already there (extensions/b.js). Rename one of them. The tool "mcp__x__y" has a name of MCP servers\' tools. Choose one that does not begin with mcp__. "a b" cannot be a tool\'s name. Use letters, digits, _ and -, beginning with a letter, at most 64.',
+      'The tool "weather" already exists (extensions/b.js). Rename one of them. The tool "mcp__x__y" begins with mcp__, which is reserved for tools of MCP servers. Choose another name. "a b" cannot be a tool\'s name. Use letters, digits, _ and -, beginning with a letter, at most 64.',
     ),
   ]);
   expect(Reflect.get(globalThis, "closedA")).toBe(true);

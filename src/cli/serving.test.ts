@@ -214,7 +214,7 @@ test("what cannot be served is refused in words", async () => {
   });
   expect(await agiraph(["serve", "--port", "0", "--host", "0.0.0.0"], second)).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("wants TLS or a proxy"),
+    stderr: expect.stringContaining("needs TLS, or a proxy"),
   });
   expect(await agiraph(["serve", "--port", "99999"], second)).toMatchObject({ code: 2 });
   server.signal("SIGTERM");

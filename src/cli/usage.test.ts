@@ -107,7 +107,7 @@ test("a home that is not there yet has no agents, and looking does not make it",
   expect(await call("ls", "--home", nowhere)).toEqual({
     code: 0,
     stdout: "",
-    stderr: `No agents yet: there is no home at ${nowhere}. Begin with: agiraph run --home ${nowhere} "your goal"\n`,
+    stderr: `No agents yet: there is no home at ${nowhere}. Start with: agiraph run --home ${nowhere} "your goal"\n`,
   });
   const looks = await Promise.all(["show", "resume", "stop"].map((name) => call(name, "x", "--home", nowhere)));
   for (const { code, stdout, stderr } of looks)
@@ -116,7 +116,7 @@ test("a home that is not there yet has no agents, and looking does not make it",
       stdout: "",
       stderr: `✗ There is no Agiraph home at ${nowhere}. Run something first, or pass --home.\n`,
     });
-  expect((await call("doctor", "--home", nowhere)).stdout).toContain(`${nowhere} (will be made by the first run)`);
+  expect((await call("doctor", "--home", nowhere)).stdout).toContain(`${nowhere} (created by the first run)`);
 });
 
 test("a home that is a file is wrong usage, whatever is asked of it", async () => {
@@ -149,7 +149,7 @@ test("a key that could not be sent is named as malformed by doctor and models, a
         name: "model keys",
         state: "broken",
         detail:
-          "malformed: ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY (blank, or with a blank, a line break or a letter beyond ASCII)",
+          "malformed: ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY (empty, or with a space, a line break or a non-ASCII letter)",
         costs: "whatever needs it fails until it is set again",
       },
     ],

@@ -40,9 +40,9 @@ test("OPEN-1: what cannot be added is refused before anything is opened", async 
     new SettingsError('The tool "bash" is built in. Give yours another name.'),
   );
   await expect(open({ tools: [tool("tx_done")] })).rejects.toThrow('The tool "tx_done" is built in.');
-  await expect(open({ tools: [tool("a"), tool("a")] })).rejects.toThrow('There are two of the tool "a".');
+  await expect(open({ tools: [tool("a"), tool("a")] })).rejects.toThrow('The tool "a" is defined twice.');
   await expect(open({ channels: [pager] }, { channels })).rejects.toThrow(
-    'The channel "pager" is already there (config.json). Rename one of them.',
+    'The channel "pager" already exists (config.json). Rename one of them.',
   );
   const provider = { name: "gemini", model: () => ({ reply: say("Hi.") }) };
   await expect(open({ providers: [provider] })).rejects.toThrow('The provider "gemini" is built in.');

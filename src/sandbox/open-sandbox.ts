@@ -59,7 +59,7 @@ async function linux({ bwrap, without = {} }: SandboxOptions, ports: SandboxPort
 async function proven(sandbox: Sandbox): Promise<Sandbox> {
   if (sandbox.kind === "none") return sandbox;
   const test = await sandbox.selfTest();
-  return test.ok ? sandbox : noSandbox(`The ${sandbox.kind} sandbox does not hold here: ${test.reason} ${unsafeHint}`);
+  return test.ok ? sandbox : noSandbox(`The ${sandbox.kind} sandbox does not work here: ${test.reason} ${unsafeHint}`);
 }
 
 function noSandbox(why: string): Sandbox {

@@ -17,7 +17,7 @@ export async function openSeatbelt(ports: SandboxPorts): Promise<Sandbox> {
     async run(command: ShellCommand) {
       await isThere();
       if (command.network)
-        throw new SandboxFailure("The seatbelt sandbox has no way out to a list of hosts yet. Run without network.");
+        throw new SandboxFailure("The seatbelt sandbox cannot allow single hosts yet. Run without network.");
       const profile = seatbeltProfile(await mountsOf(command.binds));
       return runCommand(await unconfined(command, ports, [sandboxExec, "-p", profile]), command, ports);
     },

@@ -107,7 +107,7 @@ test("a wrong question is answered with a code and the reason", async () => {
     `${url}?after=999999`,
   ].map((address) => watch(address).closed);
   expect((await Promise.all(answers)).map(({ code }) => code)).toEqual([4404, 4404, 4400, 4400, 4400, 4400]);
-  expect((await answers[2])?.reason).toBe("after: should be a whole number from 0 on");
+  expect((await answers[2])?.reason).toBe("after: must be a whole number, 0 or more");
 });
 
 test("there is room for so many on one agent and so many in all", async () => {
@@ -119,8 +119,8 @@ test("there is room for so many on one agent and so many in all", async () => {
   await list.until((frames) => frames.length > 0);
   const all = await watch(url).closed;
   expect([oneAgent, all]).toEqual([
-    { code: 4429, reason: "2 look on at this agent already. Close another." },
-    { code: 4429, reason: "3 clients are connected already. Close another." },
+    { code: 4429, reason: "2 clients already follow this agent. Close one of them." },
+    { code: 4429, reason: "3 clients are already connected. Close one of them." },
   ]);
 });
 
@@ -142,7 +142,7 @@ test("who neither answers nor takes anything is let go; who answers stays; who t
   expect((await dead.closed).code).toBe(1006);
   await expect.poll(() => sockets.clients).toBe(1);
   living.socket.send("hello");
-  expect(await living.closed).toEqual({ code: 1008, reason: "Nothing is taken here. Use the API." });
+  expect(await living.closed).toEqual({ code: 1008, reason: "This socket accepts no messages. Use the API." });
 });
 
 test("all agents at a glance: a summary of each, then the facts that change one", async () => {

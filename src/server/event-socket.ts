@@ -75,7 +75,7 @@ export async function registerEvents(
 
 const count = z
   .string()
-  .regex(/^\d{1,15}$/, "should be a whole number from 0 on")
+  .regex(/^\d{1,15}$/, "must be a whole number, 0 or more")
   .transform(Number);
 const querySchema = z.strictObject({
   after: count.optional(),
@@ -117,7 +117,7 @@ class Sockets implements EventSockets {
     if (!agent || socket.readyState !== socket.OPEN) return;
     const { after, snapshot, recent = 0, watch } = query.data;
     if (after !== undefined && after > agent.log.seq)
-      return socket.close(CLOSED.badRequest, `after: the log ends at ${agent.log.seq}. Begin again.`);
+      return socket.close(CLOSED.badRequest, `after: the log ends at ${agent.log.seq}. Connect again without after.`);
     const { now } = agent;
     const isWatching = watch === "1";
     if (snapshot !== "1") this.#follow(socket, agent, { after: after ?? 0, isWatching });
@@ -149,7 +149,7 @@ class Sockets implements EventSockets {
     const feed = this.#feeds.get(id) ?? new Feed(agent);
     this.#feeds.set(id, feed);
     if (feed.size >= this.#limits.clientsPerAgent) {
-      socket.close(CLOSED.tooMany, `${feed.size} look on at this agent already. Close another.`);
+      socket.close(CLOSED.tooMany, `${feed.size} clients already follow this agent. Close one of them.`);
       return;
     }
     const follower: Follower = feed.join(socket, { after, isWatching }, this.#limits, this.#turns);
@@ -167,12 +167,12 @@ class Sockets implements EventSockets {
   /** Counts the client, or says that there are too many. */
   #take(socket: WebSocket): boolean {
     if (this.#clients.size >= this.#limits.clients) {
-      socket.close(CLOSED.tooMany, `${this.#clients.size} clients are connected already. Close another.`);
+      socket.close(CLOSED.tooMany, `${this.#clients.size} clients are already connected. Close one of them.`);
       return false;
     }
     this.#attend(socket, { alive: true });
     socket.once("close", () => this.#clients.delete(socket));
-    socket.on("message", () => socket.close(1008, "Nothing is taken here. Use the API."));
+    socket.on("message", () => socket.close(1008, "This socket accepts no messages. Use the API."));
     socket.on("pong", () => {
       const client = this.#clients.get(socket);
       if (client) client.alive = true;

@@ -205,8 +205,8 @@ test("a link logs a browser in, once; its cookie is good for that origin alone",
 test("it leaves the machine only with TLS or behind the one proxy that is named", () => {
   const tls = { cert: "c.pem", key: "k.pem" };
   const proxy = { origin: "https://agents.example.org", address: "10.0.0.1" };
-  expect(() => checkReach("0.0.0.0", {})).toThrow(/wants TLS or a proxy/);
-  expect(() => checkReach("192.168.1.5", { names: ["me.lan"] })).toThrow(/wants TLS or a proxy/);
+  expect(() => checkReach("0.0.0.0", {})).toThrow(/needs TLS, or a proxy/);
+  expect(() => checkReach("192.168.1.5", { names: ["me.lan"] })).toThrow(/needs TLS, or a proxy/);
   for (const [host, config] of [
     ["127.0.0.1", {}],
     ["::1", {}],

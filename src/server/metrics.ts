@@ -34,7 +34,7 @@ export function registerMetrics(app: FastifyInstance, { runtime, now = Date.now 
   });
   new Gauge({
     name: "agiraph_websocket_clients",
-    help: "Clients that look on",
+    help: "Connected WebSocket clients",
     registers: [register],
     collect() {
       this.set(app.hasDecorator("websocketServer") ? app.websocketServer.clients.size : 0);
@@ -114,7 +114,7 @@ function instruments(register: Registry) {
   const facts = new Counter({ name: "agiraph_facts_total", help: "Facts on disk", labelNames: ["type"], registers });
   const append = new Histogram({
     name: "agiraph_append_seconds",
-    help: "From a fact's date to the disk (dates are in milliseconds)",
+    help: "From a fact's timestamp to its sync (timestamps have milliseconds)",
     buckets: SECONDS,
     registers,
   });
@@ -133,7 +133,7 @@ function instruments(register: Registry) {
   });
   const tokens = new Counter({
     name: "agiraph_model_tokens_total",
-    help: "Tokens; those from and to the cache are part of the input",
+    help: "Tokens; cached tokens are part of the input",
     labelNames: ["model", "kind"],
     registers,
   });
@@ -145,7 +145,7 @@ function instruments(register: Registry) {
   });
   const tools = new Counter({
     name: "agiraph_tool_calls_total",
-    help: "Tool calls that came to an end",
+    help: "Finished tool calls",
     labelNames: ["tool", "ok"],
     registers,
   });

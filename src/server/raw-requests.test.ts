@@ -75,7 +75,7 @@ test("an address of another machine is refused without TLS or a proxy, however i
     "127.1",
     "LOCALHOST",
   ];
-  for (const host of outside) expect(() => checkReach(host, {}), host).toThrow(/wants TLS or a proxy/);
+  for (const host of outside) expect(() => checkReach(host, {}), host).toThrow(/needs TLS, or a proxy/);
 });
 
 test("a server with TLS has the same guard, answers nothing in the clear, and outlives broken handshakes", async () => {

@@ -19,7 +19,7 @@ export const LOOPBACK: ReadonlySet<string> = new Set(["127.0.0.1", "::1", "local
 export function checkReach(host: string, { tls, proxy }: ServerConfig): void {
   if (LOOPBACK.has(host) || tls || proxy) return;
   throw new SettingsError(
-    `${host} can be reached from other machines, so the server wants TLS or a proxy that has it: set server.tls {cert, key} or server.proxy {origin, address} in config.json, or leave --host out.`,
+    `${host} can be reached from other machines, so the server needs TLS, or a proxy that provides it: set server.tls {cert, key} or server.proxy {origin, address} in config.json, or leave --host out.`,
   );
 }
 
@@ -69,7 +69,7 @@ export function readPem(home: string, file: string): Buffer {
 /** Where a server listens that does. */
 export function addressOf(server: Pick<Server, "address">): AddressInfo {
   const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("A server that listens has an address.");
+  if (typeof address !== "object" || address === null) throw new Error("a listening server has no address");
   return address;
 }
 

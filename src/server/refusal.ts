@@ -60,11 +60,23 @@ function refusalFor(error: unknown, schemas: FastifySchema | undefined): Answer 
   if (error instanceof ScopeRefusal && error.reason === "changed") return answer(409, "changed", error.message);
   if (error instanceof ScopeRefusal) return answer(scopeStatus(error), "outside_scope", error.message);
   if (isOutOfFiles(error))
-    return answer(503, "too_many_files", "The server has too many files open just now, so it was not done. Try again.");
+    return answer(
+      503,
+      "too_many_files",
+      "The server has too many open files, so the request was not carried out. Try again.",
+    );
   if (isForWantOfRoom(error))
-    return answer(507, "disk_full", "The server's disk is full, so it was not done. Free some space and try again.");
+    return answer(
+      507,
+      "disk_full",
+      "The server's disk is full, so the request was not carried out. Free some space and try again.",
+    );
   if (error instanceof StoreError)
-    return answer(503, "not_recorded", "It could not be recorded, so it was not done. The server's log says why.");
+    return answer(
+      503,
+      "not_recorded",
+      "The request could not be recorded, so it was not carried out. The server's log says why.",
+    );
   if (!(error instanceof Error)) return internal();
   const known = KNOWN[error.name];
   if (known) return answer(known[0], known[1], error.message);
@@ -112,7 +124,7 @@ const FRAMEWORK: Readonly<Record<string, readonly [number, string, string]>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, "not_json", "The Content-Type must be application/json."],
   FST_ERR_CTP_EMPTY_JSON_BODY: [400, "bad_request", "The body is empty; JSON was expected."],
   FST_ERR_CTP_INVALID_JSON_BODY: [400, "bad_request", "The body is not valid JSON."],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, "bad_request", "The body is not as long as it says."],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, "bad_request", "The length of the body differs from its Content-Length."],
 };
 
 function fromFramework(error: Error): Answer {
@@ -124,7 +136,7 @@ function fromFramework(error: Error): Answer {
 }
 
 function internal(): Answer {
-  return answer(500, "internal", "Something went wrong inside. The server's log says what.");
+  return answer(500, "internal", "Internal error. The server's log says what happened.");
 }
 
 function answer(

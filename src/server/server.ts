@@ -93,7 +93,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   tellOfConfig(deps, app.log);
   runtime.store.onTrouble((trouble) => {
     if (trouble) app.log.error({ err: trouble }, "nothing can be recorded");
-    else app.log.info("there is room again: what is said and done is recorded");
+    else app.log.info("there is space on the disk again; recording continues");
   });
   return app;
 }
@@ -137,9 +137,9 @@ function refuseUnknownQuery({ schema }: RouteOptions): void {
 function tellOfConfig({ settings }: ServerDeps, log: FastifyBaseLogger): void {
   if (!("onChange" in settings)) return;
   settings.onChange(({ problem, after_restart }) => {
-    if (problem !== null) log.warn({ problem }, "config.json cannot be taken; what was good before it holds");
+    if (problem !== null) log.warn({ problem }, "config.json is invalid; the last valid version stays in use");
     else if (after_restart.length > 0)
-      log.warn({ after_restart }, "config.json was read again; this holds after a restart");
+      log.warn({ after_restart }, "config.json was read again; these changes need a restart");
     else log.info("config.json was read again");
   });
 }

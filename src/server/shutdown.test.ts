@@ -67,7 +67,7 @@ test("what does not end in time is left as a crash would leave it, and said", as
   expect(story).toEqual([
     "closing the door",
     "cutting connections",
-    "not everything ended within 0.02 s; the rest is taken up at the next start",
+    "not everything ended within 0.02 s; the rest resumes at the next start",
     "exit 1",
   ]);
 });

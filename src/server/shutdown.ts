@@ -47,7 +47,7 @@ export function stopOnSignals({
     isStopping = true;
     logger.info({ signal }, "stopping");
     const late = setTimeout(() => {
-      logger.error(`not everything ended within ${withinMs / 1000} s; the rest is taken up at the next start`);
+      logger.error(`not everything ended within ${withinMs / 1000} s; the rest resumes at the next start`);
       self.exit(1);
     }, withinMs);
     stop().then(

@@ -15,7 +15,7 @@ export async function answerZip(scope: Scope, path: string, reply: FastifyReply)
   if (node === undefined) throw notAnArchive();
   const folder = path.replace(/\/$/, "");
   const { entries, more, tooDeep } = await scope.list(folder, { recursive: true, limit: MOST_FILES });
-  if (tooDeep) throw new Refused(413, "too_large", `${tooDeep} lies too deep to be packed.`);
+  if (tooDeep) throw new Refused(413, "too_large", `${tooDeep} is nested too deeply to be packed.`);
   if (more) throw new Refused(413, "too_large", `There are more than ${MOST_FILES} files in it.`);
   // Before the first byte goes out: once it has, an error can only break the archive off.
   for (const { path: file, kind } of entries) if (kind === "file") (await scope.openChecked(file)).close();
@@ -49,5 +49,5 @@ export async function answerZip(scope: Scope, path: string, reply: FastifyReply)
 }
 
 export function notAnArchive(): Refused {
-  return new Refused(400, "bad_request", "archive: only a published/ folder can be had as an archive.");
+  return new Refused(400, "bad_request", "archive: only a published/ folder can be downloaded as an archive.");
 }

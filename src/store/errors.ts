@@ -7,7 +7,9 @@ export class StoreError extends Error {}
 export class FenceError extends StoreError {
   override readonly name = "FenceError";
   constructor(agent: string, expected: number, seq: number) {
-    super(`${agent} is at fact ${seq}, not ${expected}: somebody else appended. Read what is new, then decide again.`);
+    super(
+      `${agent} is at fact ${seq}, not ${expected}: another writer appended first. Read the new facts, then decide again.`,
+    );
   }
 }
 
@@ -20,7 +22,7 @@ export class ReadOnlyError extends StoreError {
 export class DiskFullError extends StoreError {
   override readonly name = "DiskFullError";
   constructor(root: string, cause: unknown) {
-    super(`No space left for ${root}. What was being written was taken back; free some space and try again.`, {
+    super(`No space left for ${root}. The unfinished write was undone; free some space and try again.`, {
       cause,
     });
   }
@@ -31,7 +33,7 @@ export class TooManyFilesError extends StoreError {
   override readonly name = "TooManyFilesError";
   constructor(root: string, cause: unknown) {
     super(
-      `Too many files are open to write to ${root}. What was being written was taken back; try again, or raise the limit (ulimit -n).`,
+      `Too many files are open to write to ${root}. The unfinished write was undone; try again, or raise the limit (ulimit -n).`,
       { cause },
     );
   }

@@ -46,7 +46,9 @@ test("one append may speak in several conversations, in each once", async () => 
     (await log.conversation(said(worker).file)).map((entry) => [entry.seq, "content" in entry && entry.content]);
   await log.append({ entries: said("alice", "One"), otherEntries: [said("bob", "Two", "Three")] }).durable;
   await log.append({ facts: [paused], otherEntries: [said("bob", "Four"), said("alice", "Five")] }).durable;
-  expect(() => log.append({ entries: said("bob", "Six"), otherEntries: [said("bob", "Seven")] })).toThrow("once");
+  expect(() => log.append({ entries: said("bob", "Six"), otherEntries: [said("bob", "Seven")] })).toThrow(
+    "names a conversation twice",
+  );
   await log.append({ entries: said("bob", "Eight") }).durable;
   expect([await heard("alice"), await heard("bob")]).toEqual([
     [
@@ -212,8 +214,8 @@ test("an agent that is not there, an id that leads elsewhere, a second creation"
   const { store } = await newAgent();
   await expect(store.open("agent-none")).rejects.toThrow(NotFoundError);
   await expect(store.open("agent-../x" as typeof ID)).rejects.toThrow(NotFoundError);
-  await expect(store.create("agent-../x" as typeof ID)).rejects.toThrow("is no agent's id");
-  await expect(store.create(ID)).rejects.toThrow("is there already");
+  await expect(store.create("agent-../x" as typeof ID)).rejects.toThrow("is not an agent id");
+  await expect(store.create(ID)).rejects.toThrow("already exists");
 });
 
 test("a conversation's name must not lead out of the agent's folder", async () => {
@@ -229,8 +231,8 @@ test("a conversation's name must not lead out of the agent's folder", async () =
     "./a.jsonl",
     "a\0.jsonl",
   ]) {
-    await expect(log.conversation(file), file).rejects.toThrow("is no conversation file");
-    expect(() => log.append({ entries: { file, entries: [] } }), file).toThrow("is no conversation file");
+    await expect(log.conversation(file), file).rejects.toThrow("is not a conversation file");
+    expect(() => log.append({ entries: { file, entries: [] } }), file).toThrow("is not a conversation file");
   }
 });
 

@@ -90,11 +90,12 @@ class FileStore implements Store {
   async create(id: AgentId): Promise<FileAgentLog> {
     const { disk, root, journal } = this.#shared;
     if (!isAgentId(id))
-      throw new StoreUsageError(`"${id}" is no agent's id: "agent-" and 4 to 32 lower-case letters or digits.`);
-    if (journal === undefined)
-      throw new ReadOnlyError(`The home ${root} was opened only to look; no agent can be made.`);
+      throw new StoreUsageError(
+        `"${id}" is not an agent id: it must be "agent-" and 4 to 32 lower-case letters or digits.`,
+      );
+    if (journal === undefined) throw new ReadOnlyError(`The home ${root} is open read-only; no agent can be created.`);
     if (!disk.makeDir(agentDir(root, id)))
-      throw new StoreUsageError(`${id} is there already. Open it, or choose another id.`);
+      throw new StoreUsageError(`${id} already exists. Open it, or choose another id.`);
     await disk.syncDir(agentsDir(root));
     return this.#log(id);
   }

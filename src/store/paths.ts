@@ -46,7 +46,7 @@ export function streamPath(agent: AgentId, file: string): string {
   const sound = /^[\w.-]+(\/[\w.-]+)*\.jsonl$/.test(file) && !/(^|\/)\.{1,2}(\/|$)/.test(file);
   if (!sound || file === EVENTS_FILE) {
     throw new StoreUsageError(
-      `"${file}" is no conversation file: it must be a relative path of plain names ending in .jsonl.`,
+      `"${file}" is not a conversation file: it must be a relative path of plain names ending in .jsonl.`,
     );
   }
   return `agents/${agent}/${file}`;

@@ -95,7 +95,7 @@ test("absolute times and the usual policies are in the facts", async () => {
 });
 
 const REFUSALS: [what: string, order: Record<string, unknown>, words: string][] = [
-  ["too few fields", cron("9 * *"), 'Not scheduled: "9 * *" is no cron expression: it has 3 fields.'],
+  ["too few fields", cron("9 * *"), 'Not scheduled: "9 * *" is not a cron expression: it has 3 fields.'],
   ["a nickname without its sign", cron("daily"), 'it has 1 field. Did you mean "@daily"?'],
   ["a time of day", cron("9:30"), 'Did you mean "30 9 * * *"?'],
   ["plain words", cron("every 5 minutes"), 'Did you mean "*/5 * * * *"?'],
@@ -111,15 +111,15 @@ const REFUSALS: [what: string, order: Record<string, unknown>, words: string][] 
   [
     "an unknown zone",
     { ...cron("0 9 * * *"), time_zone: "Mars/Olympus" },
-    '"Mars/Olympus" is no time zone. Use an IANA name',
+    '"Mars/Olympus" is not a time zone. Use an IANA name',
   ],
   ["the past", at("2025-12-31T23:59:59"), "2025-12-31T23:59:59 is past: it is 2026-01-01T00:00:00+00:00 in UTC."],
   [
     "a date that is none",
     at("2026-02-30T09:00:00"),
-    '"2026-02-30T09:00:00" is no time. Write it as 2027-02-12T09:00:00',
+    '"2026-02-30T09:00:00" is not a time. Write it as 2027-02-12T09:00:00',
   ],
-  ["a date alone", at("2026-03-01"), '"2026-03-01" is no time.'],
+  ["a date alone", at("2026-03-01"), '"2026-03-01" is not a time.'],
   ["no delay", { type: "delayed", config: { delay_seconds: 0 }, action: "go" }, "must be more than 0"],
   [
     "a delay in words",

@@ -6,7 +6,7 @@ export function cronProblem(cron: string): string | undefined {
   if (wrong === undefined) return undefined;
   const meant = nearestCron(cron);
   const guess = meant === undefined ? "" : ` Did you mean "${meant}"?`;
-  return `"${cron}" is no cron expression: ${wrong}.${guess} ${EXPECTED}`;
+  return `"${cron}" is not a cron expression: ${wrong}.${guess} ${EXPECTED}`;
 }
 
 const EXPECTED =
@@ -49,7 +49,7 @@ function expressionOf(cron: string, timezone: string): Expression {
 function syntaxProblem(cron: string): string | undefined {
   const fields = cron.split(/\s+/);
   if (cron.startsWith("@")) {
-    if (!NICKNAMES.has(cron.toLowerCase())) return "nobody knows this nickname";
+    if (!NICKNAMES.has(cron.toLowerCase())) return "this nickname is unknown";
   } else if (fields.length !== 5) return `it has ${fields.length} field${fields.length === 1 ? "" : "s"}`;
   try {
     new Cron(cron, { mode: "5-part" });

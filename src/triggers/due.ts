@@ -93,7 +93,7 @@ function oneShot(trigger: OpenTrigger, at: number): Due {
   const { id: trigger_id, due } = trigger;
   if (due === null || due > at) return { facts: [], next: due };
   if (!isMissed(trigger, due, at)) return { facts: [fired(trigger, { trigger_id, due }, null)], next: null };
-  const why = "Its time passed while nobody was there.";
+  const why = "Its time passed while the agent was not running.";
   return { facts: [{ type: "trigger.expired", data: { trigger_id, why } }], next: null };
 }
 

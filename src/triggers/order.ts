@@ -83,7 +83,7 @@ function conditionOf({ type, config, time_zone }: TriggerOrder, around: Surround
     );
   const when = parsed.data;
   if ("time_zone" in when.config && !isTimeZone(when.config.time_zone))
-    return wrong(`"${when.config.time_zone}" is no time zone. Use an IANA name such as Europe/Berlin or UTC.`);
+    return wrong(`"${when.config.time_zone}" is not a time zone. Use an IANA name such as Europe/Berlin or UTC.`);
   const problem = when.type === "on_event" ? eventProblem(when.config) : undefined;
   return problem === undefined ? right(when) : wrong(problem);
 }
@@ -116,7 +116,7 @@ function timeOf({ at: written, time_zone }: { at: string; time_zone: string }, n
   // JavaScript takes 30 February for 2 March.
   if (Number.isNaN(wall) || new Date(wall).toISOString().slice(0, 10) !== date)
     return wrong(
-      `"${written}" is no time. Write it as 2027-02-12T09:00:00, or with an offset: 2027-02-12T09:00:00+01:00.`,
+      `"${written}" is not a time. Write it as 2027-02-12T09:00:00, or with an offset: 2027-02-12T09:00:00+01:00.`,
     );
   const due = offset === undefined ? instantOf(wall, time_zone) : wall - offsetIn(offset);
   const nowWritten = asWritten(now * 1000, time_zone);

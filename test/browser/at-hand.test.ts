@@ -179,7 +179,7 @@ describe.skipIf(!hasChromium)("what one needs next is at hand", () => {
     const page = await house.page(`/ui/agents/${failed.log.id}`);
     const log = page.getByRole("log");
     await log.getByText("Check the key in ANTHROPIC_API_KEY.").last().waitFor();
-    await log.getByText("Once the key is mended and the server was started anew").waitFor();
+    await log.getByText("Fix the key and restart the server").waitFor();
     await page.getByPlaceholder("Write to go on…").waitFor();
     isMended = true;
     await log.getByRole("button", { name: "Go on" }).click();

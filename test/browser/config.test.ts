@@ -4,12 +4,12 @@ import { describe, expect, test } from "vitest";
 import { hasChromium, openHouse } from "./house.ts";
 
 describe.skipIf(!hasChromium)("config.json in the page", () => {
-  test("a mistake in it is said, and no more when it is mended", async () => {
+  test("a mistake in it is said, and no more when it is fixed", async () => {
     await using house = await openHouse({ turns: [] });
     const path = join(house.runtime.store.root, "config.json");
     writeFileSync(path, '{"max_turns": "many"}');
     const page = await house.page();
-    const line = page.getByText("config.json cannot be taken");
+    const line = page.getByText("config.json is invalid");
     await line.waitFor();
     expect(await line.textContent()).toContain('max_turns: expected a number, e.g. "max_turns": 200; there is text.');
     rmSync(path);

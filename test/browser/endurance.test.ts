@@ -69,7 +69,7 @@ describe.skipIf(!hasChromium)("a page that has to show far too much", () => {
     await page.getByRole("main").getByRole("button", { name: "150 more: show 150" }).waitFor();
     expect(await elements()).toBeLessThan(MOST_ELEMENTS);
     await page.keyboard.press("Control+k");
-    await page.getByText(/^\d+ more: say more of the name\.$/).waitFor();
+    await page.getByText(/^\d+ more: type more of the name\.$/).waitFor();
     await page.keyboard.press("Escape");
     await to("/workers/worker300");
     await sidebar.getByRole("link", { name: "Worker 300" }).waitFor();

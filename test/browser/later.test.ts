@@ -39,7 +39,7 @@ describe.skipIf(!hasChromium)("what an agent is to do later, to keep and to hear
     await later.getByText("by calendar: 0 9 * * MON (UTC)").waitFor();
     await page.getByRole("button", { name: "Add" }).click();
     const dialog = page.getByRole("dialog", { name: "Later" });
-    await dialog.getByLabel("What it is to do then").fill("Measure again");
+    await dialog.getByLabel("What it should do then").fill("Measure again");
     await dialog.getByLabel("When").selectOption("scheduled");
     // One label each, the fields side by side, and an example that does not look filled in.
     const tops = await Promise.all(
@@ -89,7 +89,7 @@ describe.skipIf(!hasChromium)("what an agent is to do later, to keep and to hear
       ["project/house.ts", "when project/house.ts changes, looked at every 5 minutes"],
     ] as const) {
       await page.getByRole("button", { name: "Add" }).click();
-      await dialog.getByLabel("What it is to do then").fill("Say what changed");
+      await dialog.getByLabel("What it should do then").fill("Say what changed");
       await dialog.getByLabel("When").selectOption("on_change");
       await dialog.getByLabel("Address, path or command").fill(typed);
       await dialog.getByRole("button", { name: "Set it" }).click();

@@ -27,7 +27,7 @@ describe.skipIf(!hasChromium)("a page whose key is taken away while it is open",
     await house?.[Symbol.asyncDispose]();
   });
   const at = () => `/ui/agents/${agent.log.id}`;
-  const lock = (page: Page) => page.getByRole("dialog", { name: "The key of this page is no longer good" });
+  const lock = (page: Page) => page.getByRole("dialog", { name: "Your login is no longer valid" });
   const field = (page: Page) => page.getByRole("textbox", { name: "Message to the coordinator" });
 
   test("another token: the page says what to do, asks no faster for it, and goes on with all that was typed", async () => {

@@ -99,7 +99,7 @@ export const CONNECTIONS: { page: Screens["page"]; agent: Pick<Screens["agent"],
       {
         name: "locked-out",
         path: ({ at }) => at.chips,
-        ready: "The key of this page is no longer good",
+        ready: "Your login is no longer valid",
         // In a browser of its own: the others stay logged in.
         before: listedLater,
         act: async (page) => {

@@ -123,12 +123,12 @@ const timeline: Scenes = [
 
 const triggers: Scenes = [
   { name: "triggers", path: ({ at }) => `${at.chips}/triggers`, ready: AGAIN },
-  { name: "triggers-resting", path: ({ at }) => `${at.resting}/triggers`, ready: "nothing fires before it goes on" },
+  { name: "triggers-resting", path: ({ at }) => `${at.resting}/triggers`, ready: "nothing fires until it is resumed" },
   { name: "triggers-empty", path: ({ at }) => `${at.waiting}/triggers`, ready: "Nothing is to happen later." },
   {
     name: "trigger-new",
     path: ({ at }) => `${at.chips}/triggers`,
-    ready: "What it is to do then",
+    ready: "What it should do then",
     act: (page) => click(page, "button", "Add"),
   },
   {
@@ -153,7 +153,7 @@ const triggers: Scenes = [
     act: async (page) => {
       await click(page, "button", "Add");
       const dialog = page.getByRole("dialog");
-      await dialog.getByLabel("What it is to do then").fill("Measure again");
+      await dialog.getByLabel("What it should do then").fill("Measure again");
       await dialog.getByLabel("When").selectOption("scheduled");
       await dialog.getByLabel("Cron").fill("whenever you like");
       await dialog.getByRole("button", { name: "Set it" }).click();
@@ -272,7 +272,7 @@ const overlay: Screens["overlay"] = {
     {
       name: "palette-nothing",
       path: ({ at }) => at.chips,
-      ready: "Nothing by that name.",
+      ready: "Nothing found.",
       act: async (page) => {
         await press("Control+k")(page);
         await page.keyboard.type("zebra");

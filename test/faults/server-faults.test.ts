@@ -94,7 +94,7 @@ test.skipIf(canMount !== undefined)(
     expectNodesOnce(await expectKept(house.home, crowd), teams);
     expect(served.log()).toContain("nothing can be recorded");
     // Its log is another stream than its answers.
-    await expect.poll(() => served.log()).toContain("there is room again");
+    await expect.poll(() => served.log()).toContain("there is space on the disk again");
   },
 );
 

@@ -84,7 +84,7 @@ test("what is given to the human of a paused agent is published when it is resum
   expect(inboxOf([team.agent.now])).toMatchObject([{ kind: "question" }]);
   await sign(team);
   expect(await team.agent.publish("node-1", "I signed it.")).toBe(
-    "node-1 is published as soon as g goes on; it is paused: agiraph resume g",
+    "node-1 is published when g is resumed; it is paused: agiraph resume g",
   );
   await team.agent.start("resumed");
   await team.agent.idle();
@@ -134,7 +134,7 @@ test("a worker who gets a node of an agent that rests begins when it goes on", a
   await before.agent.stop("human");
   const team = await before.restart();
   expect(await team.agent.assign("node-1", "Ben")).toBe(
-    "node-1 is Ben's, who begins at once. g is stopped; to have it go on: agiraph resume g",
+    "node-1 is Ben's, who begins at once. g is stopped; to continue: agiraph resume g",
   );
   expect(team.agent.isWorking).toBe(false);
   expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "pending", reserved_for: "ben" });

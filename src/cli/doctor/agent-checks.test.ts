@@ -33,7 +33,7 @@ test("each agent is asked for its version and whether it is signed in", async ()
   expect(await checkAgents({ home: home.path, env: { PATH, HOME: home.path }, config: {} }, 5000)).toEqual([
     { name: "claude", state: "ok", detail: `2.1.325 (Claude Code) (${bin}/claude), signed in` },
     { name: "codex", state: "ok", detail: `@agentclientprotocol/codex-acp 2.6.0 (${bin}/codex-acp), signed in` },
-    { name: "gemini", state: "ok", detail: `0.61.0 (${bin}/gemini), whether it is signed in it does not tell` },
+    { name: "gemini", state: "ok", detail: `0.61.0 (${bin}/gemini), it does not say whether it is signed in` },
     { name: "opencode", state: "ok", detail: `1.18.33 (${bin}/opencode), signed in` },
   ]);
 });
@@ -66,13 +66,13 @@ test("who is not signed in, not there, or does not answer in time costs somethin
     {
       name: "opencode",
       state: "ok",
-      detail: `does not tell its version (${bin}/opencode), whether it is signed in it does not tell`,
+      detail: `does not report its version (${bin}/opencode), it does not say whether it is signed in`,
     },
     {
       name: "aider",
       state: "missing",
       detail: "aider was not found",
-      costs: "nobody can be hired as aider; say in config.json where it is (programs.aider.command)",
+      costs: "no aider workers; set programs.aider.command in config.json",
     },
   ]);
 });
@@ -95,7 +95,7 @@ test("programs of config.json are looked for too: asked as the one they speak li
       name: "second",
       state: "missing",
       detail: `2.1.325 (Claude Code) (${bin}/claude2), not signed in`,
-      costs: "nobody works as second; sign in: agiraph programs login second",
+      costs: "no second workers; sign in: agiraph programs login second",
     },
     { name: "other", state: "ok", detail: `3.2.1 (${bin}/other); not set: KEY_OF_OTHER` },
     { name: "plain", state: "ok", detail: `${bin}/plain` },
@@ -103,7 +103,7 @@ test("programs of config.json are looked for too: asked as the one they speak li
       name: "script",
       state: "missing",
       detail: "/nowhere/agent.sh was not found",
-      costs: "nobody can be hired as script; say in config.json where it is (programs.script.command)",
+      costs: "no script workers; set programs.script.command in config.json",
     },
     { name: "team", state: "ok", detail: "the mesh writing, in agents whose project declares it" },
   ]);

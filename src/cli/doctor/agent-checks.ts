@@ -102,7 +102,7 @@ async function checkAgent(agent: KnownAgent, profile: ProgramProfile, asking: As
   const [program = ""] = profile.command;
   const path = await pathOf(program, env);
   if (!path) {
-    const detail = isAbsolute(program) ? `${program} is not there` : `${program} is not on PATH`;
+    const detail = isAbsolute(program) ? `${program} does not exist` : `${program} is not on PATH`;
     return { name, state: "missing", detail, costs: `${costs}; install it: ${INSTALLED_BY[agent.program]}` };
   }
   const [version, isSignedIn, login] = await Promise.all([
@@ -110,7 +110,7 @@ async function checkAgent(agent: KnownAgent, profile: ProgramProfile, asking: As
     askSignedIn(agent, profile, asking),
     loginStatus(profile, logins, { home, env }),
   ]);
-  const about = `${version ?? "does not tell its version"} (${path})`;
+  const about = `${version ?? "does not report its version"} (${path})`;
   const key = agent.keys.find((variable) => env[variable]?.trim());
   const isEnded = login.how === "login" && !login.usable;
   if ((isSignedIn === false || isEnded) && !key) {
@@ -120,7 +120,7 @@ async function checkAgent(agent: KnownAgent, profile: ProgramProfile, asking: As
   }
   if (login.how === "login")
     return { name, state: "ok", detail: `${about}, ${loginInWords(login, systemClock.now())}` };
-  const how = isSignedIn ? "signed in" : key ? `${key} is set` : "whether it is signed in it does not tell";
+  const how = isSignedIn ? "signed in" : key ? `${key} is set` : "it does not say whether it is signed in";
   return { name, state: "ok", detail: `${about}, ${how}` };
 }
 
@@ -157,7 +157,7 @@ async function checkOther(name: string, profile: ProgramProfile, asking: Asking)
   const { kind, command, quirks, env: variables = [] } = profile;
   const [program = "", script = ""] = command;
   if (kind === "mesh") return { name, state: "ok", detail: `the mesh ${program}, in agents whose project declares it` };
-  const costs = `nobody can be hired as ${name}; say in config.json where it is (programs.${name}.command)`;
+  const costs = `no ${name} workers; set programs.${name}.command in config.json`;
   const path = await pathOf(program, env);
   if (!path) return { name, state: "missing", detail: `${program} was not found`, costs };
   if (isAbsolute(script) && !existsSync(script))
@@ -165,10 +165,10 @@ async function checkOther(name: string, profile: ProgramProfile, asking: Asking)
   const unset = variables.filter((variable) => !env[variable]);
   const without = unset.length > 0 ? `; not set: ${unset.join(", ")}` : "";
   const known = AGENTS.find((agent) => agent.name === (kind === "claude_code" ? "claude" : quirks));
-  if (known) return checkAgent({ ...known, name, program: name, costs: `nobody works as ${name}` }, profile, asking);
+  if (known) return checkAgent({ ...known, name, program: name, costs: `no ${name} workers` }, profile, asking);
   // Whatever a plain program is called with, it may begin to work.
   if (kind === "autonomous") return { name, state: "ok", detail: `${path}${without}` };
-  const version = (await programVersion(profile, env, capMs)) ?? "does not tell its version";
+  const version = (await programVersion(profile, env, capMs)) ?? "does not report its version";
   return { name, state: "ok", detail: `${version} (${path})${without}` };
 }
 

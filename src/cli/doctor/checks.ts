@@ -36,11 +36,11 @@ export async function checkHome(home: string): Promise<Check> {
       name,
       state: "broken",
       detail: `${there} cannot be written`,
-      costs: "no agent can be made; pass --home or set AGIRAPH_HOME",
+      costs: "no agent can be created; pass --home or set AGIRAPH_HOME",
     };
-  if (there !== home) return { name, state: "ok", detail: `${home} (will be made by the first run)` };
+  if (there !== home) return { name, state: "ok", detail: `${home} (created by the first run)` };
   const holder = liveHolder(home);
-  return { name, state: "ok", detail: holder ? `${home}, in use by pid ${holder.pid}` : `${home}, nobody works in it` };
+  return { name, state: "ok", detail: holder ? `${home}, in use by pid ${holder.pid}` : `${home}, not in use` };
 }
 
 /** Whether other users of the machine could change what the home makes us do. */
@@ -70,7 +70,7 @@ const SEARCH_KEYS = ["BRAVE_API_KEY", "SERPER_API_KEY", "TAVILY_API_KEY", "SEARX
 /** Names only: a key is never shown, not even in part. */
 export function checkKeys(env: Environment): Check[] {
   const rows = [
-    { name: "model keys", keys: MODEL_KEYS, costs: "only local models, claude-code and the demo can think" },
+    { name: "model keys", keys: MODEL_KEYS, costs: "only local models, claude-code and the demo can be used" },
     { name: "search keys", keys: SEARCH_KEYS, costs: "no web_search, except with models that search by themselves" },
   ];
   return rows.flatMap(({ name, keys, costs }): Check[] => {
@@ -81,7 +81,7 @@ export function checkKeys(env: Environment): Check[] {
       found.push({
         name,
         state: "broken",
-        detail: `malformed: ${malformed.join(", ")} (blank, or with a blank, a line break or a letter beyond ASCII)`,
+        detail: `malformed: ${malformed.join(", ")} (empty, or with a space, a line break or a non-ASCII letter)`,
         costs: "whatever needs it fails until it is set again",
       });
     return found.length > 0 ? found : [{ name, state: "missing", detail: `none of ${keys.join(", ")}`, costs }];
@@ -130,7 +130,7 @@ export async function checkExtensions(settings: Settings): Promise<Check[]> {
     const name = "extension";
     if (each.state === "broken") {
       const detail = plain(scrubber.text(`${each.file}: ${each.problem}`));
-      return { name, state: "broken", detail, costs: "what it adds is not there; the rest works" };
+      return { name, state: "broken", detail, costs: "its additions are missing; the rest works" };
     }
     const kinds = (["tools", "providers", "channels"] as const).filter((kind) => each[kind].length > 0);
     const adds = kinds.map((kind) => `${kind} ${each[kind].join(", ")}`).join("; ");
@@ -223,7 +223,7 @@ function versionSaidBy(path: string, flag: string, env: Environment, capMs: numb
       { env, timeout: capMs, killSignal: "SIGKILL", maxBuffer: 64 * 1024 },
       (error, stdout) => {
         const first = plain(stdout.split("\n", 1)[0] ?? "");
-        resolve(error || first === "" ? "does not tell its version" : first);
+        resolve(error || first === "" ? "does not report its version" : first);
       },
     );
     // A program that would rather ask something must not wait for an answer.

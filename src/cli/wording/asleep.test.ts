@@ -81,7 +81,7 @@ test("an infinite agent that waits for nobody is asleep until its next cycle", (
     "asleep until 14:05",
     "asleep until 13:05:30",
     "asleep until 2026-02-12 13:05",
-    "asleep until somebody wakes it",
+    "asleep until someone wakes it",
     "asleep until 14:05",
     undefined,
   ]);
@@ -96,9 +96,9 @@ test("what is cancelled, held or builds on something cancelled keeps nobody awak
     said(made(1, { held: true })),
     said(made(1), made(2), cancelled),
   ]).toEqual([
-    "asleep until somebody wakes it",
-    "asleep until somebody wakes it",
-    "asleep until somebody wakes it",
+    "asleep until someone wakes it",
+    "asleep until someone wakes it",
+    "asleep until someone wakes it",
     undefined,
   ]);
 });

@@ -14,7 +14,7 @@ export function asleepWords(now: Situation, at: number): string | undefined {
     ({ status, when }) => status === "active" && when.type === "on_change",
   );
   if (watched?.when.type === "on_change") return `asleep until ${watchedIn(watched.when.config)} changes`;
-  return now.agent.status === "completed" ? undefined : "asleep until somebody wakes it";
+  return now.agent.status === "completed" ? undefined : "asleep until someone wakes it";
 }
 
 /** As short as it is clear: to the second when it is soon, with its day when that is another. */

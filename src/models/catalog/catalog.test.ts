@@ -58,7 +58,7 @@ test.each([
     /^There is no model antropic\/claude-sonnet-5\. Did you mean anthropic\/claude-sonnet-5 or /,
   ],
   ["gpt-5", /^"gpt-5" is not a model's name; write provider\/model.* Did you mean openai\/gpt-5\?$/],
-  ["openai-compatible/lokal/m", /config\.json names no server "lokal"\. It names local, plain\./],
+  ["openai-compatible/lokal/m", /there is no server "lokal" in config\.json\. It names local, plain\./],
   ["openai-compatible/local", /names a server but no model\. Write openai-compatible\/local\/MODEL\.$/],
   [
     "openai-compatible/local/m",
@@ -66,7 +66,7 @@ test.each([
       "or openai (OPENAI_API_KEY is set) or google (GEMINI_API_KEY is set) or openrouter (OPENROUTER_API_KEY is set), " +
       "or use demo/surveyor, which needs none.",
   ],
-  ["claude-code/sonnet", /comes with outside agents/],
+  ["claude-code/sonnet", /is a program that works as an agent/],
 ])("%s is refused with what to do instead", async (id, message) => {
   await expect(made({ env: KEYS, config: { providers: servers } }).model(id)).rejects.toThrow(message);
 });

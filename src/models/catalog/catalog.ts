@@ -187,7 +187,7 @@ function maxSearches(written: string | undefined): number | null {
   if (written === undefined || written.trim() === "") return DEFAULT_SEARCHES;
   const count = Number(written);
   if (Number.isInteger(count) && count >= 0) return count === 0 ? null : count;
-  throw new Error(`AGIRAPH_SEARCH_MAX_USES is "${written}"; it has to be a whole number, or 0 for no searching.`);
+  throw new Error(`AGIRAPH_SEARCH_MAX_USES is "${written}"; it must be a whole number, or 0 to turn searching off.`);
 }
 
 /** Two draws, since one of them has only 52 bits. */

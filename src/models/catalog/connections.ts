@@ -58,6 +58,6 @@ export function keyIn(env: Environment, variable: string | undefined): string {
   const written = variable === undefined ? undefined : env[variable];
   if (keyState(written) !== "malformed") return written?.trim() ?? "";
   throw new Error(
-    `${variable} is malformed: it is blank, or holds characters that no key has (a line break, a blank, a letter beyond ASCII). Set it again.`,
+    `${variable} is malformed: it is empty, or has characters that no key has (a line break, a space, a non-ASCII letter). Set it again.`,
   );
 }

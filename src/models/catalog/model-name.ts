@@ -121,7 +121,7 @@ export function noteOn(place: ModelPlace, config: ModelConfig): string | null {
 }
 
 export function outsideOnly(id: string): string {
-  return `${id} is an agent of its own, not a model to be called: it comes with outside agents. Choose another model here.`;
+  return `${id} is a program that works as an agent, not a model that can be called here. Choose another model.`;
 }
 
 function addedPlace(id: string, provider: ModelProvider, model: string, config: ModelConfig): ModelPlace {
@@ -140,7 +140,7 @@ function serverPlace(written: string, rest: string, config: ModelConfig): ModelP
   if (settings === undefined) {
     const known = servers.length === 0 ? "It names none yet." : `It names ${servers.join(", ")}.`;
     throw new Error(
-      `${written}: config.json names no server "${server}". ${known} ` +
+      `${written}: there is no server "${server}" in config.json. ${known} ` +
         `Add it under "providers", like {"${server}": {"base_url": "http://host:8000/v1"}}.`,
     );
   }

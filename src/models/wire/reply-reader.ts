@@ -65,7 +65,7 @@ export class ReplyReader {
         for (const warning of part.warnings) this.#onWarning?.(warningText(warning));
         break;
       case "tool-approval-request":
-        this.#onWarning?.("The provider asked for an approval that nobody can give here; it was passed over.");
+        this.#onWarning?.("The provider asked for an approval that nobody can give here; it was skipped.");
         break;
     }
   }

@@ -34,8 +34,8 @@ function incompleteWords(config: Config): { at: string[]; words: string }[] {
     at: ["programs", name],
     words:
       `${fieldWords(["programs", name])}: ${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} missing. ` +
-      `Only the programs that are there by themselves (${Object.keys(KNOWN_PROGRAMS).join(", ")}) may be described in part; ` +
-      `any other says how it is spoken with and started, e.g. ${JSON.stringify({ kind, command })}.`,
+      `Only the built-in programs (${Object.keys(KNOWN_PROGRAMS).join(", ")}) may be described in part; ` +
+      `any other needs its kind and its command, e.g. ${JSON.stringify({ kind, command })}.`,
   }));
 }
 
@@ -48,7 +48,7 @@ function unknownProviders({ providers = {} }: Config): { at: string[]; words: st
       at: ["providers", name],
       words:
         `${fieldWords(["providers", name])}: base_url is missing.${didYouMean(name, known)} ` +
-        `Only ${known.join(", ")} need none; any other is a server with its address, e.g. "base_url": "http://127.0.0.1:8000/v1".`,
+        `Only ${known.join(", ")} need none; any other name is a server and needs its address, e.g. "base_url": "http://127.0.0.1:8000/v1".`,
     }));
 }
 

@@ -42,7 +42,7 @@ test.each([
   [
     "something missing",
     '{"providers": {"mine": {}}}',
-    'providers.mine: base_url is missing. Only anthropic, openai, google, openrouter, ollama need none; any other is a server with its address, e.g. "base_url": "http://127.0.0.1:8000/v1".',
+    'providers.mine: base_url is missing. Only anthropic, openai, google, openrouter, ollama need none; any other name is a server and needs its address, e.g. "base_url": "http://127.0.0.1:8000/v1".',
   ],
   [
     "an unknown key",
@@ -72,7 +72,7 @@ test.each([
   [
     "a program that nobody knows, described in part",
     '{"programs": {\n "aider": {"command": ["aider"]}}}',
-    'config.json:2: programs.aider: kind is missing. Only the programs that are there by themselves (claude-code, codex, gemini, opencode) may be described in part; any other says how it is spoken with and started, e.g. {"kind":"autonomous",',
+    'config.json:2: programs.aider: kind is missing. Only the built-in programs (claude-code, codex, gemini, opencode) may be described in part; any other needs its kind and its command, e.g. {"kind":"autonomous",',
   ],
   [
     "a program of another kind than the one of its name",

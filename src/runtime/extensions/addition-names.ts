@@ -43,7 +43,7 @@ export class AdditionNames {
     const twice = named.filter(([kind, name], at) => named.findIndex(([k, n]) => k === kind && n === name) < at);
     const problems = [
       ...named.flatMap(([kind, name]) => nameProblem(kind, name) ?? this.#clash(kind, name) ?? []),
-      ...twice.map(([kind, name]) => `There are two of the ${kind} "${name}". Rename one of them.`),
+      ...twice.map(([kind, name]) => `The ${kind} "${name}" is defined twice. Rename one of them.`),
     ];
     if (problems.length === 0) for (const [kind, name] of named) this.#owners[kind].set(name, owner);
     return [...new Set(problems)];
@@ -53,7 +53,7 @@ export class AdditionNames {
     const owner = this.#owners[kind].get(name);
     if (owner === undefined) return undefined;
     if (owner === BUILT_IN) return `The ${kind} "${name}" is built in. Give yours another name.`;
-    return `The ${kind} "${name}" is already there (${owner}). Rename one of them.`;
+    return `The ${kind} "${name}" already exists (${owner}). Rename one of them.`;
   }
 }
 
@@ -65,7 +65,7 @@ const PROVIDER_NAME = /^[a-z0-9][a-z0-9_-]{0,39}$/;
 
 function nameProblem(kind: Kind, name: string): string | undefined {
   if (kind === "tool" && name.startsWith("mcp__"))
-    return `The tool "${name}" has a name of MCP servers' tools. Choose one that does not begin with mcp__.`;
+    return `The tool "${name}" begins with mcp__, which is reserved for tools of MCP servers. Choose another name.`;
   if (kind === "tool" && !TOOL_NAME.test(name))
     return `"${name}" cannot be a tool's name. Use letters, digits, _ and -, beginning with a letter, at most 64.`;
   const isUsable = kind === "channel" ? channelNameSchema.safeParse(name).success : PROVIDER_NAME.test(name);

@@ -45,7 +45,7 @@ export function guardedChannel(channel: Channel, scrubber: Scrubber): OpenChanne
 function sound(given: unknown, why: (words: string) => string): Delivery {
   const parsed = deliverySchema.safeParse(given);
   if (!parsed.success)
-    return { kind: "failed", why: 'the channel gave back something that is not a delivery, e.g. {kind: "delivered"}' };
+    return { kind: "failed", why: 'the channel returned something that is not a delivery, e.g. {kind: "delivered"}' };
   const { data } = parsed;
   if (data.kind === "delivered") return data;
   if (data.kind === "refused") return { ...data, why: why(data.why) };

@@ -59,7 +59,7 @@ export function checkThinks({ agent }: Situation): void {
   if (!agent.created.meshes) return;
   throw new HumanRefusal(
     "conflict",
-    `${agent.created.name} is the record of meshes. Write to one of them, in its project: tx send MESH "text".`,
+    `${agent.created.name} is the record of a project's meshes. Write to a mesh, in its project: tx send MESH "text".`,
   );
 }
 
@@ -96,7 +96,7 @@ function namedQuestion({ questions }: Situation, id: string): Question {
     const there = Object.keys(questions.open).join(", ");
     throw new HumanRefusal("not_found", `There is no question "${id}".${there === "" ? "" : ` Open: ${there}.`}`);
   }
-  const how = over.answer ? `was answered already: ${firstLine(over.answer.text)}` : "is no longer waited for";
+  const how = over.answer ? `was answered already: ${firstLine(over.answer.text)}` : "is no longer open";
   throw new HumanRefusal("conflict", `${id} ${how}`);
 }
 

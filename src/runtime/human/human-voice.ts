@@ -76,7 +76,7 @@ export class HumanVoice {
   async revoke(permission: string): Promise<string> {
     const fact = revocationOf(this.#ports.pending(), permission);
     await this.#append(fact);
-    return "Revoked. It is asked about again from now on.";
+    return "Revoked. You are asked again from now on.";
   }
 
   /** A hint to the coordinator while it works. */

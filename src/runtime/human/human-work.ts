@@ -63,7 +63,7 @@ export class HumanWork {
       return `${id} is yours. Put the files into its scratch folder, then: agiraph publish ${created.name} ${id}`;
     if (this.#ports.isUnderWay()) return answer;
     const now = isAtWork(status) ? "interrupted" : status;
-    return `${answer} ${created.name} is ${now}; to have it go on: agiraph resume ${created.name}`;
+    return `${answer} ${created.name} is ${now}; to continue: agiraph resume ${created.name}`;
   }
 
   async cancel(node: string, reason = "No reason was given."): Promise<string> {
@@ -122,7 +122,7 @@ export class HumanWork {
     const answered = await voice.respond(summary ?? DONE, asked.id, channel);
     const { status, created } = pending().agent;
     if (!isAtWork(status))
-      return `${node.id} is published as soon as ${created.name} goes on; it is ${status}: agiraph resume ${created.name}`;
+      return `${node.id} is published when ${created.name} is resumed; it is ${status}: agiraph resume ${created.name}`;
     await this.#until(
       () => hasEnded(now().board.nodes[node.id]) || this.#asksAgain(node, asked) || !isAtWork(now().agent.status),
     );
@@ -190,7 +190,7 @@ function notYours(node: NodeState, now: Situation): string {
   if (node.status === "completed") return `${node.id} is completed.`;
   const whose = "worker_id" in node ? node.worker_id : node.reserved_for;
   const name = whose === null ? "nobody" : (roster[whose]?.spawned.name ?? whose);
-  if (whose === HUMAN) return `${node.id} is yours, but not to be done yet: ${whyNotYet(node, now)}.`;
+  if (whose === HUMAN) return `${node.id} is yours, but cannot be done yet: ${whyNotYet(node, now)}.`;
   return `${node.id} is not yours: ${name} has it (${node.status}). Take it first: agiraph assign AGENT ${node.id} human`;
 }
 

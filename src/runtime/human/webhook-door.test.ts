@@ -106,7 +106,7 @@ test("what goes wrong inside is not told", async () => {
   for (const door of doors) door.close();
   expect({ status, body }).toEqual({
     status: 500,
-    body: { error: { code: "internal", message: "It could not be recorded. Try again, signed anew." } },
+    body: { error: { code: "internal", message: "It could not be recorded. Try again, with a new signature." } },
   });
 });
 
@@ -122,7 +122,7 @@ test("a port that is taken is said with what to do", async () => {
     memory: new ReceivedIds(0),
   });
   await expect(opening).rejects.toThrow(
-    `Answers by webhook (pager) cannot come in: port ${port} is taken. Stop the program that holds it, or change listen.port in config.json.`,
+    `Answers through webhooks (pager) cannot be received: port ${port} is taken. Stop the program that holds it, or change listen.port in config.json.`,
   );
   holder.close();
 });

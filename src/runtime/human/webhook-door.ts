@@ -132,7 +132,7 @@ async function listening(server: Server, port: number, channels: readonly Signed
     const names = channels.map(({ name }) => name).join(", ");
     const why = codeOf(error) === "EADDRINUSE" ? "is taken" : `cannot be used (${codeOf(error) ?? "unknown"})`;
     throw new DoorError(
-      `Answers by webhook (${names}) cannot come in: port ${port} ${why}. Stop the program that holds it, or change listen.port in config.json.`,
+      `Answers through webhooks (${names}) cannot be received: port ${port} ${why}. Stop the program that holds it, or change listen.port in config.json.`,
     );
   }
 }
@@ -165,6 +165,10 @@ function refusalFor(error: unknown): Answer {
   if (error instanceof HumanRefusal) return refusal(error.code === "not_found" ? 404 : 409, error.code, error.message);
   if (error instanceof NotFoundError) return refusal(404, "not_found", "There is no such agent.");
   if (isForWantOfRoom(error))
-    return refusal(507, "disk_full", "There is no room to record it. Try again, signed anew.");
-  return refusal(500, "internal", "It could not be recorded. Try again, signed anew.");
+    return refusal(
+      507,
+      "disk_full",
+      "The disk is full, so it was not recorded. Try again later, with a new signature.",
+    );
+  return refusal(500, "internal", "It could not be recorded. Try again, with a new signature.");
 }

@@ -162,5 +162,5 @@ const diskUse = fileURLToPath(new URL("./disk-use.ts", import.meta.url));
 test("cgroups are found where the kernel says they are", () => {
   expect(cgroupPlaces("0::/nowhere\n", "30 25 0:26 / /nowhere rw - cgroup2 cgroup rw\n")).toBeNull();
   expect(cgroupPlaces("", "")).toBeNull();
-  expect(sandbox.about.includes("memory bounded by cgroups")).toBe(cgroups !== null);
+  expect(sandbox.about.includes("memory limited by cgroups")).toBe(cgroups !== null);
 });

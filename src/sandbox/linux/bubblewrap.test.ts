@@ -204,7 +204,7 @@ describe("before a sandbox is used it is tried", () => {
     const broken = await openSandbox({ platform: "linux", bwrap: "/bin/false" });
     expect([broken.kind, broken.about]).toEqual([
       "none",
-      expect.stringMatching(/does not hold here: .* failed .*--unsafe-no-sandbox/),
+      expect.stringMatching(/does not work here: .* failed .*--unsafe-no-sandbox/),
     ]);
   });
 

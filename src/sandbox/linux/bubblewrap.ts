@@ -52,10 +52,10 @@ export interface MissingPart {
 function aboutOf({ bwrap, ports, cgroups, outer, filter }: Confinement): string {
   return [
     `bubblewrap (${bwrap})`,
-    ports.uid === 0 ? "stepping down from root first" : "",
-    cgroups ? "memory bounded by cgroups" : "",
+    ports.uid === 0 ? "dropping root first" : "",
+    cgroups ? "memory limited by cgroups" : "",
     outer ? "" : "without a pid namespace around it",
-    filter ? "" : `without a filter of system calls, which there is none of for ${process.arch}`,
+    filter ? "" : `without a filter of system calls (there is none for ${process.arch})`,
   ]
     .filter(Boolean)
     .join(", ");

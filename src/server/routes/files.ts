@@ -70,7 +70,7 @@ function memoryRoutes(app: Api, { agents, settings }: RouteDeps): void {
     {
       schema: {
         ...schema,
-        summary: "What an agent remembers, file by file",
+        summary: "The files of an agent's memory",
         params: ofAgent,
         response: answers(filesPageSchema),
       },
@@ -102,7 +102,7 @@ function memoryRoutes(app: Api, { agents, settings }: RouteDeps): void {
     "/agents/:id/memory/search",
     {
       schema: {
-        summary: "What an agent remembers of something",
+        summary: "Search an agent's memory",
         tags: ["files"],
         params: ofAgent,
         body: memorySearchSchema,

@@ -17,7 +17,7 @@ export function meshResultRoutes(app: Api, { agents }: RouteDeps): void {
     "/meshes/:id/:mesh/results",
     {
       schema: {
-        summary: "The words with which a mesh's last task ended, and the files in its shared/output",
+        summary: "The result text of a mesh's last task, and the files in its shared/output",
         tags,
         params: ofMesh,
         response: answers(meshResultsSchema),
@@ -63,13 +63,15 @@ function refusalOf({ kind }: WalkTrouble, what: string): Refused {
   const outside = (why: string) => new Refused(403, "outside_scope", `${what} ${why}`);
   switch (kind) {
     case "link":
-      return outside("is, or leads through, a link, or has a second name elsewhere. Put a copy of the file there.");
+      return outside(
+        "is a link, is reached through one, or has a second name elsewhere. Put a copy of the file there.",
+      );
     case "special":
       return outside("is not a regular file (a pipe, a socket or a device) and is not opened.");
     case "denied":
-      return outside("is closed to this program by its permissions on disk.");
+      return outside("cannot be opened: its permissions on disk forbid it.");
     case "bad_name":
-      return outside('cannot be a file there. Name it from shared/output on, without "..".');
+      return outside('is not a valid name. Give a path relative to shared/output, without "..".');
     default:
       return notFound(`There is no file ${what}. GET …/results says what there is.`);
   }

@@ -50,7 +50,7 @@ function projectRoutes(app: Api, { runtime, agents }: RouteDeps): void {
     "/meshes",
     {
       schema: {
-        summary: "Projects whose meshes are, or were, at work",
+        summary: "Projects whose meshes are or were running",
         tags,
         querystring: afterIdQuery,
         response: answers(meshProjectsPageSchema),
@@ -92,7 +92,7 @@ function projectRoutes(app: Api, { runtime, agents }: RouteDeps): void {
     "/meshes/:id/stop",
     {
       schema: {
-        summary: "Stop them and all that runs for them; messages stay",
+        summary: "Stop the meshes and everything they run; messages stay",
         tags,
         params: ofAgent,
         response: answers(meshProjectSchema),
@@ -176,7 +176,7 @@ function messageRoutes(app: Api, hosted: Hosted): void {
     "/meshes/:id/:mesh/archive",
     {
       schema: {
-        summary: "Move what a mesh and its agents have completed to archive/",
+        summary: "Archive the completed messages of a mesh and its agents",
         tags,
         params: ofMesh,
         body: archiveMeshSchema,
@@ -196,7 +196,7 @@ function trustRoutes(app: Api, hosted: Hosted): void {
     "/meshes/:id/:mesh/trust",
     {
       schema: {
-        summary: "Trust a mesh as it is declared now; the hash says which content was looked at",
+        summary: "Trust a mesh as it is declared now; the hash names the content that was reviewed",
         tags,
         params: ofMesh,
         body: trustMeshSchema,
@@ -214,7 +214,7 @@ function trustRoutes(app: Api, hosted: Hosted): void {
     "/meshes/:id/:mesh/untrust",
     {
       schema: {
-        summary: "Trust a mesh no longer: what was begun of it ends; its messages stay",
+        summary: "Stop trusting a mesh: its sessions end, its messages stay",
         tags,
         params: ofMesh,
         response: answers(meshViewSchema),
@@ -240,7 +240,7 @@ function sessionRoutes(app: Api, hosted: Hosted): void {
       },
     );
   };
-  steer("spawn", "Begin an agent's session, or have one that died begin again");
+  steer("spawn", "Start an agent's session, or restart one that died");
   steer("kill", "End an agent's session; its messages stay");
 }
 
@@ -265,7 +265,7 @@ function viewIn(meshes: HostedMeshes, mesh: string) {
 const recordIn = (agents: RouteDeps["agents"]) => async (id: string) => {
   const agent = await agents.agent(id);
   if (agent.now.agent.created.meshes) return agent;
-  throw notFound(`${agent.now.agent.created.name} is no record of meshes.`);
+  throw notFound(`${agent.now.agent.created.name} is not the record of a project's meshes. GET /meshes lists those.`);
 };
 
 /** The meshes of a project, if they are running. */
@@ -301,7 +301,12 @@ function listed({ id, name, meshes_of: project, status, archived }: AgentSummary
 
 function folderOf(project: string): string {
   const isFolder = isAbsolute(project) && statSync(project, { throwIfNoEntry: false })?.isDirectory();
-  if (!isFolder) throw new Refused(400, "bad_request", `project: ${project} is no folder, as an absolute path.`);
+  if (!isFolder)
+    throw new Refused(
+      400,
+      "bad_request",
+      `project: ${project} is not the absolute path of a folder on the server's machine.`,
+    );
   return realpathSync(project);
 }
 

@@ -10,7 +10,7 @@ export function scheduleRoutes(app: Api, { agents }: RouteDeps): void {
     "/agents/:id/triggers",
     {
       schema: {
-        summary: "What is to happen later, then what is over",
+        summary: "Triggers: first the active ones, then those that have ended",
         tags,
         params: ofAgent,
         querystring: afterIdQuery,

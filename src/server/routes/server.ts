@@ -26,7 +26,7 @@ function stateRoutes(app: Api, { runtime, settings }: RouteDeps, version: string
       // Health checks often need only the status code.
       exposeHeadRoute: true,
       schema: {
-        summary: "Whether the server is there, and can record what it is told",
+        summary: "Whether the server is running and can record",
         tags,
         security: [],
         response: { 200: healthSchema, 503: healthSchema, "4xx": errorBodySchema },
@@ -44,7 +44,7 @@ function stateRoutes(app: Api, { runtime, settings }: RouteDeps, version: string
     "/config",
     {
       schema: {
-        summary: "Whether config.json can be taken as it is now, and what of it waits for a restart",
+        summary: "Whether config.json is valid, and which changes need a restart",
         tags,
         response: answers(configStandingSchema),
       },
@@ -112,7 +112,7 @@ function loginRoutes(
       config: { access: "open" },
       schema: {
         summary:
-          "Takes a one-time link, gives the cookie of the page, and leads there; who has the cookie is led there too",
+          "Redeems a one-time link: sets the cookie of the page and redirects there, as it does for a browser that has the cookie",
         tags,
         security: [],
         querystring: z.strictObject({ once: z.string().max(200) }),

@@ -22,7 +22,7 @@ function questionRoutes(app: Api, agents: RouteDeps["agents"]): void {
     "/agents/:id/permissions",
     {
       schema: {
-        summary: "What programs of the agent are always allowed in this run",
+        summary: "What programs of the agent may always do in this run",
         tags,
         params: ofAgent,
         response: answers(permissionsPageSchema),
@@ -75,7 +75,7 @@ function conversationRoutes(app: Api, agents: RouteDeps["agents"]): void {
     "/agents/:id/conversation",
     {
       schema: {
-        summary: "What people said to each other",
+        summary: "Messages between the human, the coordinator and the workers",
         tags,
         params: ofAgent,
         querystring: beforeSeqQuery,

@@ -125,7 +125,7 @@ function workerRoutes(app: Api, agents: Agents): void {
     "/workers",
     {
       schema: {
-        summary: "The names of those who work, over all agents: at most a hundred of each",
+        summary: "The names of the workers of all agents, at most a hundred of each",
         tags,
         querystring: afterIdQuery,
         response: answers(peoplePageSchema),
@@ -141,7 +141,7 @@ function workerRoutes(app: Api, agents: Agents): void {
     "/agents/:id/workers",
     {
       schema: {
-        summary: "Who works, and how they are doing",
+        summary: "The workers of an agent and their status",
         tags,
         params: ofAgent,
         querystring: afterIdQuery,

@@ -71,7 +71,7 @@ export class FileAgentLog implements AgentLog {
     const factHeads = facts.map(factHead);
     const said = (entries ? [entries, ...otherEntries] : otherEntries).map((each) => this.#serialised(each, ts));
     if (new Set(said.map(({ conversation }) => conversation)).size < said.length)
-      throw new StoreUsageError("One append names each conversation once.");
+      throw new StoreUsageError("an append names a conversation twice");
 
     events.seq += factHeads.length;
     for (const head of factHeads) journal.queue(events, head);
@@ -163,7 +163,7 @@ export class FileAgentLog implements AgentLog {
     }
     const mark = seq === 0 ? { seq, offset: 0, crc: "" } : this.#mark(seq);
     if (mark === undefined)
-      throw new StoreUsageError(`${this.id} has no fact ${seq} on disk, so no snapshot can stand at it.`);
+      throw new StoreUsageError(`${this.id} has no fact ${seq} on disk, so no snapshot can be taken there.`);
     saveSnapshot(this.#snapshot(name, version), mark, state);
   }
 
@@ -186,8 +186,7 @@ export class FileAgentLog implements AgentLog {
 
   #writable(): Journal {
     const { journal, root } = this.#shared;
-    if (journal === undefined)
-      throw new ReadOnlyError(`The home ${root} was opened only to look; nothing can be written.`);
+    if (journal === undefined) throw new ReadOnlyError(`The home ${root} is open read-only; nothing can be written.`);
     if (this.#closed) throw new StoreUsageError(`The log of ${this.id} was closed; open it again.`);
     if (journal.failure !== undefined) throw journal.failure;
     return journal;

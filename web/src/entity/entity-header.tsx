@@ -89,8 +89,8 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
       </ScreenHeader>
       {model.startsWith("demo/") && (
         <p className="shrink-0 border-b border-line bg-tint px-3 py-1.5 text-xs md:px-5">
-          <strong>Demo.</strong> {model} follows rules and is no language model. Set a key such as ANTHROPIC_API_KEY, or
-          run Ollama, for one that thinks.
+          <strong>Demo.</strong> {model} follows fixed rules and is not a language model. For a real model, set a key
+          such as ANTHROPIC_API_KEY or run Ollama.
         </p>
       )}
       {agent.archived_ts !== null && view.standing !== "replay" && <PutAway agent={agent.id} />}

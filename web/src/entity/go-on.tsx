@@ -29,10 +29,11 @@ function labelOf(outcome: Outcome): string {
 
 /** What has to be done first, as far as the record tells. */
 function firstOf({ situation, facts }: AgentView): string {
-  if (situation?.agent.outcome?.kind === "budget_exhausted") return "With more it goes on where it was.";
+  if (situation?.agent.outcome?.kind === "budget_exhausted")
+    return "With a larger budget it continues where it stopped.";
   const failed = facts.findLast(({ type }) => type === "model.failed" || type === "model.responded");
-  if (failed?.type !== "model.failed") return "It goes on where it was.";
+  if (failed?.type !== "model.failed") return "It continues where it stopped.";
   return failed.data.reason === "auth"
-    ? "Once the key is mended and the server was started anew, it goes on where it was:"
-    : "Once the model answers again, it goes on where it was:";
+    ? "Fix the key and restart the server; then it continues where it stopped:"
+    : "Once the model answers again, it continues where it stopped:";
 }

@@ -87,7 +87,7 @@ function Picture({ address, path, tick, type }: ContentProps & { type: string })
       </p>
     );
   if (url !== null && broken === url)
-    return <p className="text-dim">This is no picture, whatever its name says. Download it to look at it.</p>;
+    return <p className="text-dim">This is not a picture, despite its name. Download it to look at it.</p>;
   return url ? (
     <img
       src={url}

@@ -12,7 +12,7 @@ const PAGE = 300;
 /** More would only fill memory; older facts are read again when somebody scrolls there. */
 const MOST_FACTS = 12_000;
 const REST_MS = 60_000;
-const LEFT = "The page was left before the server said that it has this. Look whether it does.";
+const LEFT = "The page was closed before the server confirmed this. Check whether it arrived.";
 let made = 0;
 
 /**

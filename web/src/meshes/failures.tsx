@@ -56,7 +56,7 @@ export function WhatToDo({ item }: { item: TaskFailure }) {
   };
   return (
     <div className="flex flex-wrap items-center gap-2">
-      <p className="text-xs text-dim">Once what kept it is mended:</p>
+      <p className="text-xs text-dim">Once the cause is fixed:</p>
       <button type="button" className={BUTTON} disabled={isBusy} onClick={act(again)}>
         Send again
       </button>

@@ -66,7 +66,7 @@ function LastTask({ last, failure }: { last: NonNullable<MeshResults["last"]>; f
           <p className={`text-xs ${failed ? "text-bad" : "text-dim"}`}>
             {agent} {failed ? "could not do it" : "says"}
           </p>
-          {words === "" ? <p className="text-dim">It left no words.</p> : <Markdown text={words} />}
+          {words === "" ? <p className="text-dim">It left no text.</p> : <Markdown text={words} />}
         </div>
       ))}
       {failure && (

@@ -158,7 +158,7 @@ function Session({ project, mesh, member }: { project: string; mesh: string; mem
         {member.problem && <p className="mt-1 text-xs text-bad [overflow-wrap:anywhere]">{member.problem}</p>}
         {member.attach && isRunning && (
           <p className="mt-1 text-xs text-dim">
-            Sit down before it:{" "}
+            Open its terminal:{" "}
             <code className="rounded bg-hover px-1 [overflow-wrap:anywhere]">
               tx attach {mesh} {member.name}
             </code>

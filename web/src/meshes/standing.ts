@@ -53,12 +53,12 @@ export function stateWords({ state, active, problem }: Pick<Member, "state" | "a
     case "dialog":
       return "has a dialog open: attach, and answer it";
     case "dead":
-      return "has died; the next message begins it again";
+      return "has died; the next message starts it again";
     case "broken":
-      return "cannot begin: its program is not here, or died at once three times; it rests until it is begun again";
+      return "cannot start: its program is missing, or died at once three times; it stays stopped until it is started again";
     case "ready":
     case "idle":
-      return active === null ? "waits for a task" : "is quiet, with a task before it";
+      return active === null ? "waits for a task" : "is quiet while it has a task";
     case "gone":
       return "is not running";
     case null:

@@ -138,7 +138,7 @@ function End({ answer, isOver }: Pick<Item, "answer" | "isOver">) {
           {visibleLines(answer.text)}
         </p>
       )}
-      {!answer && isOver && <p className="mt-2 text-[13px] text-dim">No longer waited for.</p>}
+      {!answer && isOver && <p className="mt-2 text-[13px] text-dim">No longer open.</p>}
     </>
   );
 }

@@ -34,9 +34,8 @@ export function ConfigLine() {
 }
 
 function wordsFor({ problem, after_restart }: Standing): string | null {
-  if (problem !== null)
-    return `config.json cannot be taken; the server goes by the last one that was good.\n${problem}`;
+  if (problem !== null) return `config.json is invalid; the server uses the last valid version.\n${problem}`;
   return after_restart.length > 0
-    ? `Changed in config.json, and for after a restart: ${after_restart.join(", ")}.`
+    ? `Changed in config.json; takes effect after a restart: ${after_restart.join(", ")}.`
     : null;
 }

@@ -38,8 +38,8 @@ export function LockedOut() {
     >
       <Notice title={ENDED} isOver>
         <p>
-          The token was changed, or this login is over. What you typed is kept. Open the link that{" "}
-          <Command>agiraph token --link</Command> prints, in any tab of this browser: this one goes on by itself.
+          The token was changed, or this login has expired. What you typed is kept. Open the link that{" "}
+          <Command>agiraph token --link</Command> prints, in any tab of this browser: this one continues by itself.
         </p>
         <TokenForm />
       </Notice>
@@ -51,7 +51,7 @@ function isLinkSpent(): boolean {
   return new URLSearchParams(location.search).get("link") === "spent";
 }
 
-const ENDED = "The key of this page is no longer good";
+const ENDED = "Your login is no longer valid";
 
 function TokenForm() {
   const [problem, setProblem] = useState("");

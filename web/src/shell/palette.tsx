@@ -84,9 +84,9 @@ export function Palette() {
         ))}
       </div>
       {found.length > MOST && (
-        <p className="px-4 py-2 text-xs text-dim">{found.length - MOST} more: say more of the name.</p>
+        <p className="px-4 py-2 text-xs text-dim">{found.length - MOST} more: type more of the name.</p>
       )}
-      {shown.length === 0 && <p className="px-4 pb-4 text-dim">Nothing by that name.</p>}
+      {shown.length === 0 && <p className="px-4 pb-4 text-dim">Nothing found.</p>}
     </Dialog>
   );
 }

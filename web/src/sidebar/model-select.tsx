@@ -95,7 +95,7 @@ function priceOf({ id, price_usd_per_million: price }: ListedModel): string {
 export function ModelNote({ model, why }: { model: ListedModel; why: string }) {
   const { price_usd_per_million: price, context_window, missing } = model;
   if (model.id.startsWith("demo/"))
-    return <Note id={model.id} facts={["rules, no language model: give it a folder to survey"]} why={why} />;
+    return <Note id={model.id} facts={["fixed rules, not a language model: give it a folder to survey"]} why={why} />;
   const facts = [
     price ? `$${price.input} in and $${price.output} out for a million tokens` : "price unknown",
     `${amount(context_window)} tokens of context`,
@@ -106,7 +106,9 @@ export function ModelNote({ model, why }: { model: ListedModel; why: string }) {
 
 /** Of one that nobody has listed, nothing is known before it is tried. */
 export function TypedNote({ id }: { id: string }) {
-  return <Note id={id} facts={["not in the list: its price may be unknown, and then no budget can be kept"]} why="" />;
+  return (
+    <Note id={id} facts={["not in the list: its price may be unknown, and then no budget can be enforced"]} why="" />
+  );
 }
 
 function Note({ id, facts, why }: { id: string; facts: readonly string[]; why: string }) {

@@ -199,7 +199,7 @@ function LimitFields({ fields, budget, mode, onMode }: LimitFieldsProps) {
           type="number"
           min="0.01"
           step="0.01"
-          placeholder={budget === null ? "no limit" : `${budget}, by config.json`}
+          placeholder={budget === null ? "no limit" : `${budget}, from config.json`}
           className={FIELD}
           {...described(fields, "budget_usd")}
         />

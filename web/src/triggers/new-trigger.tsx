@@ -85,7 +85,7 @@ export function NewTrigger({ agent, onClose }: { agent: string; onClose: () => v
     <Dialog title="Later" onClose={onClose}>
       <form onSubmit={submit} className="space-y-4">
         <label className={LABEL}>
-          What it is to do then
+          What it should do then
           <textarea
             name="action"
             required

@@ -75,7 +75,7 @@ function Resting({ situation: { agent, triggers } }: { situation: Situation }) {
   if (!isResting || Object.keys(triggers.open).length === 0) return null;
   return (
     <p className="mb-3 rounded-md bg-wait-tint px-3 py-2 text-[13px] text-wait">
-      {agent.created.name} is {agent.status}: nothing fires before it goes on.
+      {agent.created.name} is {agent.status}: nothing fires until it is resumed.
     </p>
   );
 }

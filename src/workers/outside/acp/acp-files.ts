@@ -27,7 +27,7 @@ const toWrite = z.looseObject({ path: z.string(), content: z.string() });
 async function read(params: unknown, cwd: string): Promise<FileAnswer> {
   const { path, line, limit } = toRead.parse(params);
   const bytes = await readPart(cwd, below(path, cwd), 0, MAX_BYTES);
-  if (!bytes) return { ok: false, why: `${path} is not there, or is no regular file.` };
+  if (!bytes) return { ok: false, why: `${path} does not exist, or is not a regular file.` };
   const text = bytes.toString("utf8");
   if (!line && limit == null) return { ok: true, result: { content: text } };
   const from = (line ?? 1) - 1;
