@@ -132,7 +132,7 @@ describe.skipIf(!hasChromium)("a page whose server or storage is not what it sho
     await field(page).press("Enter");
     await page.getByRole("alert").getByText("The server answered 500.").waitFor();
     await page.reload();
-    await page.getByRole("alert").getByText("The page was left before the server said that it has this.").waitFor();
+    await page.getByRole("alert").getByText("The page was closed before the server confirmed this.").waitFor();
     await page.unrouteAll();
     await page.getByRole("button", { name: "Try again" }).dblclick();
     await page.getByRole("alert").waitFor({ state: "detached" });
