@@ -107,7 +107,7 @@ test("a home that is not there yet has no agents, and looking does not make it",
   expect(await call("ls", "--home", nowhere)).toEqual({
     code: 0,
     stdout: "",
-    stderr: `No agents yet: there is no home at ${nowhere}. Start with: agiraph run --home ${nowhere} "your goal"\n`,
+    stderr: `No agents yet: there is no home at ${nowhere}. Begin with: agiraph run --home ${nowhere} "your goal"\n`,
   });
   const looks = await Promise.all(["show", "resume", "stop"].map((name) => call(name, "x", "--home", nowhere)));
   for (const { code, stdout, stderr } of looks)

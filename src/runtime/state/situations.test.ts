@@ -54,7 +54,7 @@ test("one agent that cannot be read does not hide the others", async () => {
 
 test("in an empty home it is said how to begin", async () => {
   const { store } = await newStore();
-  await expect(findAgent(store, "x")).rejects.toThrow('this home has none yet. Start with: agiraph run "your goal"');
+  await expect(findAgent(store, "x")).rejects.toThrow('this home has none yet. Begin with: agiraph run "your goal"');
 });
 
 const clock = manualClock();

@@ -28,7 +28,7 @@ export async function findAgent(store: Store, word: string): Promise<Situation> 
   if (found.length > 1)
     throw new NoSuchAgent(`"${word}" could be several agents: ${names(found)}. Give more of the name, or the id.`);
   if (agents.length === 0)
-    throw new NoSuchAgent(`There is no agent "${word}": this home has none yet. Start with: agiraph run "your goal"`);
+    throw new NoSuchAgent(`There is no agent "${word}": this home has none yet. Begin with: agiraph run "your goal"`);
   const near = didYouMean(
     word,
     agents.map(({ summary }) => summary.name),
