@@ -61,6 +61,8 @@ export const meshConfigSchema = z.strictObject({
   validation_gates: z.array(meshNameSchema).max(20).optional(),
   entry_point: meshNameSchema.optional(),
   completion_agent: meshNameSchema.optional(),
+  /** How many of it may be at work at a time, each with queues and sessions of its own: NAME, NAME-2, …; 1 if left out. */
+  instances: z.int().min(1).max(20).optional(),
   /**
    * When this agent cannot do its step, the task goes back to another one, and on from there; at most so many times (3 if
    * left out), then it fails.

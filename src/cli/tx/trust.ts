@@ -95,7 +95,9 @@ async function lookAt(layout: Layout, settings: Settings): Promise<MeshTrustLook
     ...trustIn(settings).stateOf(layout.project, declared),
     ...trustSummary(layout, declared, settings),
   });
-  return [...meshes].map(([mesh, declared]) => of(mesh, declared));
+  // Consent to a mesh is consent to all its instances.
+  const own = [...meshes].filter(([mesh, { declaredAs }]) => mesh === declaredAs);
+  return own.map(([mesh, declared]) => of(mesh, declared));
 }
 
 /** Nothing is left to decide. */

@@ -16,8 +16,8 @@ export interface Copied {
 }
 
 /** Whether this is one of them, unchanged: then its text is ours, whatever project it is in. */
-export function isBundled({ config: { mesh }, hash }: Pick<DeclaredMesh, "config" | "hash">): boolean {
-  return bundledHash(mesh) === hash;
+export function isBundled({ declaredAs, hash }: Pick<DeclaredMesh, "declaredAs" | "hash">): boolean {
+  return bundledHash(declaredAs) === hash;
 }
 
 const hashes = new Map<string, string | null>();

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { readdir } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { z } from "zod";
 import {
@@ -17,6 +18,8 @@ import { type FailureRoute, leaves, type Plan, planOf, shortName, topologyOf } f
 /** A mesh as declared, with its agents, checked as a whole. */
 export interface DeclaredMesh {
   config: MeshConfig;
+  /** The mesh whose files declare it: itself, or for `review-2` the mesh `review` that has several instances. */
+  declaredAs: string;
   /** How long it lives. */
   lifetime: "persistent" | "ephemeral" | "task";
   topology: ReturnType<typeof topologyOf>;
@@ -97,30 +100,66 @@ export function refuseSharedSessions(layout: Layout, declared: DeclaredMesh, oth
   }
 }
 
-/** The meshes that have a config file, whatever is in it. */
+/** The meshes that have a config file, whatever is in it, and their further instances. */
 export async function declaredNames(layout: Layout): Promise<string[]> {
   const names = await readdir(layout.configs).catch(none);
   const files = names.filter((name) => name.endsWith(".json") && !name.startsWith("."));
-  return files.map((name) => name.slice(0, -".json".length)).toSorted();
+  const meshes = files.map((name) => name.slice(0, -".json".length));
+  const others = await Promise.all(meshes.map((mesh) => instancesOf(layout, mesh)));
+  return [...new Set([...meshes, ...others.flat()])].toSorted();
+}
+
+/** The names beside its own. A file that cannot be read has none; what is wrong with it is said when it is read as a whole. */
+async function instancesOf(layout: Layout, mesh: string): Promise<string[]> {
+  const text = await readFile(join(layout.configs, `${mesh}.json`), "utf8").catch(() => "");
+  const [, count] = /"instances"\s*:\s*(\d{1,2})\b/.exec(text) ?? [];
+  if (count === undefined) return [];
+  return Array.from({ length: Math.min(Number(count), MOST_INSTANCES) - 1 }, (_, at) => `${mesh}-${at + 2}`);
+}
+
+const MOST_INSTANCES = 20;
+
+/** The mesh that this is an instance of, by its name; undefined if it has a config file of its own. */
+function originOf(layout: Layout, name: string): { mesh: string; number: number } | undefined {
+  const [, mesh, number] = /^(.+)-([2-9]|1\d|20)$/.exec(name) ?? [];
+  if (mesh === undefined || existsSync(join(layout.configs, `${name}.json`))) return undefined;
+  return existsSync(join(layout.configs, `${mesh}.json`)) ? { mesh, number: Number(number) } : undefined;
 }
 
 /** Reads a mesh with all its files, once; from then on it is run from what was read. */
 export function readMesh(layout: Layout, mesh: string): DeclaredMesh {
+  const origin = originOf(layout, mesh);
+  if (!origin) return readWhole(layout, mesh);
+  const declared = readWhole(layout, origin.mesh);
+  const { instances = 1 } = declared.config;
+  if (origin.number <= instances) return { ...declared, config: { ...declared.config, mesh } };
+  const file = relative(layout.project, join(layout.configs, `${origin.mesh}.json`));
+  throw new MeshConfigError(file, `"instances": there is no ${mesh}: ${instances} may be at work at a time`);
+}
+
+function readWhole(layout: Layout, mesh: string): DeclaredMesh {
   const sources = new Sources(layout.project);
   try {
     const declared = readFrom(sources, layout, mesh);
     const { files } = sources;
-    return { ...declared, sources: files, hash: hashOf(files) };
+    return { ...declared, declaredAs: mesh, sources: files, hash: hashOf(files) };
   } catch (error) {
     throw error instanceof SourceTrouble ? new MeshConfigError(error.path, error.message) : error;
   }
 }
 
-function readFrom(sources: Sources, layout: Layout, mesh: string): Omit<DeclaredMesh, "sources" | "hash"> {
+function readFrom(
+  sources: Sources,
+  layout: Layout,
+  mesh: string,
+): Omit<DeclaredMesh, "declaredAs" | "sources" | "hash"> {
   const file = relative(layout.project, join(layout.configs, `${mesh}.json`));
   const config = readJson(sources, file, meshConfigSchema);
   const wrong = (field: string, message: string) => new MeshConfigError(file, `"${field}": ${message}`);
   if (config.mesh !== mesh) throw wrong("mesh", `it says ${config.mesh}, but the file is called ${mesh}.json`);
+  const longest = `${mesh}-${config.instances}`;
+  if (config.instances !== undefined && longest.length > MOST_NAME)
+    throw wrong("instances", `${longest} would be longer than ${MOST_NAME} characters; give the mesh a shorter name`);
   if (config.mesh === BOARD) throw wrong("mesh", `a mesh cannot be called ${BOARD}`);
 
   const agents = new Map<string, DeclaredAgent>();
@@ -248,6 +287,7 @@ function readJson<T>(sources: Sources, file: string, schema: z.ZodType<T>): T {
   throw new MeshConfigError(file, issueWords(parsed.error, value, schema));
 }
 
+const MOST_NAME = 48;
 const MOST_DEPTH = 16;
 const MOST_STEPS = 1_000;
 

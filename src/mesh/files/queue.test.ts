@@ -15,6 +15,7 @@ function declared(): DeclaredMesh {
   const agent = { name: "a", category: "x", dir: "", config: { name: "a" }, stamp: "" };
   return {
     config,
+    declaredAs: "m",
     lifetime: "persistent",
     topology: "hierarchical",
     plan: planOf(config),

@@ -24,6 +24,7 @@ export interface ConsentPorts {
  *
  * CONSENT-1. Consent is for the content that the person was shown: if the project holds another one now, it is refused.
  * CONSENT-2. Each content is asked about once, in the inbox, wherever the request to run it came from.
+ * CONSENT-3. Consent to a mesh is consent to all its instances.
  */
 export class MeshConsent {
   readonly #layout: Layout;
@@ -57,19 +58,29 @@ export class MeshConsent {
     const before = trust.stateOf(project, declared);
     await trust.grant(project, declared, { terminals, by });
     this.#record.record({ type: "mesh.trusted", data: { mesh, hash, terminals, by } });
-    this.#record.settleTrust(mesh, () => true);
+    this.#record.settleTrust(declared.declaredAs, () => true);
     await this.#meshes.reloadSoon();
-    if (before.terminals !== terminals) this.#meshes.outdate(mesh);
+    if (before.terminals !== terminals) for (const name of this.#instancesOf(mesh)) this.#meshes.outdate(name);
   }
 
   async distrust(mesh: string): Promise<void> {
-    if (await this.#ports.trust.revoke(this.#layout.project, mesh)) await this.#meshes.distrust(mesh);
+    const origin = this.#meshes.declared().get(mesh)?.declaredAs ?? mesh;
+    if (!(await this.#ports.trust.revoke(this.#layout.project, origin))) return;
+    for (const name of this.#instancesOf(origin)) await this.#meshes.distrust(name);
+  }
+
+  /** CONSENT-3: all instances of a mesh consist of the same files, so consent is for all of them. */
+  #instancesOf(mesh: string): string[] {
+    const all = [...this.#meshes.declared().values()];
+    const origin = all.find(({ config }) => config.mesh === mesh)?.declaredAs ?? mesh;
+    return all.flatMap(({ declaredAs, config }) => (declaredAs === origin ? [config.mesh] : []));
   }
 
   /** CONSENT-2. */
   ask(mesh: string): void {
     const declared = this.#meshes.held.get(mesh);
-    if (!declared) return;
+    // CONSENT-3.
+    if (!declared || declared.declaredAs !== mesh) return;
     const view = this.viewOf(declared);
     this.#record.settleTrust(mesh, (hash) => hash !== declared.hash);
     const choices = view.wants_terminals ? [TRUST, TRUST_TERMINALS, "no"] : [TRUST, "no"];

@@ -47,6 +47,7 @@ export function trustSummary(
     inTerminals.length > 0
       ? `Declared to run in terminals: ${inTerminals.map(({ name }) => name).join(", ")}. A terminal is outside the sandbox: it works in the project with your rights, its trust question is answered for it, and it edits files without asking${variables.length > 0 ? `. Of your environment it gets ${variables.join(", ")}` : ""}. Without terminals they run headless, in the sandbox.`
       : "All of it runs in the sandbox.",
+    ...((mesh.config.instances ?? 1) > 1 ? [`Up to ${mesh.config.instances} of it work at a time.`] : []),
     ...(gates.length > 0 ? [`Scripts that check its work, in the sandbox: ${gates.join(", ")}.`] : []),
     ...(waiting > 0
       ? [

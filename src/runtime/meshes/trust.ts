@@ -10,7 +10,7 @@ export interface FileChanges {
 }
 
 /** What trust is decided on. */
-export type TrustedContent = Pick<DeclaredMesh, "config" | "hash" | "sources">;
+export type TrustedContent = Pick<DeclaredMesh, "declaredAs" | "hash" | "sources">;
 
 /**
  * `trusted`: a person agreed to exactly this content. `bundled`: one of the meshes that come with us, unchanged.
@@ -39,7 +39,7 @@ export class MeshTrust {
 
   stateOf(project: string, declared: TrustedContent): MeshTrustState {
     const { hash } = declared;
-    const grant = this.#file.grantOf(project, declared.config.mesh);
+    const grant = this.#file.grantOf(project, declared.declaredAs);
     if (grant?.hash === hash) return { status: "trusted", hash, terminals: grant.terminals, changes: null };
     const status = isBundled(declared) ? "bundled" : grant ? "changed" : "untrusted";
     const before = status === "changed" ? grant?.files : undefined;
@@ -51,12 +51,12 @@ export class MeshTrust {
   }
 
   async grant(project: string, declared: TrustedContent, grant: Pick<TrustGrant, "terminals" | "by">): Promise<void> {
-    const { config, hash, sources } = declared;
+    const { declaredAs: mesh, hash, sources } = declared;
     const files = [...sources].map(([path, { sha256, executable }]): GrantedFile => ({ path, sha256, executable }));
     const at = new Date(this.#now()).toISOString();
     // A mesh of very many files must not make the file of grants too large: only its hash is kept.
     const listed = files.length <= MOST_FILES ? { files } : {};
-    await this.#file.grant({ project, mesh: config.mesh, hash, ...grant, at, ...listed });
+    await this.#file.grant({ project, mesh, hash, ...grant, at, ...listed });
   }
 
   /** False if nothing was granted. */
