@@ -132,6 +132,21 @@ const MESSAGES: CommandGroup<TxCall> = {
         (await import("../tx/log.ts")).log(call, mesh, options),
     },
     {
+      name: "watch",
+      description: "give a mesh what is added to a file, as tasks, until Ctrl-C",
+      args: [
+        ["<file>", "a file that grows, such as a log"],
+        ["<to>", "mesh or mesh/agent"],
+      ],
+      options: [
+        ["--task <text>", "what to do with the new lines"],
+        ["--from-start", "begin with what is in the file already"],
+      ],
+      examples: ['watch server.log review --task "Find out what went wrong"'],
+      run: async (call, file: string, to: string, options: object) =>
+        (await import("../tx/watch.ts")).watchFile(call, file, to, options),
+    },
+    {
       name: "stats",
       description: "how many tasks meshes and agents have done, how long they took, and what failed",
       args: [["[mesh]"]],
