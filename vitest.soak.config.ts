@@ -11,6 +11,7 @@ process.env.AGIRAPH_MISSED ??= "720000";
 process.env.AGIRAPH_FLOOD ??= "20";
 process.env.AGIRAPH_SWEEP ??= "1";
 process.env.AGIRAPH_YEARS ??= "10";
+process.env.AGIRAPH_RENEWALS ??= "1000";
 
 export default defineConfig({
   test: {
@@ -19,6 +20,7 @@ export default defineConfig({
       "test/faults/egress-sweep.test.ts",
       "test/faults/floods.test.ts",
       "test/faults/kill-*.test.ts",
+      "test/faults/login-renewals.test.ts",
       "test/faults/mesh-*.test.ts",
       "test/faults/provider-floods.test.ts",
       "test/faults/provider-sweep.test.ts",

@@ -15,6 +15,7 @@ import { LOGIN_FORMATS } from "./login-formats.ts";
 type Program = keyof typeof LOGIN_FILES;
 const PROGRAMS = ["claude", "codex", "gemini", "opencode"] as const;
 const MINUTE = 60_000;
+const SLOW = { timeout: 60_000 };
 
 /** A person with a login that is valid for an hour, and who keeps it for them. */
 async function person(program: Program = "claude") {
@@ -212,6 +213,16 @@ test("RENEWAL-LOCK-1: while Claude Code renews, we wait, and take what it has br
   await rm(lock, { recursive: true });
   expect(await whileAdvancing(me.clock, asked)).toMatchObject({ login: { access: theirs.access } });
   expect(me.server.answers).toEqual([]);
+});
+
+test("RENEWAL-LOCK-2: a lock of Claude Code that gives no sign of life for a minute is taken over", SLOW, async () => {
+  await using me = await person();
+  await me.clock.advance(51 * MINUTE);
+  await mkdir(join(dirname(me.path), ".oauth_refresh.lock"));
+  const began = me.clock.now();
+  expect(await whileAdvancing(me.clock, me.broker().fresh())).toMatchObject({ login: { refresh: "refresh-2" } });
+  expect(me.clock.now() - began).toBeGreaterThanOrEqual(MINUTE);
+  expect((await readdir(dirname(me.path))).sort()).toEqual([".credentials.json", ".credentials.json.agiraph-lock"]);
 });
 
 test("RENEWAL-LOCK-1: while Codex holds its lock, we wait", async () => {

@@ -60,6 +60,9 @@ export interface LoginFormat {
   answer?(data: unknown, now: number): Record<string, unknown>;
   /** Variables by which the program asks at the door. */
   variables?(door: TokenDoor): Record<string, string>;
+  /** For a program with the user's rights: the file beside the login that it locks, and variables with which it uses both. */
+  readonly lockFile?: string;
+  own?(file: string): Record<string, string>;
 }
 
 /** When a JSON web token expires, in milliseconds; null where it does not say. */

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 import { claimsOf, expiryOf, type LoginFormat, NO_REFRESH_TOKEN } from "./login-format.ts";
 
@@ -71,6 +71,8 @@ const claude: LoginFormat = {
     const { refreshToken: _, ...login } = claudeAiOauth;
     return { claudeAiOauth: login };
   },
+  // It replaces its file, and a link with it; so it is told where the user's is. On a Mac that would name another keychain.
+  own: (file) => (process.platform === "darwin" ? {} : { CLAUDE_SECURESTORAGE_CONFIG_DIR: dirname(file) }),
 };
 
 const codexFile = z.looseObject({
@@ -121,6 +123,8 @@ const codex: LoginFormat = {
     return { id_token, access_token, refresh_token: NO_REFRESH_TOKEN };
   },
   variables: ({ url }) => ({ CODEX_REFRESH_TOKEN_URL_OVERRIDE: url }),
+  // It writes its file and locks through links.
+  lockFile: "auth.lock",
 };
 
 const geminiFile = z.looseObject({
@@ -232,3 +236,13 @@ export const LOGIN_FORMATS: readonly LoginFormat[] = [claude, codex, gemini, ope
 
 export const loginFormatOf = (share: string): LoginFormat | undefined =>
   LOGIN_FORMATS.find((each) => each.share === share);
+
+/** Variables with which a program that has the user's rights uses the user's own login, and locks it for others. */
+export function ownLoginVariables(
+  share: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  home: string,
+): Record<string, string> {
+  const formats = share.flatMap((path) => loginFormatOf(path) ?? []);
+  return Object.assign({}, ...formats.map((format) => format.own?.(format.file(env, home)) ?? {}));
+}

@@ -31,13 +31,14 @@ export async function lockRenewal(
   signal: AbortSignal,
 ): Promise<Release> {
   const path = await realpath(file);
-  const until = clock.now() + PATIENCE_MS;
+  let waited = 0;
   const held: Release[] = [];
   const release = async () => {
     for (const free of held.reverse()) await free().catch(() => {});
   };
   const wait = async () => {
-    if (clock.now() >= until) throw new Error("another process has been renewing it for more than a minute");
+    waited += WAIT_MS;
+    if (waited > PATIENCE_MS) throw new Error("another process has been renewing it for more than a minute");
     await clock.sleep(WAIT_MS, signal);
   };
   try {
@@ -66,16 +67,20 @@ async function ours(path: string, wait: () => Promise<void>): Promise<Release> {
 
 /** As `proper-lockfile` does it: a folder that is touched every few seconds. */
 async function byFolder(path: string, clock: Clock, wait: () => Promise<void>): Promise<Release> {
-  for (;;) {
+  let seen: number | undefined;
+  for (let waited = 0; ; waited += WAIT_MS) {
     try {
       await mkdir(path, { mode: 0o700 });
       break;
     } catch (error) {
       if (codeOf(error) !== "EEXIST") throw error;
     }
-    const found = await stat(path).catch(() => undefined);
-    if (found && clock.now() - found.mtimeMs > STALE_MS) await rmdir(path).catch(() => {});
-    else await wait();
+    // How long it gives no sign of life is counted, not compared with a clock: that may have been set.
+    const touched = (await stat(path).catch(() => undefined))?.mtimeMs;
+    if (touched !== seen) waited = 0;
+    seen = touched;
+    if (waited < STALE_MS) await wait();
+    else await rmdir(path).catch(() => {});
   }
   const over = new AbortController();
   const keep = async () => {

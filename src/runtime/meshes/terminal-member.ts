@@ -1,3 +1,4 @@
+import { homedir } from "node:os";
 import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import { buildPrompt, keepPrompt, programPrompt } from "../../mesh/declaration/prompt.ts";
 import { sendFromAgent } from "../../mesh/files/agent-outbox.ts";
@@ -12,6 +13,7 @@ import type { TmuxServer } from "../../mesh/terminal/tmux-server.ts";
 import type { ProgramProfile } from "../../protocol/index.ts";
 import type { ProgramPorts } from "../../workers/outside/session/program-ports.ts";
 import type { Environment } from "../config/settings.ts";
+import { ownLoginVariables } from "../logins/login-formats.ts";
 
 export interface TerminalPorts {
   layout: Layout;
@@ -57,7 +59,7 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
     now: ports.now,
     async prepare(mayResume) {
       const before = notesOf(home).lastTold();
-      await ports.outside.makeHome(profile, home);
+      await ports.outside.makeHome(profile, home, "the user's");
       const prompt = programPrompt(layout, buildPrompt(mesh, agent));
       await keepPrompt(layout, place, prompt, ports.now());
       return prepareTerminalHome({
@@ -121,6 +123,7 @@ function environmentOf(
   const named = [...PLAIN_VARIABLES, ...(profile.env ?? [])].flatMap((name) => (env[name] ? [[name, env[name]]] : []));
   return {
     ...Object.fromEntries(named),
+    ...ownLoginVariables(profile.share ?? [], env, env.HOME || homedir()),
     ...profile.set,
     TX_MESH: mesh,
     TX_AGENT: agent,

@@ -53,7 +53,7 @@ export function outsidePlace(
       return profile;
     },
     adapter: async (kind) => adapterWithoutSecrets(await adapters[kind](clock), scrubber),
-    makeHome: (profile, home) => makeHome(profile, home, env),
+    makeHome: (profile, home, rights = "confined") => makeHome(profile, home, rights, env),
     start: async (stay) => start(stay, await sandbox(), env, logins),
     login: (name, profile, home) => programLogin(name, profile, home, env, logins),
     price: (model, usage) => price(pricedModel(model), usage).catch(() => null),
@@ -175,24 +175,37 @@ export async function askAsWorker(
 
 /**
  * Links in its home to the user's own files, which it may read. Only in a home that is new: in another it could have
- * laid links of its own in the way. Where it is signed in is not among them: of that it gets a copy (`runtime/logins`).
+ * laid links of its own in the way. A login is among them only for a program that has the user's rights, in a terminal,
+ * and may go on without us; others get a copy (`runtime/logins`).
  */
-async function makeHome(profile: ProgramProfile, home: string, env: Environment): Promise<void> {
+async function makeHome(
+  profile: ProgramProfile,
+  home: string,
+  rights: "confined" | "the user's",
+  env: Environment,
+): Promise<void> {
   if ((await mkdir(home, { recursive: true, mode: 0o700 })) === undefined) return;
-  for (const { path, file } of await sharedFiles(profile, env)) {
+  for (const { path, file } of await sharedFiles(profile, env, rights)) {
     if (isAbsolute(path)) continue;
     await mkdir(dirname(join(home, path)), { recursive: true, mode: 0o700 });
     await symlink(file, join(home, path));
+    const lock = loginFormatOf(path)?.lockFile;
+    if (lock !== undefined) await symlink(join(dirname(file), lock), join(dirname(join(home, path)), lock));
   }
 }
 
 async function sharedFiles(
   { share = [] }: ProgramProfile,
   env: Environment,
+  rights: "confined" | "the user's" = "confined",
 ): Promise<{ path: string; file: string }[]> {
-  const files = share
-    .filter((path) => isAbsolute(path) || !loginFormatOf(path))
-    .map((path) => ({ path, file: isAbsolute(path) ? path : join(env.HOME || homedir(), path) }));
+  const own = env.HOME || homedir();
+  const files = share.flatMap((path) => {
+    if (isAbsolute(path)) return { path, file: path };
+    const format = loginFormatOf(path);
+    if (format) return rights === "confined" ? [] : { path, file: format.file(env, own) };
+    return { path, file: join(own, path) };
+  });
   const there = await Promise.all(files.map(({ file }) => stat(file).catch(() => null)));
   return files.filter((_, at) => there[at]?.isFile());
 }
