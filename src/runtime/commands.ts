@@ -140,6 +140,8 @@ function trigger<C extends OfAgent>(change: (args: CommandArgs<C>) => TriggerCha
 
 async function resume(agent: Agent, args: CommandArgs<"resume">, _: Actor, ports: CommandPorts): Promise<void> {
   const { budget_usd, budget_tokens, model, worker_model } = args;
+  // Two may ask at once, as terminals do whose process has ended: one of them starts it.
+  await agent.settled();
   const { status, created } = agent.now.agent;
   if (agent.isWorking) throw new HumanRefusal("conflict", `${created.name} is at work already.`);
   checkNotArchived(agent.now);

@@ -97,6 +97,8 @@ export class Agents {
         const { status, archived, keeps_time } = await this.#runtime.summary(id);
         if (archived || !(keeps_time || isAtWork(status))) continue;
         const agent = await this.#runtime.agent(id);
+        // A terminal that looks on may have resumed it.
+        await agent.settled();
         if (!isAtWork(status)) agent.keepTime();
         else if (!agent.isWorking) await agent.start("recovered");
       } catch (error) {
