@@ -80,7 +80,11 @@ test("a stopped agent goes on in the chat when it is spoken to; what it says alo
 test("chat beside the process that works: it hears what is said there, and is heard", async () => {
   const provider = await scripted([
     { gate: "begun", calls: [{ name: "list_files", args: { path: "" } }] },
-    { text: "I mind it.", gate: "heard", calls: [{ name: "list_files", args: { path: "" } }] },
+    {
+      text: "I mind it.\nThe cat is in the garden, where nobody paints today.",
+      midGate: "heard",
+      calls: [{ name: "list_files", args: { path: "" } }],
+    },
     finish("Done."),
   ]);
   const running = start();
@@ -91,8 +95,9 @@ test("chat beside the process that works: it hears what is said there, and is he
   await chatting.saw("you         → Mind the cat.");
   provider.release("begun");
   await provider.reached("heard");
-  provider.release("heard");
+  // As it is being said: the rest has not come yet.
   await chatting.saw("coordinator » I mind it.");
+  provider.release("heard");
   await chatting.saw("coordinator » Done.");
   expect((await running.ended).code).toBe(0);
   chatting.signal("SIGINT");
@@ -103,6 +108,7 @@ test("chat beside the process that works: it hears what is said there, and is he
       "you         → Paint the house",
       "you         → Mind the cat.",
       "coordinator » I mind it.",
+      "coordinator » The cat is in the garden, where nobody paints today.",
       "coordinator » Done.",
       "",
     ],

@@ -1,9 +1,13 @@
+import { HeardWords } from "../../client/heard-words.ts";
 import { apply, isAtWork, type Situation } from "../../projections/index.ts";
+import type { DeltaFrame } from "../../protocol/api/events.ts";
 import { COORDINATOR, type Fact, HUMAN } from "../../protocol/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
-import type { HomeHolder } from "../../store/home/home.ts";
+import type { Settings } from "../../runtime/config/settings.ts";
 import type { AgentLog } from "../../store/store.ts";
+import type { Delta } from "../../workers/loop/recorded-loop.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
+import { followElsewhere } from "../home/follow-elsewhere.ts";
 import { liveHolder, lookAtAgent } from "../home/look.ts";
 import { TalkPartner } from "../home/talk-partner.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
@@ -25,17 +29,18 @@ import { standingOf } from "../wording/standing.ts";
 export async function chat(call: Invocation, word: string, options: { all?: boolean }): Promise<ExitCode> {
   const { settings, now, log } = await lookAtAgent(call, word);
   const partner = (onOpen: OnOpen) => new TalkPartner(call, settings, now.agent.id, onOpen);
-  return new Chat(call, now, log, partner, () => liveHolder(settings.home)).run(options);
+  return new Chat(call, settings, { now, log }, partner).run(options);
 }
 
 type OnOpen = (agent: Agent) => Promise<() => void>;
 
 /**
- * The running conversation. What is said comes from the log, whoever works on the agent; only the words that are just
- * being said come from this process, when the agent works here.
+ * The running conversation, whoever works on the agent: this process, or another one, which is followed by its event
+ * socket. While nobody does, what happens is read from the log's file.
  */
 class Chat {
   readonly #call: Invocation;
+  readonly #settings: Settings;
   readonly #now: Situation;
   readonly #log: AgentLog;
   readonly #partner: TalkPartner;
@@ -53,13 +58,13 @@ class Chat {
 
   constructor(
     call: Invocation,
-    now: Situation,
-    log: AgentLog,
+    settings: Settings,
+    { now, log }: { now: Situation; log: AgentLog },
     partner: (onOpen: OnOpen) => TalkPartner,
-    holder: () => HomeHolder | undefined,
   ) {
     const { terminal } = call;
     this.#call = call;
+    this.#settings = settings;
     this.#now = now;
     this.#log = log;
     this.#isPerson = isAttended(call) && isLive(terminal) && terminal.stdout.isTTY === true;
@@ -81,7 +86,7 @@ class Chat {
       ? liveChat(
           terminal,
           () => now,
-          () => (this.#partner.here ? now.agent.status : standingOf(now, holder())),
+          () => (this.#partner.here ? now.agent.status : standingOf(now, liveHolder(settings.home))),
           this.#activity,
           (columns) => this.#talk.draw(columns),
         )
@@ -138,19 +143,31 @@ class Chat {
     }
   }
 
-  async #followOthers(): Promise<void> {
-    for await (const fact of this.#log.follow(this.#now.seq, this.#ending.signal)) await this.#onFact(fact);
+  #followOthers(): Promise<void> {
+    const words = new HeardWords();
+    const hearer = {
+      after: () => this.#now.seq,
+      fact: (fact: Fact) => {
+        words.note(fact);
+        void this.#onFact(fact);
+      },
+      delta: (delta: DeltaFrame) => this.#hear({ ...delta, text: words.hear(delta) }),
+      lost: () => this.#heard.clear(),
+    };
+    return followElsewhere(this.#settings, this.#log, hearer, this.#ending.signal);
+  }
+
+  #hear({ worker_id, kind, text }: Pick<Delta, "worker_id" | "kind" | "text">): void {
+    if (worker_id !== COORDINATOR || kind !== "text" || text === "" || this.#call.json) return;
+    this.#heard.add(worker_id);
+    this.#lastWords = this.#isNewTurn ? text : this.#lastWords + text;
+    this.#isNewTurn = false;
+    this.#say(worker_id, this.#speech.hear(worker_id, text));
   }
 
   /** It works here: its facts come sooner than by the file, and its words as they are said. */
   async #follow(agent: Agent): Promise<() => void> {
-    const unhear = agent.onDelta(({ worker_id, kind, text }) => {
-      if (worker_id !== COORDINATOR || kind !== "text" || this.#call.json) return;
-      this.#heard.add(worker_id);
-      this.#lastWords = this.#isNewTurn ? text : this.#lastWords + text;
-      this.#isNewTurn = false;
-      this.#say(worker_id, this.#speech.hear(worker_id, text));
-    });
+    const unhear = agent.onDelta((delta) => this.#hear(delta));
     const unwatch = await watchFacts(agent.log, this.#now.seq, (fact) => void this.#onFact(fact));
     return () => {
       unhear();

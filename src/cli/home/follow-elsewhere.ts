@@ -1,0 +1,53 @@
+import type { DeltaFrame } from "../../protocol/api/events.ts";
+import type { Fact } from "../../protocol/index.ts";
+import type { Settings } from "../../runtime/config/settings.ts";
+import type { AgentLog } from "../../store/store.ts";
+import { liveHolder } from "./look.ts";
+import { otherProcess } from "./other-process.ts";
+
+const LOOK_MS = 500;
+
+interface Hearer {
+  /** The last fact that is known; the next one follows it. */
+  after(): number;
+  fact(fact: Fact): void;
+  delta(delta: DeltaFrame): void;
+  /** The connection is lost: what is said until there is another one is not heard. */
+  lost(): void;
+}
+
+/**
+ * What happens to an agent, for somebody who reads along for a long time: by the event socket of whichever other process
+ * has the home, with the words as they are said; by the log's file while none has it, or it cannot be spoken to.
+ *
+ * A fact may come by both ways at the moment of change; by its number one sees that it is known.
+ */
+export async function followElsewhere(
+  settings: Settings,
+  log: AgentLog,
+  hearer: Hearer,
+  signal: AbortSignal,
+): Promise<void> {
+  /** The process that refused, as one of another version does. */
+  let refused: number | undefined;
+  const other = () => {
+    const holder = liveHolder(settings.home);
+    return holder && holder.pid !== process.pid && holder.url !== undefined && holder.pid !== refused;
+  };
+  while (!signal.aborted) {
+    const found = other() ? await otherProcess(settings).catch(() => undefined) : undefined;
+    if (found) {
+      await found.client.follow(log.id, hearer.after(), hearer, signal).catch(() => {
+        refused = found.holder.pid;
+      });
+      hearer.lost();
+    }
+    const turn = new AbortController();
+    const looking = setInterval(() => other() && turn.abort(), LOOK_MS);
+    try {
+      for await (const fact of log.follow(hearer.after(), AbortSignal.any([signal, turn.signal]))) hearer.fact(fact);
+    } finally {
+      clearInterval(looking);
+    }
+  }
+}
