@@ -286,8 +286,10 @@ export class ProgramRun {
     if (facts.length > 0) await this.#transcript.note(...facts);
     await this.#speech.between(async () => {
       if (this.#outcome.isOver) return;
+      const waited = this.#watchdog.callBegins();
       await this.#signIn.usable();
       if (!this.#speaksByFiles) await this.#budget.begin();
+      waited();
       this.#follow(await this.#signedIn(() => this.#restarts.restart()));
     });
     this.#answers.resume();

@@ -1,9 +1,13 @@
 import type { Clock } from "../../protocol/clock.ts";
 
+/** How often it is looked whether silence counts again. */
+const LOOK_MS = 10_000;
+
 /**
  * Whether a program works, rests or has gone, and how long it has given no sign of life.
  *
- * SILENCE-1. Silence counts only while it is busy, and no call of our tools is under way.
+ * SILENCE-1. Silence counts only while it is busy, and nothing of ours is under way that it waits for: a call of our
+ *     tools, an answer of the person, a login, money. After that it counts from the beginning.
  */
 export class SilenceWatchdog {
   state: "busy" | "resting" | "gone" = "resting";
@@ -27,7 +31,7 @@ export class SilenceWatchdog {
     this.#lastSign = this.#clock.now();
   }
 
-  /** A call of our tools is under way; call what is returned when it no longer is. */
+  /** A call of our tools, or something else that it waits for, is under way; call what is returned when it is over. */
   callBegins(): () => void {
     if (this.#underWay++ === 0) this.#noneUnderWay = Promise.withResolvers();
     return () => {
@@ -45,8 +49,9 @@ export class SilenceWatchdog {
   async watch(seconds: number, mayBeSilent: () => boolean, onSilence: () => void, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const counts = this.state === "busy" && this.#underWay === 0 && !mayBeSilent();
-      const left = seconds * 1000 - (counts ? this.#clock.now() - this.#lastSign : 0);
-      if (left > 0) await this.#clock.sleep(left, signal);
+      if (!counts) this.signOfLife();
+      const left = seconds * 1000 - (this.#clock.now() - this.#lastSign);
+      if (left > 0) await this.#clock.sleep(counts ? left : Math.min(left, LOOK_MS), signal);
       else {
         this.signOfLife();
         onSilence();
