@@ -71,6 +71,7 @@ test("ADDITION-3: a tool that lacks a field is refused with the name of the fiel
     "extensions/2.js": tool('description: "", parameters: { text: z.string() }, repeatable: true, run: async () => ""'),
     "extensions/3.js": tool('description: "", parameters: z.object({}), repeatable: true'),
     "extensions/4.js": tool('parameters: z.object({}), repeatable: true, run: async () => ""'),
+    "extensions/5.js": tool('description: "", parameters: z.string(), repeatable: true, run: async () => ""'),
   });
   expect(await home.states()).toEqual([
     broken(
@@ -82,6 +83,10 @@ test("ADDITION-3: a tool that lacks a field is refused with the name of the fiel
     broken(
       "extensions/4.js",
       "tools[0] (rot13): `description` is missing. It is what the model is told about the tool.",
+    ),
+    broken(
+      "extensions/5.js",
+      'The tool "rot13": `parameters` must be z.object({ … }), since models send arguments by name; this one is of type string.',
     ),
   ]);
 });

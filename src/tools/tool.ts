@@ -56,6 +56,10 @@ export function defineTool<S extends z.ZodType>(definition: {
   const { name, description, repeatable, readOnly, parameters } = definition;
   refuseUntyped(definition);
   const schema = jsonSchemaOf(parameters);
+  if (schema.type !== "object")
+    throw new Error(
+      `The tool "${name}": \`parameters\` must be z.object({ … }), since models send arguments by name; this one is ${schema.type ? `of type ${schema.type}` : "not an object"}.`,
+    );
   const looks = (args: unknown) => {
     const parsed = parameters.safeParse(args);
     return parsed.success && typeof readOnly === "function" && readOnly(parsed.data);
