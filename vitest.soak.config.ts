@@ -12,10 +12,13 @@ process.env.AGIRAPH_FLOOD ??= "20";
 process.env.AGIRAPH_SWEEP ??= "1";
 process.env.AGIRAPH_YEARS ??= "10";
 process.env.AGIRAPH_RENEWALS ??= "1000";
+// What has no number: all of it.
+process.env.AGIRAPH_SOAK ??= "1";
 
 export default defineConfig({
   test: {
     include: [
+      "test/browser/access.test.ts",
       "test/browser/long-watch.test.ts",
       "test/faults/egress-sweep.test.ts",
       "test/faults/floods.test.ts",
@@ -26,6 +29,7 @@ export default defineConfig({
       "test/faults/provider-sweep.test.ts",
       "test/faults/server-faults.test.ts",
       "test/faults/store-*.test.ts",
+      "test/memory/recall.test.ts",
       "test/scenarios/infinite-year.test.ts",
       "test/simulation/*.test.ts",
     ],

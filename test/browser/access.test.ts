@@ -13,6 +13,22 @@ const WIDTHS: readonly Width[] = [1440, 390];
 const THEMES = ["light", "dark"] as const;
 
 /**
+ * Asking axe is most of this file's time. In CI each scene is asked about once, and the next one in another look: wide
+ * and light, narrow and dark, narrow and light, wide and dark. `npm run soak` asks at both widths, and in both themes.
+ * What is cut off, out of reach or too wide is looked at in every scene, at every width.
+ */
+const IS_SOAK = process.env.AGIRAPH_SOAK !== undefined;
+const LOOKS = [
+  [1440, "light"],
+  [390, "dark"],
+  [390, "light"],
+  [1440, "dark"],
+] as const;
+const ALL: readonly Scene[] = Object.values(SCREENS).flatMap((groups) =>
+  Object.values<readonly Scene[]>(groups).flat(),
+);
+
+/**
  * All rules of axe, also those that are off unless asked for. Left out: `color-contrast-enhanced`, which is of WCAG's
  * highest level (7:1 everywhere), where the page promises the middle one; and what axe itself calls deprecated.
  */
@@ -87,16 +103,17 @@ const ZOOMED = { width: 720, height: 450 };
 
 const sizeOf = (width: Width) => ({ width, height: width === 390 ? 844 : 900 });
 
-async function faultsOf(page: Page, { name, ready, width: only }: Scene): Promise<unknown[]> {
+async function faultsOf(page: Page, scene: Scene): Promise<unknown[]> {
+  const { name, ready, width: only } = scene;
   const found: unknown[] = [];
   const widths = WIDTHS.filter((each) => only === undefined || each === only);
+  const looks = looksAt(scene, widths);
   for (const width of widths) {
     await page.setViewportSize(sizeOf(width));
-    // Colours are the same at every width; pictures are taken of all four.
-    for (const theme of width === widths[0] || KEEPS_PICTURES ? THEMES : (["light"] as const)) {
+    await inSight(page, ready, `${name}-${width}`);
+    for (const { theme, rules } of looks.filter((look) => look.width === width)) {
       await page.emulateMedia({ colorScheme: theme });
       await inSight(page, ready, `${name}-${theme}-${width}`);
-      const rules = theme === "light" ? OPTIONS : COLOURS;
       found.push(...(await violations(page, rules)).map((each) => [width, theme, ...each]));
       if (KEEPS_PICTURES) await picture(page, `${name}-${theme}-${width}`);
     }
@@ -109,6 +126,23 @@ async function faultsOf(page: Page, { name, ready, width: only }: Scene): Promis
   await inSight(page, ready, `${name}-zoomed`);
   if (KEEPS_PICTURES) await picture(page, `${name}-zoomed`);
   return [...found, ...(await cutOff(page))];
+}
+
+/** How axe is asked about a scene. Colours are the same at every width; pictures are taken of all four. */
+function looksAt(
+  scene: Scene,
+  widths: readonly Width[],
+): { width: Width; theme: (typeof THEMES)[number]; rules: axe.RunOptions }[] {
+  const [width, theme] = LOOKS[ALL.indexOf(scene) % LOOKS.length] ?? LOOKS[0];
+  if (!IS_SOAK && !KEEPS_PICTURES)
+    return [{ width: widths.find((each) => each === width) ?? widths[0] ?? width, theme, rules: OPTIONS }];
+  return widths.flatMap((width) =>
+    THEMES.filter((theme) => theme === "light" || width === widths[0] || KEEPS_PICTURES).map((theme) => ({
+      width,
+      theme,
+      rules: theme === "light" ? OPTIONS : COLOURS,
+    })),
+  );
 }
 
 /** In words, in a field, or as the name of a picture. What was there instead can be looked at. */

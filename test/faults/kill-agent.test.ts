@@ -24,7 +24,7 @@ import {
  * nodes and workers write, run commands and publish. What it printed it had acknowledged; in the end all of that is
  * there, once, no command ran twice, and the run has finished.
  */
-const ROUNDS = killRounds("agent", 25, 20_261_115);
+const ROUNDS = killRounds("agent", 12, 20_261_115);
 
 test.each(ROUNDS)(
   "a working agent is killed $kills times (seed $seed), loses nothing, doubles nothing, leaves no process, and finishes",

@@ -23,14 +23,14 @@ import { configure, expectNodesOnce, factsOf, mulberry32 } from "./killing.ts";
  * The real server is killed with SIGKILL again and again while programs work for it: two that speak Claude Code's
  * protocol and one that knows only files, each in its sandbox.
  *
- * Twenty kills in CI; the soak does its share of all. The instants that matter, one by one: kill-outside-points.test.ts.
+ * Six kills in CI; the soak does its share of all. The instants that matter, one by one: kill-outside-points.test.ts.
  *
  * KILL-OUTSIDE-1. No process of theirs is left behind, ever.
  * KILL-OUTSIDE-2. Every node is assigned, published and completed once, with all its files: no result is lost, none is
  *     made twice.
  * KILL-OUTSIDE-3. A session that has done something is taken up again, never begun anew.
  */
-const ROUNDS = killRounds("programs", 10, 20_261_115);
+const ROUNDS = killRounds("programs", 6, 20_261_115);
 const MAIN = join(import.meta.dirname, "../../dist/bundle/main.js");
 const FAKE = join(import.meta.dirname, "fake-claude.ts");
 const TEAM = { Clara: "claude-code", Carl: "claude-code", Paul: "plain" };

@@ -23,7 +23,7 @@ import type { MeshConfig } from "../../src/protocol/index.ts";
 import { type Dice, diceOf } from "../simulation/dice.ts";
 import { killRounds } from "./kill-rounds.ts";
 
-const ROUNDS = killRounds("meshes", 40, 8);
+const ROUNDS = killRounds("meshes", 25, 8);
 
 const CONFIGS: MeshConfig[] = [
   { mesh: "plan", type: "persistent", agents: ["x/lead", "x/coder"] },

@@ -16,7 +16,7 @@ import { Crowd, completed, expectKept, mindOf, ServedHome } from "./server-load.
  *     unchanged.
  * SERVER-FAULTS-2. The agents go on where they were: every node completes once.
  */
-const ROUNDS = killRounds("server", 20, 20_270_101);
+const ROUNDS = killRounds("server", 8, 20_270_101);
 const TEAMS = 3;
 
 test("SIGTERM under load: everything acknowledged is there, once; it ends in time, with 0; the agents go on", {

@@ -41,7 +41,7 @@ import type { BrokenSeed, Tally } from "./main.ts";
  * TEAM-13. Each occurrence of a trigger fires once and is done once, with one message or one run, or says why not; none
  *     is missed while nobody rests. What is held begins only when it is released.
  */
-const SEEDS = Number(process.env.AGIRAPH_SEEDS ?? 300);
+const SEEDS = Number(process.env.AGIRAPH_SEEDS ?? 150);
 const FIRST = Number(process.env.AGIRAPH_SEED ?? 1);
 const COUNT = process.env.AGIRAPH_SEED ? Number(process.env.AGIRAPH_SEEDS ?? 1) : SEEDS;
 

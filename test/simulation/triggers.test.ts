@@ -17,7 +17,7 @@ import { expectedFirings, type Looking, type Planned } from "./trigger-reference
  * - What fired is done, once.
  * - Snapshot and facts fold to the same.
  */
-const DECADES = Number(process.env.AGIRAPH_DECADES ?? 2);
+const DECADES = Number(process.env.AGIRAPH_DECADES ?? 1);
 const FIRST = Number(process.env.AGIRAPH_DECADE ?? 1);
 
 const FROM = Date.UTC(2026, 0, 1) / 1000;

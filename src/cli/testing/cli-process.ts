@@ -93,8 +93,17 @@ export function agiraph(words: readonly string[], options: CliOptions): Promise<
 
 /** No keys, no colours, no local model: only what a test puts there. */
 export function surroundings({ folder, env = {} }: CliOptions): Record<string, string> {
-  const { PATH = "" } = process.env;
-  return { PATH, HOME: folder, TZ: "UTC", LANG: "C.UTF-8", OLLAMA_BASE_URL: "http://127.0.0.1:9", ...env };
+  // What was compiled before (test/global-setup.ts): in a home of its own each process would begin anew.
+  const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
+  return {
+    PATH,
+    NODE_COMPILE_CACHE,
+    HOME: folder,
+    TZ: "UTC",
+    LANG: "C.UTF-8",
+    OLLAMA_BASE_URL: "http://127.0.0.1:9",
+    ...env,
+  };
 }
 
 export const mainFile = main;
