@@ -30,6 +30,7 @@ export default defineConfig({
       "test/faults/server-faults.test.ts",
       "test/faults/store-*.test.ts",
       "test/memory/recall.test.ts",
+      "test/mesh/topologies-claude.test.ts",
       "test/scenarios/infinite-year.test.ts",
       "test/simulation/*.test.ts",
     ],

@@ -8,10 +8,15 @@ import { withTmux } from "./terminals.ts";
 /**
  * The topologies with real Claude Codes in real terminals and a scripted model behind them; the sequence of two is in
  * claude.test.ts. Two sessions each, since one weighs 200 MB: whoever maps also reduces, in the session it has.
+ *
+ * In CI the hierarchical one, in which most is said; all of them in `npm run soak`. With scripted agents every topology is
+ * in CI (seed-004-topologies.test.ts).
  */
 const CLAUDE = installed("claude", ".bin/claude");
 const withClaude = withTmux === test ? whenInstalled("claude", ".bin/claude") : test.skip;
-const LONG = { timeout: 60_000 };
+const LONG = { timeout: 180_000 };
+type Declare = (name: string, options: typeof LONG, run: () => Promise<void>) => void;
+const inSoak: Declare = process.env.AGIRAPH_SOAK === undefined ? () => {} : withClaude;
 
 /**
  * What somebody runs once they have heard these words, in this order; all else they hear gets a word. What comes while
@@ -57,7 +62,7 @@ function complete(house: MeshHouse, mesh: string, agent: string, stem: string): 
 
 const agents = ["x/ann", "x/ben"];
 
-withClaude("parallel: two Claude Codes get the same task at once, and all must be done", LONG, () =>
+inSoak("parallel: two Claude Codes get the same task at once, and all must be done", LONG, () =>
   run(
     { mesh: "both", type: "persistent", agents, topology: "parallel" },
     {
@@ -73,7 +78,7 @@ withClaude("parallel: two Claude Codes get the same task at once, and all must b
   ),
 );
 
-withClaude("map-reduce: what two have mapped comes to the one who reduces", LONG, () =>
+inSoak("map-reduce: what two have mapped comes to the one who reduces", LONG, () =>
   run(
     { mesh: "sum", type: "persistent", agents, workflow: { map: ["ann", "ben"], reduce: ["ann"] } },
     {
@@ -125,7 +130,7 @@ withClaude("hierarchical: one hands a part on, is asked and answers, hears of it
   ),
 );
 
-withClaude("nested: a step of a sequence is parallel, and what follows it builds on both", LONG, () =>
+inSoak("nested: a step of a sequence is parallel, and what follows it builds on both", LONG, () =>
   run(
     { mesh: "nest", type: "persistent", agents, workflow: [{ parallel: ["ann", "ben"] }, "ben"] },
     {
