@@ -181,7 +181,7 @@ test("config.json may be changed while a server runs; a mistake in it keeps nobo
   const taken = await call("run", "Paint it red", "--model", "openai-compatible/mine/m");
   expect([taken.code, taken.stdout]).toEqual([0, expect.stringContaining("The house is blue.")]);
   expect((await call("doctor")).stdout).toMatch(
-    /– config\.json +server changed since the server was started\n +costs: the server \(pid \d+\) uses the old values until it is restarted\n/,
+    /– config\.json +server changed since the server \(pid \d+\) was started; it needs a restart\n +without it: the old values stay in use\n/,
   );
   server.signal("SIGTERM");
   expect((await server.ended).code).toBe(0);

@@ -32,7 +32,7 @@ export const installation = (program: Command): CommandGroup => ({
     },
     {
       name: "doctor",
-      description: "check what is installed and reachable here, and what each missing thing costs you",
+      description: "check what is installed and reachable here, and what you cannot do without what is missing",
       examples: ["doctor"],
       run: async (call) => (await import("../commands/doctor.ts")).doctor(call),
     },

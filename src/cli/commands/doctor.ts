@@ -70,5 +70,6 @@ function linesFor(check: Check, paint: Paint): string[] {
   const name = check.name.padEnd(12);
   if (check.state === "ok") return [`${paint.green("✓")} ${name} ${check.detail}`];
   const mark = check.state === "missing" ? paint.yellow("–") : paint.red("✗");
-  return [`${mark} ${name} ${check.detail}`, `${" ".repeat(15)}${paint.dim(`costs: ${check.costs}`)}`];
+  const word = check.state === "missing" ? "without it" : "so";
+  return [`${mark} ${name} ${check.detail}`, `${" ".repeat(15)}${paint.dim(`${word}: ${check.costs}`)}`];
 }

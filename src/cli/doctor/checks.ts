@@ -18,7 +18,7 @@ import type { Environment } from "../terminal.ts";
 import { bytes } from "../wording/format.ts";
 import { plain } from "../wording/width.ts";
 
-/** One thing that was looked at. `missing` is fine, and says what it costs; `broken` must be fixed. */
+/** One thing that was looked at. `missing` is fine, and says what cannot be done without it (`costs`); `broken` must be fixed. */
 export type Check = { name: string } & (
   | { state: "ok"; detail: string }
   | { state: "missing" | "broken"; detail: string; costs: string }
@@ -106,8 +106,8 @@ export async function checkConfig(settings: Settings): Promise<Check[]> {
   const server = await runningServer(settings);
   const { after_restart: waiting = [] } = (await server?.config().catch(() => undefined)) ?? {};
   if (waiting.length === 0) return existsSync(path) ? [{ name, state: "ok", detail: path }] : [];
-  const costs = `the server (pid ${holder?.pid}) uses the old values until it is restarted`;
-  return [{ name, state: "missing", detail: `${waiting.join(", ")} changed since the server was started`, costs }];
+  const detail = `${waiting.join(", ")} changed since the server (pid ${holder?.pid}) was started; it needs a restart`;
+  return [{ name, state: "missing", detail, costs: "the old values stay in use" }];
 }
 
 /** Nothing is posted: somebody would be disturbed by it. */
