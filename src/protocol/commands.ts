@@ -9,7 +9,8 @@ import { wordsSchema } from "./words.ts";
  * The vocabulary of commands: all that a person may have an agent do, whichever way they say it (terminal, page, HTTP,
  * webhook, a program of their own). The runtime carries them out in one place (`runtime/commands.ts`); HTTP routes,
  * `GET /openapi.json` and the client are made from these tables. To add a command: a route and an entry here, what it
- * does there.
+ * does there, a call in `server/commands.test.ts`; for the terminal also `cli/commands/`, `cli/command-line/`,
+ * `cli/usage.test.ts` and `docs/commands.md`; and a line in CHANGELOG.md.
  *
  * COMMAND-1. A command is `{do, ...}` with the parameters of its route and the fields of its body, by the same names.
  * COMMAND-2. What a command leads to is recorded with its actor.

@@ -50,7 +50,7 @@ export const LOOKING: CommandGroup = {
       name: "files",
       description: "the files of the last run, or the content of one",
       args: [AGENT, ["[path]", "as `files` lists it"]],
-      examples: ["files survey", "files survey output/report.md"],
+      examples: ["files survey", "files survey nodes/node-1/published/report.md"],
       run: async (call, agent: string, path: string | undefined) =>
         (await import("../commands/files.ts")).files(call, agent, path),
     },
