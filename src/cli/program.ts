@@ -49,7 +49,7 @@ async function exitCodeOf(words: string[], terminal: Terminal, create: typeof cr
     // `npm start` alone is the whole thing: API and page. The program's own name alone asks what it can do.
     const isNpmStart = words.length === 0 && create === createProgram && terminal.env.npm_lifecycle_event === "start";
     if (words.length === 0 && !isNpmStart) program.outputHelp();
-    else await program.parseAsync(isNpmStart ? ["serve"] : asked, { from: "user" });
+    else await program.parseAsync(isNpmStart ? ["serve"] : answerable(asked, program), { from: "user" });
     return code;
   } catch (error) {
     if (!(error instanceof CommanderError)) return reportFailure(error, terminal, words.includes("--json"));
@@ -91,4 +91,12 @@ const EXAMPLES = [
 /** `agiraph help run` asks what `agiraph run --help` asks. */
 function withHelp(words: string[]): string[] {
   return words[0] === "help" ? [...words.slice(1), "--help"] : words;
+}
+
+/** Help on a command that there is not would be the help on everything: that there is none is said instead. */
+function answerable(words: string[], { commands }: Command): string[] {
+  const [first = ""] = words;
+  const isKnown = commands.some((one) => one.name() === first || one.aliases().includes(first));
+  if (isKnown || first === "help" || first.startsWith("-")) return words;
+  return words.filter((word) => word !== "--help" && word !== "-h");
 }

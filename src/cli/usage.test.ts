@@ -65,6 +65,10 @@ test("wrong usage ends with 2 and says what was meant", async () => {
     stdout: "",
     stderr: "✗ unknown command 'shwo'\n(Did you mean show?)\nSee: agiraph --help\n",
   });
+  expect(await Promise.all([call("help", "shwo"), call("shwo", "--help")])).toEqual([
+    { stdout, ...rest },
+    { stdout, ...rest },
+  ]);
   expect((await call("run")).stderr).toBe("✗ missing required argument 'goal'\nSee: agiraph run --help\n");
   const near = await Promise.all([
     call("run", "goal", "--mode", "infinit"),
