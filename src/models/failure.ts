@@ -116,6 +116,7 @@ const UNSENDABLE = new Set([
 
 const UNREADABLE = new Set([
   "AI_JSONParseError",
+  "SyntaxError",
   "AI_TypeValidationError",
   "AI_InvalidResponseDataError",
   "AI_EmptyResponseBodyError",

@@ -44,7 +44,11 @@ export function listenToKeys({ stdin, stderr }: Pick<Terminal, "stdin" | "stderr
     isOpen = false;
     stdin.off("keypress", onKey).pause();
     stderr.write(PLAIN_PASTE);
-    stdin.setRawMode?.(false);
+    try {
+      stdin.setRawMode?.(false);
+    } catch {
+      // The terminal itself has gone, with its mode.
+    }
   };
   // With everybody of the same job (npm, a pipe), as the terminal itself would do it.
   const suspend = () => {

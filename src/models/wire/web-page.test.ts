@@ -17,4 +17,8 @@ test("a web page and a garbled stream are named as such, with what to check", ()
   expect(modelFailureOf(garbage, "openai/x", 0).message).toBe(
     "openai/x failed: JSON parsing failed: Text: %$#. That is not a model's reply; if it goes on, check the base URL.",
   );
+  const ours = new SyntaxError("Unexpected token 'x' is not valid JSON");
+  expect(modelFailureOf(ours, "openai/x", 0).message).toBe(
+    "openai/x failed: Unexpected token 'x' is not valid JSON. That is not a model's reply; if it goes on, check the base URL.",
+  );
 });
