@@ -198,7 +198,7 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
       await files.getByText("Loading…").waitFor({ state: "detached" });
       await isWhole(name);
     }
-    for (const said of ["This is no picture", "This is not text"]) await files.getByText(said).waitFor();
+    for (const said of ["This is not a picture", "This is not text"]) await files.getByText(said).waitFor();
     await page.goto(`${at}/eve`);
     await main.getByText("eve waits for a task.").waitFor();
     await isWhole("an agent of the mesh");
