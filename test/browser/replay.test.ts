@@ -122,7 +122,7 @@ describe.skipIf(!hasChromium)("looking back at a team's work, and at what it cos
     await until(other, ({ roster }) => "carol" in roster);
     await page.goto(`${at("board")}?at=2`);
     const team = (name: string) => page.getByRole("navigation").getByRole("region", { name, exact: true });
-    await page.getByRole("button", { name: "Team of Another" }).click();
+    await page.getByRole("button", { name: "Team of Another", exact: true }).click();
     await team("Another").getByRole("link", { name: "Carol" }).waitFor();
     await team(NAME).getByRole("link", { name: "Board" }).waitFor();
     expect(await team(NAME).getByRole("link", { name: "Carol" }).count()).toBe(0);

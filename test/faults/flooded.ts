@@ -57,10 +57,19 @@ export class Flooded implements AsyncDisposable {
     return Number(new URL(this.url).port);
   }
 
-  /** After a collection. */
-  async memory(): Promise<Memory> {
+  /** After a collection, which stops the server: not while others are measured. */
+  memory(): Promise<Memory> {
+    return this.#asked("memory after a collection");
+  }
+
+  /** As it is, garbage included. */
+  memoryMeanwhile(): Promise<Memory> {
+    return this.#asked("memory");
+  }
+
+  async #asked(what: string): Promise<Memory> {
     const heard = this.#heard();
-    this.#child.send("memory");
+    this.#child.send(what);
     return (await heard) as unknown as Memory;
   }
 

@@ -150,7 +150,7 @@ async function stalledReader(): Promise<Socket> {
 async function settled(sockets: number): Promise<void> {
   let last = -1;
   for (let same = 0; same < 3; ) {
-    const now = await house.memory();
+    const now = await house.memoryMeanwhile();
     same = now.sockets === sockets && now.waiting > 0 && now.waiting === last ? same + 1 : 0;
     last = now.waiting;
     await new Promise((resolve) => setTimeout(resolve, 50));

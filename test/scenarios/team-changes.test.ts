@@ -343,7 +343,8 @@ test("who lost is cancelled once with all below it, and each worker is told once
   expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "Carol's" });
   const facts = await team.facts();
   const cancelled = facts.flatMap((fact) => (fact.type === "node.cancelled" ? [fact.data.node_id] : []));
-  expect(cancelled).toEqual(["node-3", "node-1"]);
+  // Each when its worker has stopped: which of the two is first is not promised.
+  expect(cancelled.sort()).toEqual(["node-1", "node-3"]);
   for (const worker of ["alice", "bob"]) {
     expect(facts.filter((fact) => fact.type === "worker.idle" && fact.data.worker_id === worker)).toHaveLength(1);
     const said = JSON.stringify(await team.conversation(`runs/run-1/workers/${worker}/conversation.jsonl`));
