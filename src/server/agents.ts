@@ -1,4 +1,4 @@
-import { isAtWork, listedView, type Situation } from "../projections/index.ts";
+import { agentView, isAtWork, listedView, type Situation } from "../projections/index.ts";
 import type { AgentSummary } from "../protocol/api/agents.ts";
 import type { AgentId } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
@@ -49,7 +49,7 @@ export class Agents {
   }
 
   async summary(id: string): Promise<AgentSummary> {
-    return listedView(await this.#runtime.summary((await this.log(id)).id));
+    return agentView(await this.#runtime.summary((await this.log(id)).id));
   }
 
   /** Newest first, and those that cannot be read. Those whose long logs have not been read yet are marked `loading`. */

@@ -37,6 +37,18 @@ test("a node is changed and cancelled through the API; one that has ended is a c
   });
 });
 
+test("a list has the beginnings of long texts; an agent by itself has them whole", async () => {
+  const [goal, summary] = ["Why? ".repeat(400), "Because. ".repeat(5_000)].map((text) => text.trim());
+  await using house = await startServer({ coordinator: script(call("finish", { summary })) });
+  const { id } = (await house.post("/agents", { ...ORDER, goal })).body as { id: string };
+  await house.until(id, ({ agent }) => agent.status === "completed");
+  expect((await house.get(`/agents/${id}`)).body).toMatchObject({ goal, summary });
+  const { agents } = (await house.get("/agents")).body as { agents: { goal: string; summary: string }[] };
+  expect(agents.map((listed) => [listed.goal, listed.summary])).toEqual([
+    [`${goal?.slice(0, 999)}…`, `${summary?.slice(0, 999)}…`],
+  ]);
+});
+
 test("an agent is made, does its work, and everything about it can be looked at", async () => {
   await using house = await startServer({
     coordinator: script(

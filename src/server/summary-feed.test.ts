@@ -5,7 +5,8 @@ import type { AgentSummaryData } from "../projections/index.ts";
 import { followAll } from "./summary-feed.ts";
 
 test("everybody who follows the list gets it again when agents were loaded, also while it is being made", async () => {
-  const lists = [[{ id: "agent-aaaa", nodes: {}, loading: true }], [], [{ id: "agent-aaaa", nodes: {} }]];
+  const agent = { id: "agent-aaaa", nodes: {}, goal: "", summary: null, error: null };
+  const lists = [[{ ...agent, loading: true }], [], [agent]];
   const frames: { agents: object[] }[] = [];
   let loaded = () => {};
   const all = Promise.withResolvers<void>();

@@ -24,6 +24,7 @@ export const troubleSchema = z.object({
   retry_at: z.number().nullable(),
 });
 
+/** Where many are listed, `goal`, `summary` and `error` are cut after 1,000 characters; `GET /agents/{id}` has them whole. */
 export const agentSummarySchema = z.object({
   id: z.string(),
   name: z.string(),
