@@ -26,6 +26,7 @@ process.on("message", (wanted) => {
   if (wanted === "memory after a collection") globalThis.gc?.();
   const { clients } = (house.app as FastifyInstance).websocketServer;
   const waiting = [...clients].reduce((sum, { bufferedAmount }) => sum + bufferedAmount, 0);
-  process.send?.({ rss: process.memoryUsage.rss(), sockets: clients.size, waiting });
+  const { rss, heapUsed, external } = process.memoryUsage();
+  process.send?.({ rss, used: heapUsed + external, sockets: clients.size, waiting });
 });
 process.on("disconnect", () => process.exit(0));

@@ -6,7 +6,10 @@ import { temporaryHome } from "../../src/testing/index.ts";
 import { TOKEN } from "../../src/testing/start-server.ts";
 
 export interface Memory {
+  /** Of the process, with the pages that V8 keeps for later. */
   rss: number;
+  /** By objects and buffers. */
+  used: number;
   sockets: number;
   /** Bytes that wait in all WebSockets together. */
   waiting: number;

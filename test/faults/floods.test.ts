@@ -129,8 +129,8 @@ async function floodWith(name: string, flood: () => Promise<unknown>): Promise<v
 }
 
 function report(name: string, others: Bystanders, ...memory: Memory[]): void {
-  const rss = memory.map((at) => `${Math.round(at.rss / MB)}`).join(" → ");
-  console.log(`${name}: others ${JSON.stringify(others)}, memory ${rss} MB`);
+  const inMb = (what: "rss" | "used") => memory.map((at) => Math.round(at[what] / MB)).join(" → ");
+  console.log(`${name}: others ${JSON.stringify(others)}, in use ${inMb("used")} MB, resident ${inMb("rss")} MB`);
 }
 
 /** A WebSocket whose owner never reads. */
