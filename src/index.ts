@@ -1,4 +1,4 @@
-/** Agiraph as a library: open a home, create agents, follow their facts. The command line is a client of the same. */
+/** Agiraph as a library: open a home, create agents, follow their facts. The command line uses the same interface. */
 export {
   type Channel,
   type ChannelListener,

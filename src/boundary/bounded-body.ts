@@ -1,4 +1,4 @@
-/** The text of an answer, read up to a limit. One that is longer is dropped, and the connection with it. */
+/** The text of a response, read up to a limit. A longer response is dropped and its connection closed. */
 export async function boundedText(response: Response, maxBytes: number): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
@@ -10,7 +10,7 @@ export async function boundedText(response: Response, maxBytes: number): Promise
   return Buffer.concat(parts).toString();
 }
 
-/** The beginning of an answer, for an error message; what is behind it is not read. */
+/** The beginning of a response, for an error message; the rest is not read. */
 export async function beginningOf(response: Response, maxBytes: number): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;

@@ -1,6 +1,6 @@
 /**
- * How many bytes of a stream of server-sent events have come since the last whole event: what a parser behind it has to
- * keep. An event may have any number of lines; it is over with an empty one, and not before.
+ * Counts the bytes of a server-sent event stream since the last complete event, which is what a parser has to buffer.
+ * An event may have any number of lines and ends only with an empty one.
  */
 export class EventSize {
   /** How many events are over; empty lines beyond the one that ends an event count too. */

@@ -8,14 +8,14 @@ export function nearest(typed: string, names: readonly string[], atMost = 3): st
     .map(({ name }) => name);
 }
 
-/** The names most like the one typed, best first, however far they are. */
+/** The names most similar to the one typed, best first, however different they are. */
 export function closest(typed: string, names: readonly string[], atMost: number): string[] {
   return ranked(typed, names)
     .slice(0, atMost)
     .map(({ name }) => name);
 }
 
-/** ` Did you mean "path"?`, or nothing. Also for a name that holds the right one, or is a part of it. */
+/** ` Did you mean "path"?`, or nothing. Also finds a name that contains the typed one, or is contained in it. */
 export function didYouMean(typed: string, names: readonly string[]): string {
   const bare = bareName(typed);
   const alike = () => names.find((name) => isWithin(bareName(name), bare) || isWithin(bare, bareName(name)));

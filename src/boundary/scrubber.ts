@@ -1,16 +1,16 @@
-/** A value that must not be written down, and what it is called in its place. */
+/** A value that must not be written down, and the name that replaces it. */
 export interface Secret {
   name: string;
   value: string;
 }
 
 /**
- * Takes known secrets out of text that comes from outside. `[redacted: NAME]` stands where one was.
+ * Replaces known secrets in text from outside with `[redacted: NAME]`.
  *
  * SCRUB-1. A secret is found as it is and as programs commonly write it: escaped for JSON, a URL or HTML, and in base64
  *     wherever it stands in what was encoded.
- * SCRUB-2. What holds no secret comes back as it was, the same object.
- * SCRUB-3. Of streamed words nothing is passed on that may be the beginning of a secret, until it is known not to be.
+ * SCRUB-2. A value without secrets is returned unchanged, as the same object.
+ * SCRUB-3. Streamed text that may be the beginning of a secret is held back until it is known not to be one.
  */
 export interface Scrubber {
   text(text: string): string;

@@ -4,7 +4,7 @@ import type { Secret } from "./scrubber.ts";
 type Environment = Readonly<Record<string, string | undefined>>;
 type Sources = { env: Environment; config?: Pick<Config, "providers" | "channels" | "mcp_servers" | "programs"> };
 
-/** Every secret that the environment and config.json hold, by the name under which a person finds it there. */
+/** Every secret in the environment and config.json, with the name under which a person finds it there. */
 export function secretsIn({ env, config = {} }: Sources): Secret[] {
   const named = Object.entries(env).filter(([name, value]) => isSecretByName(name) && !isFile(value ?? ""));
   const found = [...named, ...namedIn(config).map((name) => [name, env[name]] as const)];

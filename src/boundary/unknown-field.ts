@@ -1,14 +1,14 @@
 import { z } from "zod";
 import { didYouMean } from "./nearest.ts";
 
-/** `there is no field "titel". Did you mean "title"? There are: name, title`: for the sender. */
+/** `there is no field "titel". Did you mean "title"? There are: name, title`, for whoever sent it. */
 export function unknownField(name: string, schema: unknown, path: readonly PropertyKey[]): string {
   const known = fieldsAt(schema, path);
   const list = known.length > 0 ? ` There are: ${known.join(", ")}` : " There are none";
   return `there is no field "${name.slice(0, 60)}".${didYouMean(name, known)}${list}`;
 }
 
-/** What is wrong with something that was sent, a line for each; a name that there is not with the nearest that there is. */
+/** The problems of an input, one per line. An unknown name is shown with the nearest known one. */
 export function problemsIn(error: z.ZodError, schema: unknown): string {
   const issues = error.issues.map((issue) =>
     issue.code === "unrecognized_keys"
@@ -18,7 +18,7 @@ export function problemsIn(error: z.ZodError, schema: unknown): string {
   return z.prettifyError({ ...error, issues });
 }
 
-/** The names that an object of this schema may have, at the end of a path. */
+/** The field names that the schema allows at the end of a path. */
 export function fieldsAt(schema: unknown, path: readonly PropertyKey[]): string[] {
   let at = bare(schema);
   for (const key of path) {

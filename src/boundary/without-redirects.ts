@@ -1,11 +1,10 @@
 /**
- * A fetch that never follows a redirect: a request carries a key, a token or a person's words, and they are meant for
- * the address that a person configured and for no other. Node's own fetch keeps headers like `x-api-key` and the body
- * when it is sent to another origin.
+ * A fetch that never follows a redirect: a request carries a key, a token or a person's text, which only the configured
+ * address may see. Node's own fetch keeps headers like `x-api-key` and the body when it follows a redirect to another
+ * origin.
  *
  * BOUNDARY-1. An answer with a redirect status rejects with `RedirectRefused`; nothing is sent to where it points.
- * BOUNDARY-2. Of another origin the error names only the origin: the path and the query may repeat a secret of the
- *     request.
+ * BOUNDARY-2. For another origin the error names only the origin: path and query may repeat a secret of the request.
  */
 export function withoutRedirects(fetch: typeof globalThis.fetch, setting?: string): typeof globalThis.fetch {
   return async (input, init) => {
@@ -22,7 +21,7 @@ export function withoutRedirects(fetch: typeof globalThis.fetch, setting?: strin
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** The refusal of an answer that redirects; undefined for any other answer. */
+/** The refusal of a response that redirects; undefined for any other response. */
 export function redirectIn(
   status: number,
   location: string | null | undefined,

@@ -1,7 +1,7 @@
 import type { Actor } from "../protocol/index.ts";
 import type { Environment, Terminal } from "./terminal.ts";
 
-/** One call of the program: where, on which home, and how it wants its answer. */
+/** One call of the program: where, on which home, and how it should answer. */
 export interface Invocation {
   terminal: Terminal;
   /** From --home. */
@@ -13,23 +13,23 @@ export interface Invocation {
   command?: string;
 }
 
-/** Where the person stood: npm runs its scripts in the package's folder and says where it was called. */
+/** The current directory of the person: npm runs its scripts in the package's folder and says where it was called. */
 export function whereAsked(env: Environment, cwd: string): string {
   return env.npm_lifecycle_event && env.INIT_CWD ? env.INIT_CWD : cwd;
 }
 
-/** How this program was called: by its name, or by npm in its own folder, where nobody may have the name. */
+/** How this program was called: by its name, or by npm in its own folder, where the name may not be installed. */
 export function programWords(env: Environment): string {
   return env.npm_lifecycle_event === "start" ? "npm start --" : "agiraph";
 }
 
-/** The words that call the same program on the same home again, for people to copy. */
+/** A command line that calls the same program on the same home again, for people to copy. */
 export function commandLine({ terminal, home }: Invocation, ...words: string[]): string {
   const at = home === undefined ? [] : ["--home", home];
   return [programWords(terminal.env), ...[...words, ...at].map(quoted)].join(" ");
 }
 
-/** Words of rooms that do not know how the program was called: they say `agiraph run`, by its name. */
+/** Rewrites texts of other rooms, which do not know how the program was called and say `agiraph run`. */
 export function asCalled(text: string, env: Environment): string {
   return text.replaceAll(NAMED, `${programWords(env)} `);
 }
@@ -41,5 +41,5 @@ function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** Whoever types a command at a terminal. */
+/** The actor of commands typed at a terminal. */
 export const AT_TERMINAL: Actor = { kind: "human", via: "terminal" };

@@ -8,7 +8,7 @@ import type { Terminal } from "./terminal.ts";
 
 export const packageRoot = dirname(findPackageJSON(import.meta.url) ?? import.meta.dirname);
 
-/** What all our programs have in common: home, JSON, how help looks and mistakes are told. */
+/** What all our programs share: the options for home and JSON, the style of help, and how errors are reported. */
 export function baseProgram(terminal: Terminal, name: string): Command {
   return new Command(name)
     .version(versionOf(packageRoot), "-v, --version", "print the version")

@@ -16,7 +16,7 @@ import { endWithNpm } from "./start/end-with-npm.ts";
 import { Terminal } from "./terminal.ts";
 import { reportFailure } from "./wording/failure.ts";
 
-/** Runs one command line to its end and leaves with its exit code, once everything that was written is out. */
+/** Runs one command line to its end and exits with its code, once all output has been written. */
 export async function runProgram(process: NodeJS.Process, create: typeof createProgram = createProgram): Promise<void> {
   // Names of variables come from the config: none must be found that was not set, like `constructor`.
   const env: NodeJS.ProcessEnv = Object.assign(dict<string | undefined>(), process.env);
@@ -60,7 +60,7 @@ async function exitCodeOf(words: string[], terminal: Terminal, create: typeof cr
   }
 }
 
-/** The commands of `agiraph`: `command-line/` holds what each of them takes and shows. */
+/** The commands of `agiraph`; `command-line/` describes them. */
 export function createProgram(terminal: Terminal, end: (code: ExitCode) => void): Command {
   const program = baseProgram(terminal, "agiraph").description("Long-lived AI agents that grow a team around a goal.");
   const calledAs = programWords(terminal.env);

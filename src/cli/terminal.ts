@@ -7,18 +7,19 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 type Stream = Writable & { isTTY?: boolean; columns?: number; rows?: number };
 
-/** A keyboard, if it is one: then single keys can be had. */
+/** An input stream; if it is a keyboard, single keys can be read. */
 export type Input = Readable & { isTTY?: boolean; setRawMode?(raw: boolean): unknown };
 
 const LONGEST_LINE = 200;
 
 /**
- * Where the program was started: its streams, its surroundings and its signals.
+ * Where the program was started: its streams, environment and signals.
  *
- * TERMINAL-1. Results go to stdout, people's words to stderr.
- * TERMINAL-2. Whoever reads stdout may leave at any time (`| head`): that is no failure, and `readerLeft` tells.
- * TERMINAL-3. Nothing is cut off: `drained` resolves when all that was written is out.
- * TERMINAL-4. Lines and words that go to a terminal hold no control but colours, whatever was put into them.
+ * TERMINAL-1. Results go to stdout, messages for people to stderr.
+ * TERMINAL-2. The reader of stdout may go away at any time (`| head`): that is not a failure, and `readerLeft` reports
+ *     it.
+ * TERMINAL-3. Nothing is cut off: `drained` resolves when everything has been written.
+ * TERMINAL-4. Text that goes to a terminal contains no control sequences except colours, whatever was put into it.
  */
 export class Terminal {
   readonly stdin: Input;

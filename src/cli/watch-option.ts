@@ -2,7 +2,7 @@ import { relative, resolve } from "node:path";
 import { type Watched, watchedFrom, watchedSchema } from "../protocol/index.ts";
 import { UsageError } from "./exit-code.ts";
 
-/** `--watch`: an address, a path inside the project, or `cmd: …` for what a command prints. */
+/** `--watch`: an address, a path inside the project, or `cmd: …` for the output of a command. */
 export function watchOption(text: string, project: string, cwd: string): Watched {
   const watched = watchedFrom(text);
   if (watched.path === undefined) return checked(watched, text);

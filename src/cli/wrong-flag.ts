@@ -1,6 +1,6 @@
 import { UsageError } from "./exit-code.ts";
 
-/** What a flag names wrongly is wrong usage; the rest is for the person to change elsewhere. */
+/** An error in the value of a flag is a usage error; other errors must be fixed elsewhere. */
 export function asUsageError(error: unknown): never {
   for (const { field, problem } of wrongFields(error)) {
     const flag = FLAGS[field];

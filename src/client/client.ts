@@ -30,7 +30,7 @@ import { type Query, Transport, type TransportOptions } from "./transport.ts";
 export type { Onlooker } from "./follow.ts";
 export { ApiError, UnreachableServer } from "./transport.ts";
 
-/** The API with its types, for programs and for the page: every answer is checked with the server's own schemas. */
+/** A typed client of the API, for programs and the page: every response is checked with the server's own schemas. */
 export class ApiClient {
   readonly #transport: Transport;
 

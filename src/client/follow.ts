@@ -8,7 +8,10 @@ import {
 import type { Fact } from "../protocol/index.ts";
 import { ApiError, type Transport } from "./transport.ts";
 
-/** Somebody who looks on. Each fact comes once and in order, and the words of a reply before the fact that ends it. */
+/**
+ * Receives the events of an agent. Each fact comes once and in order, and the words of a reply come before the fact
+ * that ends it.
+ */
 export interface Onlooker {
   fact(fact: Fact): void;
   delta?(delta: DeltaFrame): void;
@@ -17,8 +20,8 @@ export interface Onlooker {
 }
 
 /**
- * What happens to an agent after a fact, as it happens. Resolves when the connection is lost or the signal fires; the
- * next one begins after the last fact that was told. Rejects when the server refuses, or is of another version.
+ * Follows an agent from after a given fact. Resolves when the connection is lost or the signal fires; the next call
+ * continues after the last fact received. Rejects if the server refuses, or has another version.
  */
 export function followAgent(
   transport: Transport,

@@ -1,7 +1,7 @@
 import { COMMAND_ROUTES, type CommandName, type CommandOf, type CommandResult } from "../protocol/commands.ts";
 import { ApiError, type Transport } from "./transport.ts";
 
-/** Gives a command to the server: its route takes the parameters that it names, and the rest is the body. */
+/** Sends a command to the server: parameters that its route names go into the path, the rest into the body. */
 export async function giveCommand<C extends CommandName>(
   transport: Transport,
   command: CommandOf<C>,

@@ -1,7 +1,7 @@
 import type { DeltaFrame } from "../protocol/api/events.ts";
 import type { Fact } from "../protocol/index.ts";
 
-/** Of what a team says, each word once, also where a connection was lost in the middle of a reply. */
+/** Passes on each word of a team once, even if a connection was lost in the middle of a reply. */
 export class HeardWords {
   readonly #heard = new Map<string, string>();
 

@@ -2,7 +2,7 @@ import { withoutRedirects } from "../boundary/without-redirects.ts";
 import { VIA_HEADER, type Via } from "../protocol/actor.ts";
 import type { ErrorBody } from "../protocol/api/error-body.ts";
 
-/** The server refused. `code` and `details` are for programs, the message is for people. */
+/** The server refused the request. `code` and `details` are for programs, the message is for people. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
@@ -22,7 +22,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Nobody answered, or the connection broke: whether it was done is not known. */
+/** Nobody answered, or the connection broke: it is not known whether the request was carried out. */
 export class UnreachableServer extends Error {
   override readonly name = "UnreachableServer";
 }
@@ -41,7 +41,7 @@ export interface TransportOptions {
 
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
-/** One request and its answer, for everybody who speaks to the server: the terminal, the page, programs. */
+/** Sends one request and reads its response, for every client of the server: the terminal, the page, programs. */
 export class Transport {
   readonly url: string;
   readonly token: string | undefined;

@@ -2,7 +2,7 @@ import type { ModelRequest } from "../models/model.ts";
 import { type CallPart, callsOf, type Entry, type ReplyEntry, type ResultEntry } from "../protocol/index.ts";
 import { isHeldBack } from "./tool-text.ts";
 
-/** A call of ours and what came of it. */
+/** A tool call of ours and its result. */
 export interface Exchange {
   call: CallPart;
   args: Readonly<Record<string, unknown>>;
@@ -16,7 +16,7 @@ export interface Heard {
   at: number;
 }
 
-/** What was said and done since the present assignment began: all that the surveyor knows. */
+/** What was said and done since the current assignment began: all that the surveyor knows. */
 export interface Conversation {
   /** What was asked. */
   task: string;

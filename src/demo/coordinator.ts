@@ -9,11 +9,11 @@ import { reportOf } from "./report.ts";
 import { readText } from "./tool-text.ts";
 import { summaryOf, surveyStep, writeMove } from "./worker.ts";
 
-/** More files than this are shared out. */
+/** With more files than this, the work is divided among workers. */
 const SMALL = 12;
 const MOST_PARTS = 3;
 
-/** What the coordinator does next: look, hand out, wait for the news, read the report, finish. */
+/** The coordinator's next step: look, hand out work, wait for news, read the report, finish. */
 export function coordinatorMove(conversation: Conversation, tools: ReadonlySet<string>): Move {
   const goal = readGoal(conversation.task);
   if (!goal.isSurvey) throw cannotDo(conversation.task);

@@ -2,7 +2,7 @@ import { type Conversation, madeTo } from "./conversation.ts";
 import { listFiles, type PlannedCall, readFile } from "./move.ts";
 import { createdNode, type Ending, endingsIn, isUnknownOutcome, readListing, readText } from "./tool-text.ts";
 
-/** What became of a piece of work that the coordinator wants on the board. */
+/** The state of a piece of work that the coordinator wants on the board. */
 export type Fate =
   | { kind: "unmade" }
   /** A crash left it open whether the node was made; these calls tell. */
@@ -12,7 +12,7 @@ export type Fate =
 
 const TRIES = 3;
 
-/** Told by the task's words alone: whoever takes up the conversation again asks for the same work in the same words. */
+/** Work is recognised by the text of its task: after a restart the same work is requested in the same words. */
 export function fateOf(task: string, conversation: Conversation): Fate {
   const tries = madeTo("create_work_node", conversation).filter(({ args }) => args.task === task);
   const last = tries.at(-1);

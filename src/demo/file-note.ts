@@ -6,7 +6,7 @@ import type { FileText } from "./tool-text.ts";
 const MOST_LINKS = 60;
 const LONGEST_TITLE = 100;
 
-/** Reads a file's text as far as rules can. `isThere` says whether a path is there; undefined: it cannot be known. */
+/** Reads a file's text as far as rules can. `isThere` says whether a path exists; undefined if that is not known. */
 export function noteOf(
   { path, bytes }: { path: string; bytes: number },
   { text, lines, whole }: FileText,

@@ -2,7 +2,7 @@ import { ModelFailure } from "../models/model.ts";
 import { cut, plain } from "./markdown.ts";
 import { SURVEYOR } from "./survey.ts";
 
-/** What a goal in plain words says that the surveyor can use. */
+/** What the surveyor can use of a goal in plain words. */
 export interface Goal {
   places: NamedPlace[];
   /** False for what needs a language model, such as a poem or a comparison. */
@@ -20,7 +20,7 @@ export interface NamedPlace {
 
 const MOST_PLACES = 6;
 
-/** DEMO-SURVEY-4: what is asked for and is not a survey is not done at all, rather than done as one. */
+/** DEMO-SURVEY-4: a goal that is not a survey is refused rather than turned into one. */
 export function cannotDo(task: string): ModelFailure {
   const words = [
     `${SURVEYOR} is the built-in demo: rules, not a language model. It can only survey files (count, list and quote them), and "${plain(cut(task, 60))}" needs more than that.`,

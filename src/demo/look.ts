@@ -6,7 +6,7 @@ import type { SurveyOrder } from "./order.ts";
 import { kindOf } from "./survey.ts";
 import { type FolderText, type ListedEntry, readListing } from "./tool-text.ts";
 
-/** What came of looking for the places that somebody named. */
+/** What was found at the places that were named. */
 export type Looked =
   | { kind: "looking"; move: Move }
   | { kind: "nothing"; why: string }
@@ -16,7 +16,10 @@ const PROJECT = "project";
 /** Of all files that are there, at most. */
 const MOST_READ = 120;
 
-/** Looks where it was told to; what is not there is looked for in the project, and else the whole project is taken. */
+/**
+ * Looks at the named places; a place that does not exist is searched for in the project, and failing that the whole
+ * project is taken.
+ */
 export function look(named: readonly NamedPlace[], conversation: Conversation): Looked {
   const wanted = named.length > 0 ? named : [{ written: "the project", path: PROJECT, sure: true }];
   const isAbsent = ({ path }: NamedPlace) => listingOf(path, conversation)?.folder === undefined;
@@ -52,7 +55,7 @@ interface Site extends FolderText {
   isFolder: boolean;
 }
 
-/** What a listing said, if it was made; `folder` is missing where it was refused. */
+/** The result of a listing, if it was made; `folder` is missing if it was refused. */
 export function listingOf(
   path: string,
   conversation: Conversation,

@@ -1,4 +1,4 @@
-/** Names and words from files, put into Markdown so that they stay what they are. */
+/** Escapes names and text from files, so that Markdown does not change them. */
 export function code(text: string): string {
   const runs = text.match(/`+/g) ?? [];
   const fence = "`".repeat(Math.max(0, ...runs.map((run) => run.length)) + 1);
@@ -6,7 +6,7 @@ export function code(text: string): string {
   return `${fence}${pad}${text.replace(/[\r\n]/g, " ")}${pad}${fence}`;
 }
 
-/** In a table even code ends at a bar. */
+/** In a table, even code ends at a vertical bar. */
 export function codeCell(text: string): string {
   return code(text).replaceAll("|", "\\|");
 }
@@ -38,13 +38,13 @@ export function enumeration(items: readonly string[]): string {
   return `${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;
 }
 
-/** The first few, and how many there are besides. */
+/** The first few, and how many more there are. */
 export function some(items: readonly string[], most: number): string {
   const rest = items.length - most;
   return rest > 0 ? `${items.slice(0, most).join(", ")} and ${grouped(rest)} more` : enumeration(items);
 }
 
-/** The user's files without the name they are mounted under. */
+/** The path of a user's file without the prefix of its mount. */
 export function shown(path: string): string {
   return path === "project" ? "the project" : path.replace(/^project\//, "");
 }

@@ -7,8 +7,8 @@ import { type FolderText, type ListedEntry, readListing, readText } from "./tool
 const REPORT = "output/files.md";
 
 /**
- * What it does in a mesh: whoever comes first counts the project's files and writes `files.md`; whoever gets something
- * handed on reads that and says what stands there. A question is answered with what it is.
+ * What the demo does in a mesh: the first agent counts the project's files and writes `files.md`; an agent that gets a
+ * task from another reads that file and reports it. It answers a question by saying what it is.
  */
 export function meshMove(conversation: Conversation): Move {
   const question = questionIn(conversation);

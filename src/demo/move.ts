@@ -1,4 +1,4 @@
-/** What the surveyor does next: some words, and calls to make with them. */
+/** The surveyor's next step: some text, and the calls to make with it. */
 export interface Move {
   words: string;
   calls: readonly PlannedCall[];

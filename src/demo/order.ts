@@ -2,8 +2,8 @@ import type { ListedEntry } from "./tool-text.ts";
 import { readListing } from "./tool-text.ts";
 
 /**
- * The tasks that the coordinator gives to its workers, in words that people read on the board too. A worker sees nothing
- * else, so what is written here is read back here.
+ * The tasks that the coordinator gives to its workers, in words that people also read on the board. A worker sees
+ * nothing else, so what is written here is also parsed here.
  */
 export interface SurveyOrder {
   subject: string;

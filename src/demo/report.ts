@@ -4,7 +4,7 @@ import { type FileNote, kindOf, type ReadNote, SURVEYOR, type Survey } from "./s
 const MOST_IN_A_LIST = 20;
 const MOST_ROWS = 200;
 
-/** The survey as a person reads it. Everything in it was counted in the files or quoted from them. */
+/** The survey for people to read. Everything in it was counted in the files or quoted from them. */
 export function reportOf(survey: Survey): string {
   const odd = worthALook(survey);
   return `${[
@@ -18,7 +18,7 @@ export function reportOf(survey: Survey): string {
   ].join("\n\n")}\n`;
 }
 
-/** The first findings, also for summaries: how much there is, of which kinds, what is longest and what is odd. */
+/** The main findings, also for summaries: how much there is, of which kinds, what is longest and what is unusual. */
 export function inShort(survey: Survey): string[] {
   const { notes } = survey;
   if (notes.length === 0) return ["There are no files in it."];

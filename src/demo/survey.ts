@@ -3,7 +3,7 @@ import { z } from "zod";
 export const SURVEYOR = "demo/surveyor";
 
 const seen = { path: z.string(), bytes: z.int().nonnegative() };
-/** What was written down about one file. */
+/** What was noted about one file. */
 const fileNoteSchema = z.discriminatedUnion("state", [
   z.object({
     state: z.literal("read"),
@@ -36,12 +36,12 @@ const surveySchema = z.object({
 });
 export type Survey = z.infer<typeof surveySchema>;
 
-/** One value a line: the file tools show long files by lines, and cut lines that are too long. */
+/** One value per line: the file tools show long files by lines, and cut lines that are too long. */
 export function surveyText(survey: Survey): string {
   return `${JSON.stringify(survey, null, 1)}\n`;
 }
 
-/** Undefined for what is not a survey, or was cut off. */
+/** Undefined if the text is not a survey, or was cut off. */
 export function parseSurvey(text: string): Survey | undefined {
   try {
     return surveySchema.parse(JSON.parse(text));

@@ -10,11 +10,12 @@ import { messagesIn } from "./tool-text.ts";
 import { workerMove } from "./worker.ts";
 
 /**
- * A stand-in for a model, made of rules: it surveys files through the same loop, tools and board as any model, so that
- * the program can be tried without a key.
+ * A rule-based stand-in for a model: it surveys files through the same loop, tools and board as any model, so that the
+ * program can be tried without a key.
  *
- * DEMO-SURVEY-1. No state: what to do next is decided from the request alone, so it can be killed and resumed anywhere.
- * DEMO-SURVEY-2. The same request has the same reply, call ids included.
+ * DEMO-SURVEY-1. It is stateless: the next step is decided from the request alone, so it can be killed and resumed
+ *     anywhere.
+ * DEMO-SURVEY-2. The same request gets the same reply, including call ids.
  * DEMO-SURVEY-3. It never pretends: every reply says that it is the demo, and everything it reports is counted or
  *     quoted.
  * DEMO-SURVEY-4. A goal that is not a survey is refused, with what it can do and how to get a model that can do more.

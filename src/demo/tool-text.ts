@@ -1,6 +1,6 @@
 /**
- * What the tools' results say, read back from their words: a model has nothing else. Anything that does not look as
- * expected is left out rather than guessed.
+ * Reads the results of tools back from their text, since a model has nothing else. Anything unexpected is ignored
+ * rather than guessed.
  */
 export interface ListedEntry {
   path: string;
@@ -49,22 +49,22 @@ export function readText(content: string): FileText {
   };
 }
 
-/** The node that a `create_work_node` made. */
+/** The node that a `create_work_node` call created. */
 export function createdNode(content: string): string | undefined {
   return /^Created (node-\d+)\b/.exec(content)?.[1];
 }
 
-/** After a crash nobody knows whether the call had its effect. */
+/** After a crash it is not known whether the call had its effect. */
 export function isUnknownOutcome(content: string): boolean {
   return content.startsWith("Outcome unknown");
 }
 
-/** It was held back so that something said meanwhile is heard first: it can be made again as if never made. */
+/** The call was held back so that a message is heard first: it can be made again as if it had never been made. */
 export function isHeldBack(content: string): boolean {
   return content.startsWith("Not run: a message came first");
 }
 
-/** How a node ended, as the news or the board tells it. */
+/** How a node ended, according to the news or the board. */
 export type Ending = { kind: "completed"; files: string[] } | { kind: "failed"; why: string };
 
 export function endingsIn(news: string): Map<string, Ending> {
@@ -91,7 +91,7 @@ export function endingsIn(news: string): Map<string, Ending> {
   return endings;
 }
 
-/** What the human wrote, among the news. */
+/** The human's messages among the news. */
 export function messagesIn(news: string): string[] {
   return [
     ...news.matchAll(

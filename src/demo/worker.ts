@@ -19,7 +19,7 @@ const READS_A_TURN = 4;
 
 export type Surveyed = { kind: "working"; move: Move } | { kind: "done"; survey: Survey };
 
-/** What a worker does next: survey, or join what others surveyed; then write it down and publish. */
+/** The worker's next step: survey files, or merge what others surveyed; then write it down and publish. */
 export function workerMove(conversation: Conversation): Move {
   const join = readJoinTask(conversation.task);
   const step = join ? joinStep(join, conversation) : surveyOfTask(conversation);
@@ -44,7 +44,7 @@ function surveyOfTask(conversation: Conversation): Surveyed {
   return surveyStep({ subject: "the project", folders: [], files: [], remarks }, conversation);
 }
 
-/** Lists, then reads, a few files each turn; what was listed and read so far is in the conversation. */
+/** Lists, then reads, a few files per turn; the conversation holds what was listed and read so far. */
 export function surveyStep({ subject, folders, files, remarks }: SurveyOrder, conversation: Conversation): Surveyed {
   const unlisted = folders.filter((path) => !listingOf(path, conversation));
   if (unlisted.length > 0) {
@@ -123,7 +123,7 @@ function reading(ref: string, conversation: Conversation): { call?: PlannedCall;
   }
 }
 
-/** Writes what is not written yet; undefined when all of it is. */
+/** Writes what is not written yet; undefined if everything is. */
 export function writeMove(files: ReadonlyMap<string, string>, conversation: Conversation): Move | undefined {
   const calls: PlannedCall[] = [];
   for (const [path, content] of files) {

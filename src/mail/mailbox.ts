@@ -3,7 +3,7 @@ import { COORDINATOR, type Fact, HUMAN, type NodeId, type UserEntry } from "../p
 import type { AgentLog } from "../store/store.ts";
 import { type News, newsFor, newsOfLetter } from "./news.ts";
 
-/** The node a worker reads on, and up to where mail was told on whatever they did before. */
+/** The node on which a worker reads, and up to where it was told mail during its earlier work. */
 export interface OnNode {
   node: NodeId;
   told: number;
@@ -12,10 +12,10 @@ export interface OnNode {
 /**
  * What one reader has not been told yet: the facts after its cursor.
  *
- * MAILBOX-1. The cursor is kept in the conversation itself (`upto`), written with the words it stands for: news is told
- *     once, whatever crashes.
- * MAILBOX-1a. Who takes up a node again after other work is told what happened below that node since they left it, and
- *     no letter that they read on the way.
+ * MAILBOX-1. The cursor is kept in the conversation itself (`upto`), written together with the news: each piece of news
+ *     is told once, whatever crashes.
+ * MAILBOX-1a. A worker that returns to a node after other work is told what happened below that node since it left,
+ *     without messages that it has read meanwhile.
  * MAILBOX-2. Nobody polls: `arrived` is a promise that the log resolves.
  */
 export class Mailbox {

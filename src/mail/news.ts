@@ -47,8 +47,8 @@ export interface News {
 }
 
 /**
- * What this fact has to tell this reader, in words, or nothing. Pure: mail is a reading of the log. Of the nodes below
- * hears whoever is on the node above them, and only while they are on that one.
+ * What this fact tells this reader, in words, or nothing. Pure: mail is a view of the log. News about sub-nodes goes to
+ * whoever works on their parent, and only while they do.
  */
 export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId): News | undefined {
   if (fact.type === "message.sent") {
@@ -125,7 +125,7 @@ function reminder(message_id: string, text: string, { triggers }: Situation): Ne
     : news;
 }
 
-/** A message to this reader itself. */
+/** A message addressed to this reader. */
 export function newsOfLetter({ id, from, text }: Letter, now: Situation): News {
   if (isMadeByTrigger(id)) return reminder(id, text, now);
   return { text: `[Message from ${nameOf(from, now)}]: ${text}`, message_id: id, from };

@@ -6,8 +6,8 @@ type Parsed = { ok: true; args: unknown } | { ok: false; problem: string };
 const argumentsSchema = z.record(z.string(), z.unknown());
 
 /**
- * Checks arguments by the schema of a server before they are sent. It is made with the first call, and where it cannot be
- * made the server judges alone.
+ * Checks arguments against a server's schema before they are sent. The check is compiled with the first call; if that
+ * fails, only the server checks.
  */
 export function argumentCheck(schema: Record<string, unknown>): (args: unknown) => Parsed {
   let check: ((args: unknown) => Parsed) | undefined;

@@ -5,7 +5,7 @@ import { redirectIn } from "../boundary/without-redirects.ts";
 
 const SETTING = "its url in config.json (mcp_servers)";
 const MAX_BYTES = 10 * 1024 ** 2;
-/** Every message of a batch is checked for itself; nobody but an attacker sends many in answer to one. */
+/** Every message of a batch is checked separately; only an attacker sends many in answer to one. */
 const MAX_BATCH_BYTES = 64 * 1024;
 
 /** How long answers may take. */
@@ -23,13 +23,14 @@ export const ANSWER_TIMES: AnswerTimes = { callMs: 3_700_000, bodyMs: 60_000, no
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /**
- * A fetch for answers of a server that may be hostile.
+ * A fetch for responses of a server that may be hostile.
  *
- * FETCH-1. An answer that is read as a whole has so many bytes, after decompression, and of a stream of events each
- *          event has. A server that floods is cut off and cannot fill our memory. Only what the SDK reads event by event
- *          counts as a stream: a failure, or the answer to a notification, is read as a whole whatever type it claims.
- * FETCH-2. Of a stream so many events are read in a second; the rest waits on the server's side. A batch is short.
- * FETCH-3. Every answer ends in time, except the standing stream.
+ * FETCH-1. The size is limited after decompression: of a response that is read as a whole, and of each event of a
+ *     stream. A server that floods us is cut off and cannot fill our memory. Only what the SDK reads event by event
+ *     counts as a stream: an error, or the response to a notification, is read as a whole whatever type it claims.
+ * FETCH-2. The number of events read per second from a stream is limited; the rest waits on the server's side. The size
+ *     of a batch is limited, too.
+ * FETCH-3. Every response has a time limit, except the long-lived stream.
  * FETCH-4. A redirect to another origin is refused: the headers may hold a token.
  */
 export function boundedFetchWith(times: AnswerTimes): Fetch {

@@ -11,10 +11,10 @@ import { hashedName, toolName } from "./tool-name.ts";
 const PATIENCE_MS = 10_000;
 const MAX_DESCRIPTION = 2_000;
 const MAX_SCHEMA = 32_000;
-/** Of one server: with more, a model finds none. */
+/** Per server: with more, a model no longer finds the right one. */
 const MAX_TOOLS = 128;
 
-/** What somebody has of the servers they were given. */
+/** The tools that a worker has from its servers. */
 export interface ForeignTools {
   /** As the servers have them now. */
   tools(): readonly Tool[];
@@ -27,13 +27,13 @@ export interface ForeignTools {
 type Servers = Readonly<Record<string, McpServerConfig>>;
 
 /**
- * The servers of `mcp_servers` in config.json, for everyone in the house. Each is opened for the first who gets it, and
- * ends with the house.
+ * The servers of `mcp_servers` in config.json, shared by all agents. Each is opened for the first worker that needs it,
+ * and closed with the runtime.
  *
- * MCP-CLIENT-1. The config is asked for at every use. A server that it describes as before is left alone; one that it
- *     describes anew is ended and opened again, and whoever has its tools has the new ones from their next turn on; one
- *     that it names no more is ended, and its tools are nobody's.
- * MCP-CLIENT-2. A tool whose server describes it otherwise than at first says so in its description, and is told by
+ * MCP-CLIENT-1. The config is read at every use. A server whose entry is unchanged is left alone. One whose entry has
+ *     changed is closed and opened again, and its users have the new tools from their next turn on. One that was
+ *     removed is closed, and its tools are gone.
+ * MCP-CLIENT-2. A tool whose server has changed its description says so in the description, and is reported by
  *     `changed`.
  */
 export class McpServers {

@@ -29,7 +29,7 @@ export interface McpPorts {
 
 export type ServerState = { is: "unopened" } | { is: "up"; tools: number; about: string } | { is: "down"; why: string };
 
-/** How long a server may take to begin, and to say whether it knows the newest revision. */
+/** How long a server may take to start, and to say whether it supports the newest revision. */
 const OPENING_MS = 30_000;
 const PROBE_MS = 5_000;
 const CALL_SECONDS = 60;
@@ -50,13 +50,13 @@ const ALWAYS_GIVEN = ["PATH", "HOME", "LANG", "TERM"];
 type Transport = StdioTransport | StreamableHTTPClientTransport;
 
 /**
- * One server of MCP, opened when it is first wanted and again when it has gone.
+ * A connection to one MCP server, opened when it is first needed and again after it was lost.
  *
- * MCP-CONNECTION-1. Nothing here rejects but by the caller's signal: a server that is broken is a result in words.
- * MCP-CONNECTION-2. A call runs at most once. One that was under way when the server went is answered "outcome
- *     unknown".
- * MCP-CONNECTION-3. It is begun again only because somebody wants it, and after each failure in a row after a longer
- *     pause, so a broken server costs next to nothing. A call that was answered ends the row.
+ * MCP-CONNECTION-1. Nothing here rejects except by the caller's signal: a broken server is a result in words.
+ * MCP-CONNECTION-2. A call runs at most once. One that was in progress when the connection was lost is answered
+ *     "outcome unknown".
+ * MCP-CONNECTION-3. It is reopened only when somebody needs it, with a longer pause after each consecutive failure, so
+ *     a broken server costs next to nothing. An answered call resets the pause.
  */
 export class McpConnection {
   readonly name: string;

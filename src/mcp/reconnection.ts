@@ -1,13 +1,13 @@
-/** Opens a stream again; returns what takes that back. */
+/** Schedules the reopening of a stream; returns a function that cancels it. */
 type Schedule = (reconnect: () => void, delayMs: number) => () => void;
 
 const SHORTEST_MS = 1_000;
 const LONGEST_MS = 30_000;
 
 /**
- * When a stream that ended is opened again. The server names the delay, and may name none, or one that overflows a
- * timer: then a server that always ends its stream at once would be asked hundreds of times a second. So the first
- * time is as it wishes, and each one after that twice as long after the last, until it has been quiet for a minute.
+ * When a stream that ended is reopened. The server chooses the delay, and may choose none, or one that overflows a
+ * timer: a server that always ends its stream at once would then be contacted hundreds of times a second. So the first
+ * delay is the server's, and each further one doubles, until the stream has been quiet for a minute.
  */
 export function calmReconnection(): Schedule {
   let [last, pause] = [Number.NEGATIVE_INFINITY, SHORTEST_MS];

@@ -3,10 +3,10 @@ import { Output } from "../sandbox/process/output.ts";
 import type { ToolOutput } from "../tools/tool.ts";
 import { foreignText, withoutControls } from "../tools/web-foreign.ts";
 
-/** As much as a command may say. */
+/** The same limit as for the output of a command. */
 const MAX_BYTES = 30_000;
 
-/** What a server answered, as a model reads it: marked as what others wrote, and no more of it than of any other tool. */
+/** A server's result as a model reads it: marked as text of others, and limited like that of any other tool. */
 export function resultText(server: string, { content, structuredContent, isError }: CallToolResult): ToolOutput {
   const shown = content.map(blockText).filter(Boolean);
   // Who gives structure gives it as text too, or should.
@@ -14,7 +14,7 @@ export function resultText(server: string, { content, structuredContent, isError
   return { ok: isError !== true, content: said(server, shown.join("\n\n") || "(empty)") };
 }
 
-/** Words of a server, bounded and marked. */
+/** Text of a server, limited and marked. */
 export function said(server: string, words: string): string {
   const output = new Output(MAX_BYTES);
   output.push(Buffer.from(withoutControls(words)));

@@ -16,15 +16,15 @@ const MAX_BODY_BYTES = 4 * 1024 ** 2;
 const MAX_CALLS = 64;
 
 /**
- * A toolbox as an MCP server over streamable HTTP, for the program behind one door.
+ * Serves a toolbox as an MCP server over streamable HTTP, for the program behind one door.
  *
- * MCP-SERVER-1. Nothing is looked at before the token, the host and the origin are right.
- * MCP-SERVER-2. A call runs once, under an id of its own, whatever the program calls it.
- * MCP-SERVER-3. Who hangs up, or says that a call is cancelled, stops that call and no other.
- * MCP-SERVER-4. So many calls run at once; the next is refused, and can be made again.
+ * MCP-SERVER-1. Nothing is read before token, host and origin have been checked.
+ * MCP-SERVER-2. A call runs once, under an id of ours, whatever id the program gives it.
+ * MCP-SERVER-3. A program that disconnects or cancels a call stops that call and no other.
+ * MCP-SERVER-4. The number of concurrent calls is limited; a further call is refused and can be retried.
  *
- * No session is kept: every request stands alone, so a program that was restarted goes on as if nothing had been. The
- * revision of 2026-07-28 is spoken, and those before it.
+ * There are no sessions: every request is independent, so a restarted program continues as before. Supports the
+ * revision of 2026-07-28 and earlier ones.
  */
 export function mcpHandler(
   tools: Tools,

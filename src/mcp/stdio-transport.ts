@@ -11,7 +11,7 @@ export interface StdioServer {
 
 const STDERR_BYTES = 8_000;
 const MAX_MESSAGE_BYTES = 10 * 1024 ** 2;
-/** What waits for it to read: it may ask without end and never take an answer. */
+/** The limit of what waits to be read by the server: it may send requests without end and never read an answer. */
 const MAX_UNREAD_BYTES = 16 * 1024 ** 2;
 /** So long, and so many messages, are dealt with in one go; then others have their turn, for the larger part of the time. */
 const SLICE_MS = 5;
@@ -23,14 +23,14 @@ const GRACE_MS = 1_000;
 const LAST_WORDS_MS = 500;
 
 /**
- * A server of MCP as a process of ours.
+ * An MCP server as a child process.
  *
- * MCP-STDIO-1. It runs in a group of its own, and with it ends whatever it started. When we are killed, the group is
- *     killed too, whether or not it notices the end of its input.
- * MCP-STDIO-2. It gets the environment it is given and nothing else of ours.
- * MCP-STDIO-3. What it writes to stderr is kept from both ends, a message that never ends ends it, and so does not
- *     reading what it is sent: it cannot fill our memory.
- * MCP-STDIO-4. However fast it writes, reading it takes no more than a fifth of our time: a flood waits in its pipe.
+ * MCP-STDIO-1. It runs in its own process group, which ends as a whole. If we are killed, the group is killed too,
+ *     whether or not it notices the end of its input.
+ * MCP-STDIO-2. It gets the given environment and nothing else of ours.
+ * MCP-STDIO-3. It cannot fill our memory: of stderr the beginning and the end are kept, and a server that sends an
+ *     endless message or does not read its input is ended.
+ * MCP-STDIO-4. However fast it writes, reading takes at most a fifth of our time: a flood waits in the pipe.
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;

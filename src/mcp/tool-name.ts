@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 
-/** Providers take no longer names, and no other characters. */
+/** Providers accept neither longer names nor other characters. */
 const MAX_LENGTH = 64;
 const HASH_LENGTH = 8;
 
 /**
- * `mcp__SERVER__TOOL`. A name that has to be changed for that ends with a hash of what it was, so two names never become
- * one and a tool is called the same whatever else its server has.
+ * `mcp__SERVER__TOOL`. If a name has to be changed to fit, it ends with a hash of the original, so that two names never
+ * collide and a tool's name does not depend on the server's other tools.
  */
 export function toolName(server: string, tool: string): string {
   const whole = `mcp__${server}__${tool}`;
@@ -14,7 +14,7 @@ export function toolName(server: string, tool: string): string {
   return plain === whole && whole.length <= MAX_LENGTH ? whole : hashedName(server, tool);
 }
 
-/** For a name that somebody else has already: `a__b` of the server `c` and `b` of the server `c__a` look the same. */
+/** For a name that is already taken: `a__b` of the server `c` and `b` of the server `c__a` look the same. */
 export function hashedName(server: string, tool: string): string {
   const hash = createHash("sha256")
     .update(JSON.stringify([server, tool]))

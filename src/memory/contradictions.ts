@@ -4,7 +4,7 @@ import { type Memory, noteNameOf } from "./memory.ts";
 import { type FoundSection, textOfNote } from "./search.ts";
 import { placeWords, quoted, type Statement, statementsOf } from "./statements.ts";
 
-/** What holds until somebody says otherwise; logs and experiences tell what once was. */
+/** What holds until somebody says otherwise; logs and experiences record what was once true. */
 const LASTING = /^(?:MEMORY\.md$|preferences\/|knowledge\/|person\/(?!index\.md$))/;
 /** So much is looked through at a write, the last changed first. */
 const MOST_FILES = 100;
@@ -13,7 +13,7 @@ const MOST_NAMED = 3;
 /** So many pairs that have a rare word in common: less than half a second, and more than any memory of notes has. */
 const MOST_COMPARED = 300_000;
 
-/** What other runs and agents noted that looks like another answer to the same question, newest first. */
+/** Notes of other runs and agents that look like a different answer to the same question, newest first. */
 export async function contradicted(memory: Memory, path: string, content: string, by: string): Promise<Statement[]> {
   if (!LASTING.test(noteNameOf(path))) return [];
   const slices = new TimeSlices();
@@ -36,7 +36,7 @@ export function contradictionWords(others: readonly Statement[]): string {
   return `\nOther notes seem to say something else. Use supersedes for what is no longer true:\n${lines.join("\n")}`;
 }
 
-/** Everything that is noted for good, as far as it is looked through. */
+/** All lasting notes, within the limit of what is searched. */
 export async function lastingStatements(memory: Memory, which: RegExp = LASTING): Promise<Statement[]> {
   const files = (await memory.list()).filter(({ path, bytes }) => which.test(path) && bytes > 0);
   const slices = new TimeSlices();
@@ -60,7 +60,7 @@ export function statementsIn(found: readonly Pick<FoundSection, "path" | "text" 
   );
 }
 
-/** Statements of different days or authors that look like other answers to the same question, in words. */
+/** Statements of different days or authors that look like different answers to the same question, in words. */
 export async function differences(
   statements: readonly Statement[],
   isAbout: (each: Statement) => boolean,

@@ -1,6 +1,6 @@
 /**
  * Dates as words that are the same however a date was written: `2023-05-08`, "8 May, 2023", "May 8th". A log is named
- * by its day in figures, and people ask for it by the month's name.
+ * by its day in digits, but people ask for it by the name of the month.
  */
 export function dateWords(text: string): string[] {
   const words = new Set<string>();
@@ -26,7 +26,7 @@ export function dateWords(text: string): string[] {
   return [...words];
 }
 
-/** The last whole date (year, month and day) that a text names, in milliseconds; undefined where there is none. */
+/** The last complete date (year, month and day) in a text, in milliseconds; undefined if there is none. */
 export function dayNamedIn(text: string): number | undefined {
   const days = dateWords(text).filter((word) => /^\d{8}$/.test(word));
   const last = days.at(-1);
@@ -35,7 +35,7 @@ export function dayNamedIn(text: string): number | undefined {
   return Number.isNaN(day) ? undefined : day;
 }
 
-/** `2026-03-02T09:00:00`: what the clock on the wall of this time zone shows. */
+/** `2026-03-02T09:00:00`: the local time in this time zone. */
 export function wallTime(at: number, timeZone: string): string {
   let format = walls.get(timeZone);
   if (!format) {
@@ -48,7 +48,7 @@ export function wallTime(at: number, timeZone: string): string {
 
 const walls = new Map<string, Intl.DateTimeFormat>();
 
-/** Of a question: a day does not stand for its whole month. */
+/** The dates in a question: a day does not match its whole month. */
 export function datesToFind(query: string): string[] {
   const words = dateWords(query);
   const days = words.filter((word) => /^(\d{8}|m\d\dd\d\d)$/.test(word));

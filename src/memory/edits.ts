@@ -2,8 +2,8 @@ import { ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { type Mark, markBehind, marked, withoutMark } from "./marks.ts";
 
 /**
- * The text with new words in the place of old ones. Where those were the end of a line, the new ones are marked with the
- * day; else the mark at the end of the line, if there is one, says the new day.
+ * The text with old words replaced by new ones. If the old ones ended their line, the new ones are marked with the day;
+ * otherwise the mark at the end of the line, if there is one, gets the new day.
  */
 export function superseded(old: string, content: string, mark: Mark | undefined, text: string, file: string): string {
   const at = onlyPlaceOf(old, text, file);
@@ -16,7 +16,7 @@ export function superseded(old: string, content: string, mark: Mark | undefined,
   return `${text.slice(0, at)}${content}${kept}${text.slice(lineEnd)}`;
 }
 
-/** Where these words stand, which must be there exactly once. */
+/** The position of these words, which must occur exactly once. */
 export function onlyPlaceOf(words: string, text: string, file: string): number {
   if (text === "")
     throw new ScopeRefusal("invalid", `There is nothing in ${file}. memory_read lists the files there are.`);
@@ -34,7 +34,7 @@ export function onlyPlaceOf(words: string, text: string, file: string): number {
   return at;
 }
 
-/** A heading stands for its whole section, a whole line for the line, anything else for itself. */
+/** Removes text: a heading means its whole section, a whole line means the line, anything else only itself. */
 export function without(what: string, text: string, file: string): string {
   const at = onlyPlaceOf(what, text, file);
   const end = at + what.length + markBehind(text, at + what.length);

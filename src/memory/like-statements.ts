@@ -2,10 +2,10 @@ import type { TimeSlices } from "../store/disk/time-slices.ts";
 import { differ, SAME_SUBJECT, type Statement } from "./statements.ts";
 
 /**
- * Statements by their words, so that those that differ are found without comparing all pairs.
+ * An index of statements by their words, to find those that differ without comparing all pairs.
  *
- * LIKE-1. None is missed. Of two that differ, the shorter shares more than 0.6 of its words with the other; so it shares
- *         one of any of its words that are more than the rest. Those are the rarest that it has: few others have them.
+ * LIKE-1. None is missed. Of two that differ, the shorter shares more than 0.6 of its words with the other, so any 0.4
+ *     of its words include a shared one. We take its rarest words, since few other statements have them.
  */
 export class LikeStatements {
   readonly #statements: readonly Statement[];

@@ -1,6 +1,6 @@
 import type { MemoryFiles, StampedFile } from "../store/run/memory-files.ts";
 
-/** What stands above this line is the agent's own; what stands below is made again after every write. */
+/** What is above this line belongs to the agent; what is below is rewritten after every write. */
 const LINE = "<!-- Below this line Agiraph lists what is stored. Write above it. -->";
 const MOST_LISTED = 500;
 const DAILY_LOG = /^(\d{4}-\d{2}-\d{2})\.md$/;
@@ -9,7 +9,7 @@ export function ownPart(index: string): string {
   return (index.split(LINE, 1)[0] ?? "").trimEnd();
 }
 
-/** `index.md` as it should be: what its owner wrote, and what is stored where. */
+/** `index.md` as it should be: what its owner wrote, and the list of stored files. */
 export async function withListing(memory: MemoryFiles, index: string): Promise<string> {
   const own = ownPart(index);
   const files = (await memory.list()).filter(({ path, bytes }) => path !== "index.md" && bytes > 0);

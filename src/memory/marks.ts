@@ -1,6 +1,6 @@
 /**
- * A note says at its end on which day it was written, and by which run: `(2026-02-11, run-3)`. People see it, and may
- * write, change or remove it.
+ * A note ends with the day on which it was written and the run that wrote it: `(2026-02-11, run-3)`. People see this
+ * mark, and may add, change or remove it.
  */
 export interface Mark {
   day: string;
@@ -12,7 +12,7 @@ const AT_LINE_END = new RegExp(String.raw`${MARK}[ \t]*$`, "gm");
 const AT_END = new RegExp(String.raw`\s*${MARK}\s*$`);
 const RIGHT_BEHIND = new RegExp(String.raw`^[ \t]*${MARK}(?=[ \t]*(?:\n|$))`);
 
-/** On the same line where the note is one line of text, else in a line of its own. */
+/** On the same line if the note is one line of text, otherwise on its own line. */
 export function marked(note: string, { day, by }: Mark): string {
   const mark = `(${day}${by ? `, ${by}` : ""})`;
   const isOneLine = !note.includes("\n") && !/^\s*(?:#|\||```|~~~)/.test(note);
@@ -23,7 +23,7 @@ export function withoutMark(note: string): string {
   return note.replace(AT_END, "");
 }
 
-/** How long the mark is that stands right behind this place on the same line; 0 where there is none. */
+/** The length of the mark directly after this position on the same line; 0 if there is none. */
 export function markBehind(text: string, place: number): number {
   return RIGHT_BEHIND.exec(text.slice(place, place + 200))?.[0].length ?? 0;
 }
@@ -40,9 +40,9 @@ function marksIn(text: string): PlacedMark[] {
 }
 
 /**
- * The mark that holds for a part of a text: the last one in it, else the next below, which is at the end of the same note.
- * What was written by hand above a later note has that note's mark: it is not newer. To be asked from the beginning of the
- * text to its end, part by part: no mark is looked at twice.
+ * The mark that applies to a part of a text: the last one in it, otherwise the next one below, at the end of the same
+ * note. Text written by hand above a later note gets that note's mark, since it is not newer. Call it part by part from
+ * the beginning of the text to its end, so that no mark is read twice.
  */
 export function marksOf(text: string): (from: number, to: number) => PlacedMark | undefined {
   const marks = marksIn(text);

@@ -1,7 +1,9 @@
 import type { SectionHit } from "./ranking.ts";
 import type { SectionIndex } from "./section-index.ts";
 
-/** Turns texts into vectors whose nearness is nearness in meaning. A provider's, and only when somebody chose one. */
+/**
+ * Turns texts into vectors that are close if the meanings are close. Uses a provider, and only if the person chose one.
+ */
 export interface Embedder {
   /** Vectors of different models are never compared. */
   readonly id: string;
@@ -14,8 +16,8 @@ const BATCH = 64;
 const CANDIDATES = 200;
 
 /**
- * The sections nearest in meaning, best first. Vectors are kept by what was embedded, so a text is paid for once,
- * wherever it moves. A provider that fails costs nothing but its part of the ranking.
+ * The sections closest in meaning, best first. Vectors are stored by the embedded text, so a text is paid for once,
+ * even if it moves. If the provider fails, only this part of the ranking is missing.
  */
 export async function ranksByMeaning(
   index: SectionIndex,

@@ -11,20 +11,20 @@ import { keepVersion, readVersion, type Version, versionsOf } from "./versions.t
 export const MAX_MEMORY_FILE_BYTES = 1024 * 1024;
 const DAILY_LOG = /^\d{4}-\d{2}-\d{2}\.md$/;
 const INDEX = "index.md";
-/** How an agent names what its human's agents share. */
+/** The prefix under which an agent sees the memory that all agents of its human share. */
 const PERSON = "person/";
 
 /**
  * What an agent, or a worker, keeps for later.
  *
- * MEMORY-1. Adding the same entry twice in a row adds it once: a call that a crash interrupted may be repeated.
+ * MEMORY-1. Adding the same entry twice in a row adds it once, since a call interrupted by a crash may be repeated.
  * MEMORY-2. A daily log only grows.
- * MEMORY-3. `index.md` lists what is stored, beneath whatever its owner wrote there; it follows every write.
- * MEMORY-4. One writer at a time per memory, and what somebody saved by hand meanwhile is not overwritten: the file is
- *     read again right before it is written.
- * MEMORY-5. What is replaced or forgotten in an agent's memory is kept as a version, and can be brought back.
- * MEMORY-6. `person/…` is the memory that all agents of the home share, where the human chose so: every promise holds
- *     there.
+ * MEMORY-3. `index.md` lists what is stored, below what its owner wrote there, and is updated after every write.
+ * MEMORY-4. One writer at a time per memory. Changes saved by hand meanwhile are not overwritten: the file is read
+ *     again right before it is written.
+ * MEMORY-5. What is replaced or forgotten in an agent's memory is kept as a version, and can be restored.
+ * MEMORY-6. `person/…` is the memory that all agents of the home share, if the human chose so; all these promises hold
+ *     there, too.
  */
 export class Memory {
   readonly files: MemoryFiles;
@@ -261,7 +261,7 @@ export class Memory {
   }
 }
 
-/** Days and times are those of the person, in their time zone, which they may change at any time. */
+/** Days and times are in the person's time zone, which may change at any time. */
 export interface PersonsTime {
   now(): number;
   readonly timeZone: string;
@@ -280,7 +280,7 @@ export interface WrittenNote {
 /** A person who saves in the same instant, again and again, is a program. */
 const MOST_TRIES = 5;
 
-/** The file that every run begins with, and how much of it has room there. */
+/** The file that every run begins with, and how much of it fits there. */
 export const ALWAYS_SHOWN = "MEMORY.md";
 export const SHOWN_BYTES = 12_000;
 
@@ -301,7 +301,7 @@ function mustNotBeLog(file: string): void {
   );
 }
 
-/** As models write it: with or without the folder's own name before it. */
+/** The name of a note as models write it: with or without the folder's name in front. */
 export function noteNameOf(path: string): string {
   // Also as a search names a place: chips.md:12.
   const plain = path

@@ -1,4 +1,4 @@
-/** What an index can tell about its words. */
+/** What an index knows about its words. */
 export interface Vocabulary {
   isKnown(word: string): boolean;
   /** Words that begin or end with this. */
@@ -12,8 +12,8 @@ const SHORTEST_TO_CORRECT = 6;
 const LETTERS = [..."abcdefghijklmnopqrstuvwxyz"];
 
 /**
- * What may have been meant by a word that is nowhere: two words written as one, part of a compound, else a word that
- * differs by one letter. Empty where nothing is near.
+ * Alternatives for a word that is not in the index: two words written as one, part of a compound, otherwise a word that
+ * differs by one letter. Empty if nothing is close.
  */
 export function nearWords(word: string, { isKnown, longer }: Vocabulary): string[] {
   const parts = splits(word).filter((pair) => isKnown(pair));

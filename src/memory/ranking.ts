@@ -1,11 +1,11 @@
 /**
- * What comes first, of the sections that have at least one of the words. Measured on real long dialogues: see
+ * Ranks the sections that contain at least one of the words. Measured on real long dialogues: see
  * docs/decisions/memory.md.
  *
- * RANKING-1. A rare word says more than a common one, but a word that is in most sections still says something.
- * RANKING-2. A word that a section lacks counts in part when a section beside it has it: in a dialogue the answer often
- *     stands beside the words of the question. A word that it has itself hardly gains by being said again beside it.
- * RANKING-3. Of two sections that fit about equally well, the newer comes first: what is true changes.
+ * RANKING-1. A rare word counts more than a common one, but a word that is in most sections still counts.
+ * RANKING-2. A word that a section lacks counts in part if a neighbouring section has it: in a dialogue the answer is
+ *     often next to the words of the question. A word that the section has itself gains little from its neighbours.
+ * RANKING-3. Of two sections that match about equally well, the newer comes first, since facts change.
  */
 export interface SectionHit {
   id: number;
@@ -14,7 +14,7 @@ export interface SectionHit {
   isBeside?: true;
 }
 
-/** How much one word says about each section that has it. */
+/** How much one word counts for each section that contains it. */
 export type Weights = ReadonlyMap<number, number>;
 
 /** Of the weight of a word that only a section beside has, and of one that the section has itself. */
@@ -23,8 +23,8 @@ const AGAIN_BESIDE = 0.06;
 const CANDIDATES = 100;
 
 /**
- * Best first. `filesOf` says which file a section is of; those of a file have numbers in a row. Rests whenever a slice of
- * its time is over: common words are in very many sections.
+ * Best first. `filesOf` maps a section to its file; the sections of a file have consecutive numbers. Pauses after each
+ * time slice, since common words are in very many sections.
  */
 export async function rankedSections(
   words: readonly Weights[],
@@ -50,7 +50,7 @@ export async function rankedSections(
     .sort(byScore);
 }
 
-/** Work in slices, so that nobody else waits for it. */
+/** Does work in slices, so that it does not block the process. */
 export interface Slices {
   readonly isDue: boolean;
   rest(): Promise<void>;
@@ -82,8 +82,8 @@ function scoreOf(id: number, beside: readonly number[], words: readonly Weights[
 }
 
 /**
- * How rare a word is, as FTS5's bm25 counts it and as we do. Theirs gives a word that is in more than half of the
- * sections nothing at all: in a dialogue those are the things it is about.
+ * How rare a word is, as FTS5's bm25 counts it and as we do. In theirs a word that is in more than half of the sections
+ * counts nothing: in a dialogue those are the words for what it is about.
  */
 export function rarity(sections: number, having: number): { theirs: number; ours: number } {
   const odds = (sections - having + 0.5) / (having + 0.5);
@@ -97,9 +97,9 @@ const NEWER_OF_THE_SAME = 1;
 const MOST_WORDS = 0.75;
 
 /**
- * The same hits with newer ones ahead of older ones that fit as well (RANKING-3). Sections that have most of the words, and the
- * same ones, say something about the same thing: among them age decides, and they keep the places that they had among
- * the others. `ageOf` is 0 for the newest section, 1 for the oldest.
+ * The same hits with newer ones before older ones that match as well (RANKING-3). Sections that contain most of the
+ * words, and the same ones, are about the same thing: they are sorted by age among the places that they had. `ageOf` is
+ * 0 for the newest section, 1 for the oldest.
  */
 export function newerFirst(
   hits: readonly SectionHit[],

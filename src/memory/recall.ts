@@ -3,7 +3,7 @@ import { differences, lastingStatements } from "./contradictions.ts";
 import { ALWAYS_SHOWN, type Memory, SHOWN_BYTES } from "./memory.ts";
 
 const BYTES_PER_TOKEN = 4;
-/** So many daily logs, the newest. */
+/** How many daily logs are shown, the newest ones. */
 export const SHOWN_AT_START = 2;
 /** What of the budget each part may take; what one leaves over is the next one's. */
 const OF_PREFERENCES = 0.2;
@@ -14,8 +14,9 @@ const SHARED_INDEX = "person/index.md";
 const PREFERENCES = /^(?:person\/)?preferences\//;
 
 /**
- * What an agent knows when a run begins (seed 002 §7.2): what its human prefers (what all agents share first), MEMORY.md,
- * index.md and its last two daily logs, within a budget. What had no room is named, so that it can be looked up.
+ * What an agent knows when a run begins (seed 002 §7.2): its human's preferences (those that all agents share first),
+ * MEMORY.md, index.md and its last two daily logs, within a budget. What did not fit is named, so that it can be looked
+ * up.
  */
 export async function recall(memory: Memory, tokens: number): Promise<string> {
   return (await recalledParts(memory, tokens)).map(({ path, text }) => `## ${path}\n\n${text}`).join("\n\n");

@@ -8,13 +8,14 @@ import { SCHEMA, SectionIndex } from "./section-index.ts";
 import { termsToFind } from "./words.ts";
 
 /**
- * Looks through a memory by words.
+ * Full-text search in a memory.
  *
- * MEMORY-SEARCH-1. The files are the truth: what somebody edited by hand a moment ago is found, what they removed is
- *     not.
- * MEMORY-SEARCH-2. The index is disposable. Deleted, damaged, of another version or not writable, the answer is the
- *     same.
- * MEMORY-SEARCH-3. Answers fill a budget of tokens; the best always has room, and so has as many as somebody asked for.
+ * MEMORY-SEARCH-1. The files are the truth: what somebody edited by hand a moment ago is found, and what they removed
+ *     is not.
+ * MEMORY-SEARCH-2. The index is disposable. If it is deleted, damaged, of another version or not writable, the answer
+ *     is the same.
+ * MEMORY-SEARCH-3. Results fill a budget of tokens; the best one is always included, and so are as many as were asked
+ *     for.
  */
 export interface FoundSection {
   path: string;
@@ -41,14 +42,14 @@ export interface SearchOptions {
   signal?: AbortSignal;
 }
 
-/** The longest part of a file that is read; nobody remembers more in one place. */
+/** The longest part of a file that is read; nobody keeps more in one place. */
 export const MAX_READ_BYTES = 8 * 1024 * 1024;
 const BYTES_PER_TOKEN = 4;
 /** Of sections that have none of the words and stand beside one that has: only near the top, and so many. */
 const MOST_BESIDE = 3;
 const NEAR_THE_TOP = 10;
 
-/** What of a memory a search needs. */
+/** What a search needs from a memory. */
 export type Searchable = Pick<MemoryFiles, "list" | "indexFile"> & { scope: Pick<MemoryFiles["scope"], "readFile"> };
 
 export async function searchMemory(
@@ -97,12 +98,12 @@ export async function searchMemory(
   });
 }
 
-/** It says of other files what they are called. */
+/** Whether this file only lists other files. */
 export function isListing(path: string): boolean {
   return path === "index.md" || path === "person/index.md";
 }
 
-/** What of a memory is too much to be searched, in words; empty where everything is. */
+/** Which part of a memory is too large to be searched, in words; empty if all of it is searched. */
 export function unsearched(files: readonly StampedFile[]): string[] {
   const long = files.filter(({ bytes }) => bytes > MAX_READ_BYTES);
   const megabytes = MAX_READ_BYTES / 1024 ** 2;
@@ -140,7 +141,7 @@ function lineAt(text: string, place: number): number {
   return line;
 }
 
-/** Undefined where there is no such file any more, or it may not be opened. */
+/** Undefined if the file no longer exists, or may not be opened. */
 export async function textOfNote(memory: Pick<Searchable, "scope">, path: string): Promise<string | undefined> {
   try {
     const { bytes } = await memory.scope.readFile(path, { maxBytes: MAX_READ_BYTES });

@@ -10,15 +10,14 @@ import { type Section, sectionsOf } from "./sections.ts";
 import { matchOf, type Term, wordsToKeep } from "./words.ts";
 
 /**
- * Which words are in which section. The text itself stays in its file: a section is a place in it.
+ * Which words are in which section. The text itself stays in its file: a section is a range of it.
  *
- * SECTION-INDEX-1. Sections of a file have numbers in a row, so that neighbours are found by counting.
- * SECTION-INDEX-2. A file is taken in whole or not at all, with the stamp it had before it was read: what changes
- *     meanwhile is seen by the next search.
- * SECTION-INDEX-3. What was computed for a text (its vectors) goes when no section says it any more, whichever search
- *     notices.
- * SECTION-INDEX-4. Neither taking in files nor searching holds up the process: both work in slices of a few
- *     milliseconds.
+ * SECTION-INDEX-1. Sections of a file have consecutive numbers, so that neighbours are found by counting.
+ * SECTION-INDEX-2. A file is indexed whole or not at all, with the stamp it had before it was read: the next search
+ *     notices later changes.
+ * SECTION-INDEX-3. What was computed for a text (its vectors) is deleted when no section contains it any more,
+ *     whichever search notices.
+ * SECTION-INDEX-4. Neither indexing nor searching blocks the process: both work in slices of a few milliseconds.
  */
 export const SCHEMA = `/* which words: raised when other words are taken in, so that older indexes are begun anew: 6 */
   create table file (id integer primary key, path text not null unique, stamp text not null);

@@ -1,13 +1,12 @@
 /**
- * A memory file in sections, each of which can stand alone in an answer.
+ * Splits a memory file into sections, each of which makes sense on its own in an answer.
  *
- * SECTION-1. Sections follow each other without gap or overlap, apart from headings that have nothing of their own to
- *     say.
- * SECTION-2. A section begins at a heading; what is longer than about 1 KB is cut at a paragraph, else a line, else a
- *     sentence.
- * SECTION-3. Entries of a log whose headings are only times stand together up to about 1 KB: a time tells nothing by
- *     itself, and a line of talk needs those beside it.
- * SECTION-4. Every section knows the headings it stands under, also when it begins below them.
+ * SECTION-1. Sections follow each other without gap or overlap, apart from headings without text of their own.
+ * SECTION-2. A section begins at a heading; if it is longer than about 1 KB, it is cut at a paragraph, else a line,
+ *     else a sentence.
+ * SECTION-3. Entries of a log whose headings are only times are joined up to about 1 KB: a time means little by itself,
+ *     and a line of dialogue needs its neighbours.
+ * SECTION-4. Every section knows the headings above it, even if it does not begin with one.
  */
 export interface Section {
   /** The headings above its first word, from the outermost; the section's own is the last. */

@@ -2,7 +2,7 @@ import { marksOf } from "./marks.ts";
 import { plainForms } from "./word-forms.ts";
 import { STOPWORDS, wordsOf } from "./words.ts";
 
-/** A line of a memory that says something: where it stands, of when it is, and by whom. */
+/** A line of a memory that states something: where it is, its date, and its author. */
 export interface Statement {
   path: string;
   /** From 1. */
@@ -49,9 +49,9 @@ export const SAME_SUBJECT = 0.6;
 const A_VALUE = 2;
 
 /**
- * Whether two statements look like other answers to the same question: most of their words are the same, and each has one
- * that the other lacks. It goes by words and knows no meaning: what it finds is to be looked at, what it misses is not
- * thereby consistent.
+ * Whether two statements look like different answers to the same question: most of their words are the same, and each
+ * has one that the other lacks. It compares words, not meaning: its findings must be looked at, and what it does not
+ * find may still be inconsistent.
  */
 export function differ(a: Statement, b: Statement): boolean {
   const shared = inBoth(a.words, b.words);
@@ -68,7 +68,7 @@ function inBoth(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   return shared;
 }
 
-/** A line without what only lays it out. Word for word: "before" and "after" make opposites of the same words. */
+/** A line without its layout. Compared word for word: "before" and "after" make opposites of the same words. */
 export function plainLine(line: string): string {
   return line
     .trim()
@@ -77,7 +77,7 @@ export function plainLine(line: string): string {
     .replace(/[.。]$/, "");
 }
 
-/** `path:line · day · by`, as a search names a place. */
+/** `path:line · day · by`, as search results name a place. */
 export function placeWords({ path, line, day, by }: Statement): string {
   return [`${path}:${line}`, day, by].filter(Boolean).join(" · ");
 }

@@ -3,14 +3,14 @@ import { SHOWN_AT_START } from "./recall.ts";
 
 const DAY_MS = 86_400_000;
 const MOST_AT_ONCE = 14;
-/** From so many on, a run that begins for another reason is asked to see to them too. */
+/** From this many on, a run that begins for another reason is asked to do the upkeep as well. */
 const WORTH_A_RUN = 3;
 /** So much of the logs is shown with the question; what has no room there is asked for next time. */
 const MOST_SHOWN = 16_000;
 
 /**
- * What is to be gone through: daily logs that are no longer shown at the start of a run and whose lasting part was not
- * written down yet. Decided by code: where there is nothing, nobody is woken.
+ * What needs upkeep: daily logs that are no longer shown at the start of a run and whose lasting content has not been
+ * extracted yet. Decided by code: if there is nothing, no model is woken.
  */
 export async function undistilled(memory: Memory, now: number): Promise<string[]> {
   return (await undistilledLogs(memory, now)).map(({ path }) => path);
@@ -41,7 +41,7 @@ function distilledIn(log: string, own: string): string[] {
   return [...log.matchAll(DISTILLED)].flatMap(([line]) => line.match(/\d{4}-\d{2}-\d{2}/g) ?? [own]);
 }
 
-/** What is to be done for a memory, in words; null where there is nothing. */
+/** The upkeep that a memory needs, in words; null if it needs none. */
 export async function upkeepOf(memory: Memory, now: number, leastLogs = 1): Promise<string | null> {
   const logs = await undistilledLogs(memory, now);
   const bytes = (await memory.list()).find(({ path }) => path === ALWAYS_SHOWN)?.bytes ?? 0;
@@ -52,7 +52,7 @@ export async function upkeepOf(memory: Memory, now: number, leastLogs = 1): Prom
   return tasks.length === 0 ? null : `Upkeep of your memory. ${tasks.join(" ")}`;
 }
 
-/** For a run that begins anyway: what of its memory an agent should see to by the way; empty where it is not worth it. */
+/** For a run that begins anyway: the upkeep that the agent should do along the way; empty if it is not worth it. */
 export async function upkeepByTheWay(memory: Memory, now: number): Promise<string> {
   const task = await upkeepOf(memory, now, WORTH_A_RUN);
   return task === null ? "" : `## Before you finish\n\n${task}`;

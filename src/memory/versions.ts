@@ -7,8 +7,8 @@ const FOLDER = ".versions";
 const MOST_BYTES = 8 * 1024 * 1024;
 
 /**
- * What a memory file said before it was rewritten. A version is kept whenever something is replaced or forgotten, never
- * when something is added: what was there before is then still there.
+ * What a memory file contained before it was rewritten. A version is kept whenever something is replaced or forgotten,
+ * but not when something is added, because then the old text is still there.
  *
  * MEMORY-VERSION-1. A version is on disk before the file is changed.
  * MEMORY-VERSION-2. The name of a version is its time and the hash of its text: keeping the same text twice in the same

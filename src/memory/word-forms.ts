@@ -1,7 +1,7 @@
 /**
- * English words whose forms no stemmer brings together: who asks where somebody went looks for "go". Forms that are as
- * often another word ("bit", "lives", "wound") are left out. "ß" is "ss". Both what is stored and what is looked for pass through
- * this, so that in another language nothing is lost.
+ * English words with irregular forms that no stemmer unites: a search for where somebody went should find "go". Forms
+ * that are often another word ("bit", "lives", "wound") are left out. "ß" is "ss". Both stored text and queries pass
+ * through this, so that nothing is lost in other languages.
  */
 export function plainForms(text: string): string {
   return text.replaceAll("ß", "ss").replace(ASCII_WORD, (word) => PLAIN.get(word.toLowerCase()) ?? word);

@@ -1,12 +1,12 @@
 import { datesToFind, dateWords } from "./dates.ts";
 import { plainForms } from "./word-forms.ts";
 
-/** One word of a question: the ways it may be written, any of which counts as that word. */
+/** One word of a question, with its spellings, any of which matches. */
 export type Term = readonly [string, ...string[]];
 
 /**
- * What is looked for. Every word is quoted, so that nothing a person or a model writes is taken for an operator; words
- * are joined with "or", and the ranking puts first what has the most and the rarest of them.
+ * The words to search for. Every word is quoted, so that nothing in the query is taken for an operator. Words are
+ * joined with "or", and the ranking puts the sections with the most and the rarest of them first.
  */
 export function termsToFind(query: string): Term[] {
   const spellings = new Map([...query.matchAll(WORD)].map(([word]) => [plainForms(word).toLowerCase(), word]));
@@ -42,7 +42,7 @@ function withoutUmlauts(word: string): string {
 /** More than anyone asks; a pasted page would make a search of everything for everything. */
 const MOST_WORDS = 40;
 
-/** Words as the index counts them, in lower case. Scripts without spaces are looked for by pairs of characters. */
+/** Words as the index counts them, in lower case. Text in scripts without spaces is split into pairs of characters. */
 export function wordsOf(text: string): string[] {
   return [...text.toLowerCase().matchAll(WORD)].flatMap(([word]) => {
     if (!UNSPACED.test(word)) return [word];
@@ -51,7 +51,7 @@ export function wordsOf(text: string): string[] {
   });
 }
 
-/** What the index takes in of a text. */
+/** The words of a text that the index stores. */
 export function wordsToKeep(text: string): string {
   return `${spaced(plainForms(text))}\n${dateWords(text).join(" ")}\n${spelledOut(text)}`;
 }
@@ -80,7 +80,7 @@ const UNSPACED =
   /[\p{sc=Hangul}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Khmer}\p{sc=Lao}\p{sc=Myanmar}]/u;
 const EACH_UNSPACED = new RegExp(UNSPACED, "gu");
 
-/** Words that are in every text and tell nothing, and those a question is made of. */
+/** Words that occur in every text and carry no information, and question words. */
 export const STOPWORDS: ReadonlySet<string> = new Set(
   `a about above after again all also am an and any are aren as at be because been before being below between both but by
   can cannot could couldn d did didn do does doesn doing don down during each few for from further get had hadn has hasn

@@ -4,10 +4,10 @@ import type { Invocation } from "../invocation.ts";
 import { oneOf } from "./option-values.ts";
 
 /**
- * A command as data: what it is called, what it takes, what it does.
+ * A command as data: its name, its arguments and options, and its implementation.
  *
  * COMMAND-LINE-1. Every command is in a group of the help, and every command that is shown has an example.
- * COMMAND-LINE-2. What a command does is loaded only when it is called: starting is quick.
+ * COMMAND-LINE-2. The code of a command is loaded only when it is called, so that the program starts quickly.
  */
 export interface CommandSpec<Call = Invocation> {
   name: string;
@@ -23,7 +23,7 @@ export interface CommandSpec<Call = Invocation> {
   run: (call: Call, ...given: never[]) => Promise<ExitCode>;
 }
 
-/** The last is how its value is read: a function, or the words there are to choose from. */
+/** The last element says how the value is read: a function, or the list of allowed words. */
 export type OptionSpec = readonly [
   flags: string,
   description: string,
@@ -42,7 +42,7 @@ interface Setting<Call> {
   perform: (run: CommandSpec<Call>["run"], command: Command, given: unknown[]) => Promise<void>;
 }
 
-/** Gives a program its commands, group by group. */
+/** Adds the commands to a program, group by group. */
 export function addCommands<Call>(
   program: Command,
   groups: readonly CommandGroup<Call>[],
@@ -82,7 +82,7 @@ export function examplesText(calledAs: string, examples: readonly string[]): str
   return `\nExamples:\n${examples.map((words) => `  ${calledAs} ${words}\n`).join("")}`;
 }
 
-/** What scripts can rely on. */
+/** The exit codes that scripts can rely on. */
 export const EXIT_CODES = `
 Exit codes:
   0    done

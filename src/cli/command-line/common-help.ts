@@ -1,6 +1,6 @@
 import type { OptionSpec } from "./command-spec.ts";
 
-// What the help of several commands says.
+// Help texts that several commands share.
 
 export const AGENT = ["<agent>", "its name, its id, or the beginning of either"] as const;
 
@@ -11,7 +11,7 @@ export const UNSAFE: OptionSpec = [
   "run commands without a sandbox, with your own rights (every call says so)",
 ];
 
-/** Nobody finds these by trying. */
+/** Variables that nobody would find by trying. */
 export const MODEL_VARIABLES = `
 Environment variables, also read from a .env file:
   ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY

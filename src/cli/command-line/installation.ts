@@ -67,7 +67,7 @@ export const installation = (program: Command): CommandGroup => ({
   ],
 });
 
-/** It is made from the commands there are, so it must know the program. */
+/** The completion script is generated from the commands, so it needs the program. */
 export function completionOf(program: Command, description: string): CommandSpec {
   return {
     name: "completion",
@@ -78,7 +78,7 @@ export function completionOf(program: Command, description: string): CommandSpec
   };
 }
 
-/** `agiraph tx …` is handed to the other program before the command line is read, so this only describes it. */
+/** `agiraph tx …` is handed to the other program before the command line is parsed, so this entry only describes it. */
 export const MESHES: CommandGroup = {
   title: "Meshes",
   commands: [

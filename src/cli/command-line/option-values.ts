@@ -2,7 +2,7 @@ import { InvalidArgumentError } from "commander";
 import { didYouMean } from "../../boundary/nearest.ts";
 import { DURATION_HELP, secondsIn } from "../../protocol/duration.ts";
 
-// How the values of options are read. What cannot be used is refused with what it should be.
+// How the values of options are read. An unusable value is refused with what it should be.
 
 export function oneOf(choices: readonly string[]): (text: string) => string {
   return (text) => {
@@ -17,7 +17,7 @@ export function dollars(text: string): number {
   return value;
 }
 
-/** By which it can be called afterwards: `agiraph show NAME`. */
+/** A name that can be used for the agent afterwards: `agiraph show NAME`. */
 export function agentName(text: string): string {
   const name = text.trim();
   if (name === "" || name.length > 80 || name.startsWith("-") || /[\p{Cc}\p{Cs}]/u.test(name))

@@ -35,8 +35,8 @@ export async function chat(call: Invocation, word: string, options: { all?: bool
 type OnOpen = (agent: Agent) => Promise<() => void>;
 
 /**
- * The running conversation, whoever works on the agent: this process, or another one, which is followed by its event
- * socket. While nobody does, what happens is read from the log's file.
+ * The running conversation, whichever process works on the agent: this one, or another, which is followed over its
+ * event socket. While no process does, events are read from the log file.
  */
 class Chat {
   readonly #call: Invocation;

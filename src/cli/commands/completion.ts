@@ -4,7 +4,7 @@ import { own } from "../../protocol/dict.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
 
-/** A script for the shell, made from the commands there are, so that it never names one that is not. */
+/** A completion script for the shell, generated from the commands, so that it is never out of date. */
 export async function completion({ terminal }: Invocation, shell: string, program: Command): Promise<ExitCode> {
   // A program that has names of its own to offer says them when it is asked.
   const asks = program.commands.some((command) => command.name() === NAMES);
@@ -17,7 +17,7 @@ export async function completion({ terminal }: Invocation, shell: string, progra
   return EXIT.done;
 }
 
-/** `tx names -- attach review`: what may stand there next, one word a line. */
+/** `tx names -- attach review`: what may come next, one word per line. */
 export const NAMES = "names";
 
 interface CommandWords {

@@ -12,7 +12,9 @@ import { commandLine, type Invocation } from "../invocation.ts";
 import { bytes } from "../wording/format.ts";
 import { plainLines } from "../wording/width.ts";
 
-/** What the coordinator may read is what is shown: the same table, so that no name leads out of the agent's folder. */
+/**
+ * Shows what the coordinator may read, by the same table of scopes, so that no name leads out of the agent's folder.
+ */
 export async function files(call: Invocation, word: string, path: string | undefined): Promise<ExitCode> {
   const { now, log } = await lookAtAgent(call, word);
   const { run, id } = now.agent;
@@ -188,7 +190,7 @@ function isPublished({ path, kind }: ListedFile): boolean {
 
 type Colour = (text: string) => string;
 
-/** Results and published files first, by their whole path; then everything else as a tree. */
+/** Results and published files first, by their full path; then everything else as a tree. */
 export function treeOf(
   listed: readonly ListedFile[],
   top: string,

@@ -18,7 +18,10 @@ export interface InboxOptions {
   markRead?: boolean;
 }
 
-/** What waits for the person, over all agents, with the command that answers each; of messages, that they are there. */
+/**
+ * Lists what waits for the person, over all agents, each with the command that answers it. Messages are only
+ * counted, unless asked for.
+ */
 export async function inbox(call: Invocation, options: InboxOptions = {}): Promise<ExitCode> {
   const { terminal, json } = call;
   const look = await lookAt(call).catch(noHomeYet);

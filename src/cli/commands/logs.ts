@@ -37,7 +37,7 @@ const PAGE = 1000;
 
 type Follow = (after: number, signal: AbortSignal) => AsyncIterable<Fact>;
 
-/** Until Ctrl-C, or until whoever reads has left. */
+/** Follows the log until Ctrl-C, or until the reader of stdout has gone. */
 async function follow(
   call: Invocation,
   facts: Follow,

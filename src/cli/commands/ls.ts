@@ -47,7 +47,7 @@ export async function ls(call: Invocation, { all = false }: { all?: boolean } = 
   return EXIT.done;
 }
 
-/** What a list reads of logs that no summary was kept of: half a second of an idle machine. */
+/** How much a list reads of logs without a kept summary: half a second on an idle machine. */
 const LS_BYTES = 16 * 1024 * 1024;
 
 interface Row {

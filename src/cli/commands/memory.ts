@@ -11,7 +11,7 @@ import { bytes } from "../wording/format.ts";
 import { table } from "../wording/table.ts";
 import { plainLines } from "../wording/width.ts";
 
-/** About three pages: more than a person reads, and what a program can cut by itself. */
+/** About three pages: more than a person reads, and a program can cut it itself. */
 const ANSWER_TOKENS = 4000;
 const LEAST_FOUND = 10;
 const limitSchema = z.coerce.number().int().min(1).max(100);
@@ -25,8 +25,8 @@ interface Options {
 }
 
 /**
- * What an agent remembers, or what all agents share about their human: its files, one of them, or what is found in them.
- * Looking changes nothing; `undo` does.
+ * Shows what an agent remembers, or what all agents share about their human: the files, one of them, or a search in
+ * them. Only `undo` changes anything.
  */
 export async function memory(
   call: Invocation,

@@ -6,7 +6,7 @@ import { lookAtAgent } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { fileLine, resultFiles } from "../wording/result.ts";
 
-/** Opens the result of an agent's last run, and prints where it is; where nothing can be opened, it prints only that. */
+/** Opens the result of an agent's last run and prints its path. Without a desktop it only prints the path. */
 export async function open(call: Invocation, word: string): Promise<ExitCode> {
   const { terminal, json } = call;
   const { now, log } = await lookAtAgent(call, word);
@@ -33,7 +33,7 @@ export function isDocument(path: string): boolean {
   return DOCUMENTS.has(extname(path).toLowerCase());
 }
 
-/** The program that opens a file as a person's desktop does, or nothing where there is no desktop. */
+/** The program that opens a file as the person's desktop does; undefined without a desktop. */
 export async function openerIn(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): Promise<string | undefined> {
   const hasDesktop = platform === "darwin" ? !env.SSH_CONNECTION : Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
   if (!hasDesktop) return undefined;

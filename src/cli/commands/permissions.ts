@@ -6,7 +6,7 @@ import { nameOf } from "../wording/names.ts";
 import { plain } from "../wording/width.ts";
 import { revoke } from "./speak.ts";
 
-/** What a person always allowed the programs of an agent, and taking it back. */
+/** Lists what a person always allows the programs of an agent, and revokes it. */
 export async function permissions(call: Invocation, word: string, options: { revoke?: string }): Promise<ExitCode> {
   if (options.revoke !== undefined) return revoke(call, word, options.revoke);
   const { terminal, json } = call;

@@ -47,7 +47,7 @@ async function status(call: Invocation, name: string | undefined): Promise<ExitC
   return EXIT.done;
 }
 
-/** Runs the program's own login in this terminal, then looks whether a worker could use it. */
+/** Runs the program's own login in this terminal, then checks whether a worker could use it. */
 async function login(call: Invocation, name: string | undefined): Promise<ExitCode> {
   const { terminal, json } = call;
   if (name === undefined) throw new UsageError(`Say which program: ${commandLine(call, "programs", "login", "codex")}`);

@@ -8,7 +8,7 @@ import { commandLine, type Invocation } from "../invocation.ts";
 import { isAttended } from "../live/interactive.ts";
 import { bytes, count } from "../wording/format.ts";
 
-/** Erases an agent for good, once the person has said so. Only while no process works in its home. */
+/** Erases an agent permanently, after the person has confirmed. Works only while no process uses its home. */
 export async function purge(call: Invocation, word: string, isSure: boolean): Promise<ExitCode> {
   const { terminal, json } = call;
   const { settings, now, holder } = await lookAtAgent(call, word);

@@ -10,8 +10,8 @@ export interface RemoveOptions {
 }
 
 /**
- * Stops an agent and puts it out of sight, or brings it back. Nothing is erased; twice is as good as once. Only with
- * `--purge` it is erased for good.
+ * Stops and archives an agent, or restores it. Nothing is erased, and repeating it changes nothing. Only `--purge`
+ * erases it permanently.
  */
 export async function rm(call: Invocation, word: string, options: RemoveOptions): Promise<ExitCode> {
   const { undo = false } = options;

@@ -110,7 +110,7 @@ async function runHere(call: Invocation, held: HeldHome, settings: Settings, ord
   }
 }
 
-/** What was not chosen here is chosen by the process that works, by the home's config and its own keys. */
+/** What is not chosen here is chosen by the process that does the work, from the home's config and its own keys. */
 function orderOf(goal: string, options: RunOptions, project: string): CreateAgent {
   return {
     goal,

@@ -84,7 +84,7 @@ function triggerLine(call: Invocation, { agent, triggers }: Situation): string[]
   return number === 0 ? [] : [`${call.terminal.paint.dim("Triggers")} ${number} set: ${look}`];
 }
 
-/** A channel that is down is tried for a day, and fails without a fact until then. */
+/** A channel that is down is retried for a day; there is no failure fact until then. */
 function unsentLine({ terminal: { paint } }: Invocation, { outbox: { waiting } }: Situation): string[] {
   const byChannel = new Map<string, number>();
   for (const channel of waiting.flatMap(({ channels }) => channels))

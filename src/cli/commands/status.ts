@@ -7,7 +7,7 @@ import { versionOf } from "../program-base.ts";
 import { count, timestamp } from "../wording/format.ts";
 import { standingOf } from "../wording/standing.ts";
 
-/** The home at a glance: who works in it, how its agents are doing, what waits for the person. */
+/** The home at a glance: which process works in it, how its agents are doing, what waits for the person. */
 export async function status(call: Invocation): Promise<ExitCode> {
   const { terminal, json } = call;
   const look = await lookAt(call).catch(noHomeYet);

@@ -14,7 +14,7 @@ export function pause(call: Invocation, word: string): Promise<ExitCode> {
   return steer("pause", "paused", call, word);
 }
 
-/** By whoever works on the agent; when nobody does, it is recorded here. Twice is as good as once. */
+/** Done by the process that works on the agent; if there is none, recorded here. Repeating it changes nothing. */
 async function steer(
   what: "stop" | "pause",
   done: "stopped" | "paused",

@@ -18,7 +18,7 @@ export interface TriggersOptions {
   resume?: string;
 }
 
-/** What an agent is to do later: looked at, or changed. */
+/** Lists or changes what an agent is to do later. */
 export async function triggers(call: Invocation, word: string, options: TriggersOptions): Promise<ExitCode> {
   const change = changeIn(options);
   const look = await lookAtAgent(call, word);

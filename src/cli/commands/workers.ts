@@ -75,7 +75,7 @@ function isInTrouble({ id }: WorkerState, { troubles }: Situation, standing: Sta
   return isAtWork(standing) && troubleOf(troubles, id) !== undefined;
 }
 
-/** Asked, and not answered: also while nobody works. */
+/** Unanswered questions, also while nobody works. */
 function asksOf(id: string, now: Situation): string[] {
   return openQuestions(now)
     .filter((question) => question.worker_id === id)

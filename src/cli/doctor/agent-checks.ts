@@ -34,7 +34,7 @@ interface KnownAgent {
   costs: string;
 }
 
-/** Each is asked in its own way, as a worker's program would be. Gemini has no way to be asked. */
+/** Each program is asked for its login in its own way, in the environment of a worker. Gemini cannot be asked. */
 const AGENTS: readonly KnownAgent[] = [
   {
     name: "claude",
@@ -74,7 +74,7 @@ const AGENTS: readonly KnownAgent[] = [
 
 const claudeStatus = z.object({ loggedIn: z.boolean() });
 
-/** The agents that can be hired: which are there, in which version, and whether they are signed in. */
+/** Checks the programs that can be hired: which are installed, in which version, and whether they are signed in. */
 export async function checkAgents({ home, env, config }: Settings, capMs: number): Promise<Check[]> {
   const programs = programsOf(config);
   const sandbox = await openSandbox({ unsafe: config.sandbox?.unsafe ?? false });
@@ -137,7 +137,7 @@ async function askSignedIn(agent: KnownAgent, profile: ProgramProfile, asking: A
   return answer && agent.isSignedIn(answer);
 }
 
-/** As it says itself; null where it does not. */
+/** The version that the program reports; null if it reports none. */
 export async function programVersion(
   { kind, command: [program = "", ...args] }: ProgramProfile,
   env: Environment,

@@ -18,7 +18,9 @@ import type { Environment } from "../terminal.ts";
 import { bytes } from "../wording/format.ts";
 import { plain } from "../wording/width.ts";
 
-/** One thing that was looked at. `missing` is fine, and says what cannot be done without it (`costs`); `broken` must be fixed. */
+/**
+ * One thing that was checked. `missing` is fine; `costs` says what is not possible without it. `broken` must be fixed.
+ */
 export type Check = { name: string } & (
   | { state: "ok"; detail: string }
   | { state: "missing" | "broken"; detail: string; costs: string }
@@ -43,7 +45,7 @@ export async function checkHome(home: string): Promise<Check> {
   return { name, state: "ok", detail: holder ? `${home}, in use by pid ${holder.pid}` : `${home}, not in use` };
 }
 
-/** Whether other users of the machine could change what the home makes us do. */
+/** Whether other users of the machine could change files of the home that control what we run. */
 export function checkModes(home: string, env: Environment): Check[] {
   const costs = "nothing runs in this home until it is fixed";
   return homeProblems(home, env).map((detail) => ({ name: "home", state: "broken", detail, costs }));
@@ -88,7 +90,7 @@ export function checkKeys(env: Environment): Check[] {
   });
 }
 
-/** Whether config.json can be taken, and whether a server that runs goes by it. */
+/** Whether config.json is valid, and whether a running server uses it. */
 export async function checkConfig(settings: Settings): Promise<Check[]> {
   const name = "config.json";
   const path = join(settings.home, name);
@@ -110,7 +112,7 @@ export async function checkConfig(settings: Settings): Promise<Check[]> {
   return [{ name, state: "missing", detail, costs: "the old values stay in use" }];
 }
 
-/** Nothing is posted: somebody would be disturbed by it. */
+/** Nothing is posted: that would disturb people. */
 export function checkChannels(settings: Settings): Check[] {
   const name = "channels";
   try {
@@ -122,7 +124,7 @@ export function checkChannels(settings: Settings): Check[] {
   }
 }
 
-/** Each is loaded, as it would be to work. */
+/** Loads each extension, as a working process would. */
 export async function checkExtensions(settings: Settings): Promise<Check[]> {
   await using extensions = await openExtensions(settings, systemClock);
   const scrubber = scrubberFor(settings);
@@ -138,7 +140,7 @@ export async function checkExtensions(settings: Settings): Promise<Check[]> {
   });
 }
 
-/** Each is opened and asked for its tools, as a worker would. */
+/** Opens each server and asks for its tools, as a worker would. */
 export async function checkMcpServers(settings: Settings): Promise<Check[]> {
   const { env, config } = settings;
   if (!config.mcp_servers) return [];

@@ -16,20 +16,20 @@ export function onCrash(process: NodeJS.Process, act: CrashAction): void {
   action = act;
 }
 
-/** `file` is where the error was recorded, if it could be. */
+/** `file` is where the error was recorded, if that was possible. */
 export type CrashAction = (error: unknown, file: string | undefined) => void;
 
 let action: CrashAction | undefined;
 let home: string | undefined;
 let scrub = (text: string) => text;
 
-/** Crashes of this process belong to this home. Secrets are removed from their text. */
+/** Records crashes of this process in this home, with secrets removed. */
 export function recordCrashesIn(root: string, scrubbed: (text: string) => string): void {
   home = root;
   scrub = scrubbed;
 }
 
-/** What a person is told of a crash: its message without secrets. */
+/** The message of a crash for people, without secrets. */
 export function crashMessage(error: unknown): string {
   return scrub(error instanceof Error ? error.message : String(error));
 }

@@ -5,8 +5,8 @@ import { commandLine, type Invocation } from "../invocation.ts";
 import type { Environment } from "../terminal.ts";
 
 /**
- * `--detach`: another process does the whole run; this one waits only until the agent is on disk, or until it is
- * clear that it will not be, so that a missing key is told to the person and not to nobody.
+ * `--detach`: another process does the whole run. This one waits until the agent is on disk, or until it is clear that
+ * it will not be, so that the person sees an error such as a missing key.
  */
 const MARK = "AGIRAPH_DETACHED";
 
@@ -21,12 +21,12 @@ export function isDetached(env: Environment): boolean {
   return env[MARK] === "1";
 }
 
-/** The child's part: the agent is there. */
+/** Called by the child: tells the parent that the agent exists. */
 export function tellParent(born: Born): void {
   process.send?.(born, () => process.disconnect());
 }
 
-/** The same command in a process of its own; `input` is what it reads in the place of `-`. */
+/** Runs the same command in a separate process; `input` is what it reads in place of `-`. */
 export async function detach(call: Invocation, words: readonly string[], input: string): Promise<ExitCode> {
   const { terminal, json, packageRoot, home } = call;
   const atHome = home === undefined ? [] : [`--home=${home}`];
@@ -64,7 +64,7 @@ export async function detach(call: Invocation, words: readonly string[], input: 
   return EXIT.done;
 }
 
-/** Options as they are written on a command line; what is not given is left out. */
+/** Options as command-line flags; options that are not set are left out. */
 export function flags(given: Readonly<Record<string, string | number | boolean | undefined>>): string[] {
   return Object.entries(given).flatMap(([name, value]) =>
     value === undefined || value === false ? [] : [value === true ? `--${name}` : `--${name}=${value}`],

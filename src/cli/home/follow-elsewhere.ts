@@ -17,10 +17,10 @@ interface Hearer {
 }
 
 /**
- * What happens to an agent, for somebody who reads along for a long time: by the event socket of whichever other process
- * has the home, with the words as they are said; by the log's file while none has it, or it cannot be spoken to.
+ * Follows an agent for a long time: over the event socket of whichever other process has the home, with words as they
+ * are streamed; from the log file while no process has it or the one that does is unreachable.
  *
- * A fact may come by both ways at the moment of change; by its number one sees that it is known.
+ * At the moment of a change a fact may arrive both ways; its number shows that it is a duplicate.
  */
 export async function followElsewhere(
   settings: Settings,

@@ -16,9 +16,9 @@ import { openHome } from "./open-home.ts";
 /**
  * The home while this process works in it.
  *
- * HELD-HOME-1. Other terminals join it: what they ask for is done here, by the API on a port of its own.
- * HELD-HOME-2. It is not left while agents of others are at work in it, unless the person wants to go (Ctrl-C), or the
- *     process is told to end (SIGTERM, SIGHUP). Terminals that look on then go on with their agents themselves.
+ * HELD-HOME-1. Other terminals join it: their commands are carried out here, through the API on a port of its own.
+ * HELD-HOME-2. It stays open while agents of other terminals are at work in it, until the person presses Ctrl-C or the
+ *     process gets SIGTERM or SIGHUP. The terminals that watch then continue with their agents themselves.
  */
 export class HeldHome {
   readonly runtime: Runtime;
@@ -136,7 +136,10 @@ function aborted(signal: AbortSignal): Promise<void> {
   return promise;
 }
 
-/** A damaged home works on; what was damaged, and where the damaged bytes are kept, is said before anything else. */
+/**
+ * A damaged home keeps working; what was damaged, and where the damaged bytes are kept, is reported before anything
+ * else.
+ */
 export function tellRepairs({ store }: Runtime, home: string, terminal: Terminal): void {
   for (const line of repairLines(store, home)) terminal.say(`${terminal.errPaint.yellow("!")} ${line}`);
 }

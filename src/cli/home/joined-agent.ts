@@ -19,7 +19,7 @@ import { isServer, type OtherProcess, otherProcess } from "./other-process.ts";
 import { isPassing } from "./reach-home.ts";
 
 const LOOK_MS = 200;
-/** A server that was killed is often started again, and then takes up the work itself. */
+/** A server that was killed is often restarted, and then resumes the work itself. */
 const SERVER_RETURNS_MS = 5000;
 
 /** An agent, and the last fact of it that has been shown. */
@@ -29,13 +29,14 @@ interface Shown {
 }
 
 /**
- * An agent that works in another process, as a terminal sees it: what happens and what is said comes by its event
- * socket, what the person says goes to its API. So a terminal that closes takes nothing with it.
+ * An agent that works in another process, as a terminal sees it: facts and words come over its event socket, and what
+ * the person says goes to its API. So closing the terminal stops nothing.
  *
- * JOINED-1. Each fact is told once, in order, and each word once and before the fact that ends its reply, also over lost
- *     connections.
- * JOINED-2. When the other process ends, this one goes on with the agent: in whichever process has the home then, or
- *     here, if none has. What a server worked on is the server's: it is waited for, and the person is told.
+ * JOINED-1. Each fact is shown once, in order, and each word once and before the fact that ends its reply, even if
+ *     connections are lost.
+ * JOINED-2. When the other process ends, this one continues with the agent: in whichever process has the home then, or
+ *     here, if none has. Work of a server stays with the server: this terminal waits for it to come back, and tells the
+ *     person.
  */
 export class JoinedAgent implements Watched {
   readonly now: Situation;

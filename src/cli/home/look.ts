@@ -12,7 +12,7 @@ import type { AgentLog, Store } from "../../store/store.ts";
 import { UsageError } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
 
-/** A home that is looked at without being touched, while another process may be working in it. */
+/** A read-only view of a home, in which another process may be working. */
 export interface Look {
   settings: Settings;
   store: Store;
@@ -40,9 +40,9 @@ interface SettingsOptions {
 }
 
 /**
- * What a command goes by. A mistake in config.json is the business of whoever works in the home: it keeps nobody from
- * looking at it, nor from talking to the one who works there. It is said all the same. A home that other users could change is only
- * looked at.
+ * The settings of a command. An error in config.json is a problem for the process that works in the home: it prevents
+ * neither reading the home nor talking to that process, but it is reported. A home that other users could change is
+ * only read.
  */
 export async function settingsOf(
   { home, terminal, packageRoot }: Invocation,
@@ -65,7 +65,7 @@ export async function settingsOf(
   return unsafeNoSandbox ? { ...settings, config: { ...settings.config, sandbox: { unsafe: true } } } : settings;
 }
 
-/** What stands beside the lock is who took it last; whether it still holds it, only the lock itself knows. */
+/** The file beside the lock says who took it last; only the lock itself tells whether they still hold it. */
 export function liveHolder(home: string): HomeHolder | undefined {
   const holder = readHolder(nodeDisk, home);
   // One that has ended is not asked for by trying the lock: two who look at once would take each other for it.
@@ -86,7 +86,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** No home is a home without agents. */
+/** A home that does not exist counts as one without agents. */
 export function noHomeYet(error: unknown): Look | undefined {
   if (error instanceof Error && error.name === "NotFoundError") return undefined;
   throw error;

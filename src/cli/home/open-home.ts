@@ -14,7 +14,7 @@ import { brokenExtensions } from "./extension-remarks.ts";
 import { lookAt } from "./look.ts";
 import { isServer } from "./other-process.ts";
 
-/** The home, to work in. */
+/** Opens the home to work in it. */
 export async function openHome(call: Invocation, settings: Settings): Promise<Runtime> {
   recordCrashesIn(settings.home, scrubberFor(settings).text);
   const runtime = await openRuntime(settings);
@@ -23,13 +23,13 @@ export async function openHome(call: Invocation, settings: Settings): Promise<Ru
   return runtime;
 }
 
-/** Settings of a process that works: they follow config.json, which may be changed at any time. */
+/** Settings of a working process: they follow config.json, which may change at any time. */
 export function followed(settings: Settings): LiveSettings {
   const { env } = settings;
   return liveSettings(settings, (config) => void embedderOf({ env, config }));
 }
 
-/** Another process works in the home: which, since when, on what, and how to join or stop it. */
+/** The message when another process works in the home: which one, since when, on what, and how to join or stop it. */
 export async function whoIsThere(call: Invocation, locked: Error): Promise<Error> {
   const words = await wordsOn(call).catch(() => undefined);
   return words === undefined ? locked : new HomeInUse(words, { cause: locked });

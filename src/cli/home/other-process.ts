@@ -5,15 +5,15 @@ import { tokenIfThere } from "../../store/home/token-file.ts";
 import { HomeInUse } from "../exit-code.ts";
 import { liveHolder } from "./look.ts";
 
-/** The process that holds a home, and how it is spoken to. */
+/** The process that holds a home, and a client for it. */
 export interface OtherProcess {
   holder: HomeHolder;
   client: ApiClient;
 }
 
 /**
- * The process that holds this home, if one does: who holds a home says where it is reached, and the token is in it.
- * Rejects with `HomeInUse` where it cannot be spoken to: not yet, not any more, or never.
+ * The process that holds this home, if there is one: the lock file says where it is reached, and the token is in the
+ * home. Rejects with `HomeInUse` if that process cannot be reached: not yet, no longer, or never.
  */
 export async function otherProcess(settings: Settings): Promise<OtherProcess | undefined> {
   const { home } = settings;
@@ -27,14 +27,14 @@ export async function otherProcess(settings: Settings): Promise<OtherProcess | u
   return { holder, client: await clientOf(settings, holder.url, token, holder.cert) };
 }
 
-/** The same where it is a server: it stays, has the page, and works on meshes. */
+/** The same if it is a server: a server stays, serves the page, and works on meshes. */
 export async function runningServer(settings: Settings): Promise<ApiClient | undefined> {
   const holder = liveHolder(settings.home);
   if (!holder || holder.url === undefined || !isServer(holder)) return undefined;
   return (await otherProcess(settings))?.client;
 }
 
-/** Those of the version before say it by their command alone. */
+/** Processes of the previous version can be told apart only by their command. */
 export function isServer({ serves, command }: Pick<HomeHolder, "serves" | "command">): boolean {
   return serves ?? command === "agiraph serve";
 }

@@ -5,8 +5,8 @@ import { WebSocket as PinnedSocket } from "ws";
 import type { TransportOptions } from "../../client/transport.ts";
 
 /**
- * How the server of this very machine is reached that shows the certificate that config.json names: that one is
- * believed and no other, whoever signed it and whatever name it is for. It may be self-signed, and 127.0.0.1 is in none.
+ * How to reach a server on this machine that uses the certificate named in config.json: exactly that certificate is
+ * trusted, whoever signed it and whatever name it is for. It may be self-signed, and none is issued for 127.0.0.1.
  */
 export function pinnedServer(pem: Buffer): Required<Pick<TransportOptions, "fetch" | "socket">> {
   const { fingerprint256 } = new X509Certificate(pem);

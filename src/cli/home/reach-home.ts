@@ -5,8 +5,8 @@ import { AT_TERMINAL } from "../invocation.ts";
 import { type OtherProcess, otherProcess } from "./other-process.ts";
 
 /**
- * Gives a command to whoever holds the home; when nobody does, the home is opened here for as long as it takes. Resolves
- * once it is recorded, with the person at the terminal as the one who gave it.
+ * Gives a command to the process that holds the home; if there is none, opens the home here for as long as it takes.
+ * Resolves once the command is recorded, with the person at the terminal as its actor.
  */
 export async function give<C extends CommandName>(
   settings: Settings,
@@ -28,8 +28,8 @@ export async function give<C extends CommandName>(
 }
 
 /**
- * Does something in the process that holds the home; when there is none, here. A home may just change hands: who has it
- * may not listen yet, or not any more. So it is tried again for a while before somebody is told that it is in use.
+ * Does something in the process that holds the home, or here if there is none. The home may be changing hands, so that
+ * its holder does not listen yet, or no longer. So this retries for a while before it reports that the home is in use.
  */
 export async function reachHome<T>(
   settings: Settings,
@@ -49,7 +49,7 @@ export async function reachHome<T>(
 const MOST_TRIES = 100;
 const TRY_AGAIN_MS = 100;
 
-/** Somebody has the home for a moment, or was about to leave it: nothing was done yet. */
+/** Another process has the home only briefly, or was about to release it: nothing was done yet. */
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error.name === "HomeLockedError") return !("isPassing" in error) || error.isPassing === true;

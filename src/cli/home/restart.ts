@@ -3,12 +3,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { z } from "zod";
 
 /**
- * How a server goes on after an error that nobody caught: it replaces itself by a new process image (`execve`).
+ * How a server continues after an uncaught error: it replaces itself with a new process image (`execve`).
  *
  * RESTART-1. Pid, terminal, streams and parent stay the same, so signals, exit codes, npm and service managers see one
- *            process. There is no supervisor that could die alone or outlive the server.
- * RESTART-2. Nothing is closed in good order: the new image recovers as after SIGKILL. The kernel drops the home's lock
- *            and the port with the old image. Commands and programs that the old one started are killed first.
+ *     process. There is no supervisor that could die alone or outlive the server.
+ * RESTART-2. There is no graceful shutdown: the new image recovers as after SIGKILL. The kernel drops the home's lock
+ *     and the port with the old image. Commands and programs that the old one started are killed first.
  * RESTART-3. At most MOST crashes within WITHIN_MS; each waits longer than the one before.
  */
 export function restart(process: NodeJS.Process, { port, crashes }: Restarted): void {
@@ -19,7 +19,7 @@ export function restart(process: NodeJS.Process, { port, crashes }: Restarted): 
 }
 
 const restartedSchema = z.object({ port: z.int().min(1).max(65_535), crashes: z.array(z.number()).max(100) });
-/** What the new image is told: where to listen, and when there were crashes, in milliseconds. */
+/** What the new image is told: where to listen, and the times of earlier crashes, in milliseconds. */
 export type Restarted = z.infer<typeof restartedSchema>;
 
 const NOTE = "AGIRAPH_RESTARTED";
@@ -27,7 +27,7 @@ const MOST = 5;
 const WITHIN_MS = 10 * 60_000;
 const FIRST_WAIT_MS = 250;
 
-/** What the image before this one left to say. It is taken out of the environment, which programs inherit. */
+/** The note that the previous image left. It is removed from the environment, which programs inherit. */
 export function takeNote(env: NodeJS.ProcessEnv): Restarted | undefined {
   const text = env[NOTE];
   delete env[NOTE];
@@ -39,13 +39,13 @@ export function takeNote(env: NodeJS.ProcessEnv): Restarted | undefined {
   }
 }
 
-/** The recent crashes with this one, or undefined when there are too many to try again. */
+/** The recent crashes including this one, or undefined if there are too many to try again. */
 export function crashesWith(now: number, before: readonly number[]): number[] | undefined {
   const recent = [...before.filter((at) => now - at < WITHIN_MS && at <= now), now];
   return recent.length > MOST ? undefined : recent;
 }
 
-/** How long to wait after these crashes. The first restart is at once. */
+/** How long to wait after these crashes. The first restart is immediate. */
 export function waitAfter({ crashes }: Pick<Restarted, "crashes">): number {
   return crashes.length <= 1 ? 0 : FIRST_WAIT_MS * 2 ** (crashes.length - 2);
 }

@@ -9,9 +9,9 @@ interface Flags {
 }
 
 /**
- * What the person asks for now goes before what the agent was made with. Flags are meant for this agent and are refused
- * where they cannot be; variables are meant for all, so they apply where they can: no model leads in place of a program,
- * nor a program in place of a model, and the record of meshes thinks nothing.
+ * What the person asks for now overrides what the agent was created with. Flags are meant for this agent and are
+ * refused if they do not fit. Variables are meant for all agents, so they apply only where they fit: no model leads in
+ * place of a program, no program in place of a model, and a record of meshes has no model.
  */
 export function resumedModels({ model, workerModel }: Flags, { env }: Settings, created: Created): NewModels {
   return {

@@ -10,8 +10,8 @@ import { JoinedAgent } from "./joined-agent.ts";
 import { isServer, type OtherProcess } from "./other-process.ts";
 
 /**
- * Another process holds the home and works on the agent; this terminal looks on. One in the background is not needed for
- * that where a server does it; elsewhere it stays, and goes on with the agent when the other process ends.
+ * Another process holds the home and works on the agent; this terminal watches. A detached one ends at once if that
+ * process is a server; otherwise it stays, and continues with the agent when the other process ends.
  */
 export async function watchJoined(
   call: Invocation,

@@ -18,8 +18,9 @@ interface Here {
 /**
  * An agent that a person talks to over a long time, wherever it works.
  *
- * TALK-PARTNER-1. Whoever works on it is told; when nobody does, it is opened here, and works here.
- * TALK-PARTNER-2. The home is held only while somebody works here: somebody who only reads is in nobody's way.
+ * TALK-PARTNER-1. Messages go to the process that works on it; if there is none, the agent is opened here and works
+ *     here.
+ * TALK-PARTNER-2. The home is held only while an agent works here: a terminal that only reads does not block anyone.
  */
 export class TalkPartner {
   readonly #call: Invocation;

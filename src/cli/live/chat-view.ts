@@ -16,7 +16,7 @@ export interface ChatView {
   close(): void;
 }
 
-/** A conversation above, one line on how the agent is doing, and the person's own line below. */
+/** The conversation above, one line with the state of the agent, and the person's input line below. */
 export function liveChat(
   { stderr, errPaint: paint }: Terminal,
   now: () => Situation,
@@ -49,7 +49,7 @@ export function liveChat(
   };
 }
 
-/** For pipes and files: the conversation on stdout, words of the program on stderr. */
+/** For pipes and files: the conversation on stdout, the program's own messages on stderr. */
 export function plainChat(terminal: Terminal): ChatView {
   const tell = (lines: StoryLine[]) =>
     terminal.printLines(lines.flatMap((line) => storyText(line, undefined, terminal.paint)));

@@ -2,17 +2,17 @@ import { readFileSync } from "node:fs";
 import type { Invocation } from "../invocation.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** Whether a person is there to be asked: at a keyboard that is ours, before a screen. */
+/** Whether a person can be asked: the keyboard is ours and there is a screen. */
 export function isAttended({ json, terminal }: Pick<Invocation, "json" | "terminal">): boolean {
   return !json && terminal.stdin.isTTY === true && terminal.stderr.isTTY === true && isForeground();
 }
 
-/** Whether lines on the screen can be changed. */
+/** Whether lines on the screen can be redrawn. */
 export function isLive({ stderr, env }: Terminal): boolean {
   return stderr.isTTY === true && env.TERM !== "dumb";
 }
 
-/** Whether the keyboard is ours. Only Linux tells without asking another program; elsewhere it is taken to be. */
+/** Whether we are in the foreground. Only Linux tells without running another program; elsewhere we assume so. */
 export function isForeground(): boolean {
   if (process.platform !== "linux") return true;
   try {

@@ -1,11 +1,11 @@
-/** Where signals come from: `process`, or a test's own. */
+/** The source of signals: `process`, or a fake in tests. */
 export interface SignalSource {
   on(signal: NodeJS.Signals, listener: () => void): unknown;
 }
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** The first Ctrl-C asks to stop, the second to leave at once. */
+/** The first Ctrl-C asks to stop, the second to quit at once. */
 export function onInterrupt(source: SignalSource, { first, second }: { first(): void; second(): void }): void {
   let asked = false;
   const listener = () => {

@@ -1,6 +1,6 @@
 import { widthOf } from "../wording/width.ts";
 
-/** What the region needs of a terminal: `process.stderr`, or a test's own. */
+/** What the region needs from a terminal: `process.stderr`, or a fake in tests. */
 export interface Screen {
   write(text: string): unknown;
   columns?: number;
@@ -15,13 +15,13 @@ export interface Ticker {
 }
 
 /**
- * A few lines that change at the bottom of a terminal, under a scrollback that stays.
+ * A few lines at the bottom of a terminal that are redrawn, below scrollback that stays.
  *
  * REGION-1. What is printed stays, whole and in order; the region is below it and leaves nothing behind when it closes.
  * REGION-2. At most ten frames a second, sixty while somebody types; each is one write inside synchronized output (DEC
  *     2026), so nothing flickers.
  * REGION-3. A region line never wraps: lines are cut to the width and automatic wrapping is off while they are written.
- *     So the number of rows to take back is known, also after the window became narrower and wrapped them itself.
+ *     So the number of rows to erase is known, even after the window became narrower and wrapped them itself.
  */
 export class LiveRegion {
   readonly #screen: Screen;
@@ -113,7 +113,7 @@ const NO_WRAP = "\u001b[?7l";
 const WRAP = "\u001b[?7h";
 const HIDE_CURSOR = "\u001b[?25l";
 export const SHOW_CURSOR = "\u001b[?25h";
-/** From here on pasted text is marked as such (DEC 2004), or no longer. */
+/** Turns the marking of pasted text (DEC 2004) on or off. */
 export const MARK_PASTE = "\u001b[?2004h";
 export const PLAIN_PASTE = "\u001b[?2004l";
 

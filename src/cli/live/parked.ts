@@ -3,8 +3,8 @@ import { COORDINATOR, HUMAN } from "../../protocol/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
 
 /**
- * Whether nothing can happen any more until a person answers. A question with a deadline goes on by itself, and so does
- * whoever waits for a rate limit.
+ * Whether nothing can happen until a person answers. A question with a deadline resolves by itself, and so does waiting
+ * for a rate limit.
  */
 export function isParked({ agent, roster, questions, letters, board }: Situation): boolean {
   if (agent.status !== "waiting_for_human") return false;
@@ -39,7 +39,7 @@ interface Parkable {
   log: Pick<Agent["log"], "subscribe">;
 }
 
-/** Resolves when everything waits for the human, and nothing else was under way. */
+/** Resolves when everything waits for the human and nothing else is in progress. */
 export function whenParked({ log, now }: Parkable, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let timer: NodeJS.Timeout | undefined;

@@ -21,7 +21,7 @@ export interface TreeView {
   paint: Paint;
 }
 
-/** The team at a glance: what it cost so far, the coordinator, and under it the work as it grows, piece from piece. */
+/** The team at a glance: the cost so far, the coordinator, and below it the tree of work as it grows. */
 export function statusTree({ now, activity, seconds, before, columns, lines, paint }: TreeView): string[] {
   const nodes = Object.values(now.board.nodes).filter((node) => node.spec.run_id === now.agent.run?.id);
   const room = Math.max(0, lines - 2);

@@ -16,7 +16,7 @@ export interface Delta {
   text: string;
 }
 
-/** Someone who looks on while a team works. */
+/** A view of a team at work. */
 export interface TeamView {
   fact(fact: Fact): void;
   delta(delta: Delta): void;
@@ -27,7 +27,7 @@ export interface TeamView {
   close(): void;
 }
 
-/** For programs: every fact on stdout as it comes, and only notes for people. */
+/** For programs: every fact on stdout as it comes, and on stderr only notes for people. */
 export function jsonView(terminal: Terminal): TeamView {
   return {
     fact: (fact) => void terminal.printJson(fact),

@@ -1,7 +1,7 @@
 import type { Fact } from "../../protocol/index.ts";
 import type { AgentLog } from "../../store/store.ts";
 
-/** The team was already at work before anybody could look: first what was missed, then what comes, each once. */
+/** The team was at work before anybody could watch: first the facts that were missed, then new ones, each once. */
 export async function watchFacts(
   log: Pick<AgentLog, "read" | "subscribe">,
   after: number,

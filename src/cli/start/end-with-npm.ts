@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * `npm start` stands between the terminal and this process, and a shell between npm and us. When npm is killed nobody
- * tells either: the work would go on unseen and spend money. So we look whether those above us are still the same.
+ * `npm start` puts npm and a shell between the terminal and this process. If npm is killed, neither we nor the shell
+ * are told: the work would continue unseen and spend money. So we check whether our ancestors are still the same.
  */
 export function endWithNpm(process: NodeJS.Process, everyMs = 1000): void {
   const above = ancestors(process.ppid);

@@ -5,12 +5,12 @@ import { constants } from "node:os";
 import { dirname, join } from "node:path";
 
 /**
- * What an older Node can do: hand over to the newer one that `npm ci` put beside the program, or say what is missing.
- * Only what Node 20 can read may stand here.
+ * What an older Node does: it hands over to the newer one that `npm ci` installed beside the program, or says what is
+ * missing. This file may only use syntax that Node 20 can read.
  *
- * NODE-VERSION-1. The words, streams, folder and exit code are those of the one that was called.
- * NODE-VERSION-2. A signal reaches the one that works, and what it makes of it is the end.
- * NODE-VERSION-3. The one that works does not outlive this process, even if that is killed: it would go on unseen and
+ * NODE-VERSION-1. Arguments, streams, current directory and exit code are those of the process that was called.
+ * NODE-VERSION-2. A signal is passed on to the new process, and how that one ends is how this one ends.
+ * NODE-VERSION-3. The new process does not outlive this one, even if this one is killed: it would continue unseen and
  *     spend money.
  */
 export function handOver(program: string, entry: string, graceSeconds = 15): void {

@@ -16,11 +16,11 @@ export interface Typist {
 }
 
 /**
- * Listens to a person's keys. Returns the end of it, after which the terminal is as it was.
+ * Listens to a person's keys. Returns a function that stops it and restores the terminal.
  *
- * KEYBOARD-1. Ctrl-C, Ctrl-\ and Ctrl-Z mean what they always mean; as in a shell, Ctrl-C takes back a line that is
- *     typed first.
- * KEYBOARD-2. A process in the background never reads the keyboard: it would be stopped for it.
+ * KEYBOARD-1. Ctrl-C, Ctrl-\ and Ctrl-Z have their usual meaning; as in a shell, Ctrl-C first clears a line that was
+ *     begun.
+ * KEYBOARD-2. A process in the background never reads the keyboard: the system would stop it.
  */
 export function listenToKeys({ stdin, stderr }: Pick<Terminal, "stdin" | "stderr">, typist: Typist): () => void {
   let isOpen = false;

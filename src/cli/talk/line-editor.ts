@@ -1,6 +1,6 @@
 import { widthOf } from "../wording/width.ts";
 
-/** A key as `node:readline` names it. */
+/** A key, as `node:readline` names it. */
 export interface Key {
   name?: string | undefined;
   ctrl?: boolean | undefined;
@@ -8,10 +8,10 @@ export interface Key {
 }
 
 /**
- * One line that a person types, without a terminal: keys in, words out.
+ * One line of input, independent of a terminal: keys in, text out.
  *
  * EDITOR-1. Whole letters: an accent or an emoji is never cut in two.
- * EDITOR-2. What is pasted is text, also its line breaks; only Enter ends the line.
+ * EDITOR-2. Pasted text is text, including its line breaks; only Enter ends the line.
  * EDITOR-3. Nothing unprintable gets in.
  */
 export class LineEditor {

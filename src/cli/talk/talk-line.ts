@@ -25,11 +25,11 @@ export interface TalkPorts {
 }
 
 /**
- * Where a person types to a team.
+ * The line in which a person types to a team.
  *
- * TALK-LINE-1. Words go to whom the line named when the person began to type them: a question that opens or closes
- *     meanwhile changes nothing about what is being said.
- * TALK-LINE-2. Nothing that was typed is lost in silence: what is refused is said, with the reason.
+ * TALK-LINE-1. A message goes to the recipient that the line named when the person began to type: a question that opens
+ *     or closes meanwhile does not redirect it.
+ * TALK-LINE-2. Nothing that was typed is lost silently: a refusal is shown, with the reason.
  */
 export class TalkLine {
   readonly #ports: TalkPorts;

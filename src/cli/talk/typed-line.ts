@@ -5,10 +5,10 @@ import { own } from "../../protocol/dict.ts";
 import { LONGEST_WORDS } from "../../runtime/human/human-refusal.ts";
 import { plain } from "../wording/width.ts";
 
-/** What a person says to the team, or has it think with. */
+/** What a person says to the team, or which model they choose for it. */
 export type Saying = CommandToAgent<"send" | "respond" | "nudge" | "set_models">;
 
-/** What a line means that a person typed. */
+/** The meaning of a line that a person typed. */
 export type Typed =
   | { kind: "say"; saying: Saying }
   /** Nothing was said to a question that has no default. */
@@ -16,7 +16,7 @@ export type Typed =
   | { kind: "nothing" | "board" | "stop" | "help" | "quit" }
   | { kind: "wrong"; why: string };
 
-/** `question` is the one that plain words answer; without one they go to the coordinator. */
+/** `question` is the one that plain text answers; without one the text goes to the coordinator. */
 export function meaningOf(line: string, question: Question | undefined): Typed {
   const text = line.trim();
   if (text.length > LONGEST_WORDS) return wrong(`At most ${LONGEST_WORDS} characters can be said at once.`);
@@ -83,7 +83,7 @@ function wrong(why: string): Typed {
   return { kind: "wrong", why };
 }
 
-/** Lines that this one could become: commands, names of the team, open questions. */
+/** Possible completions of this line: commands, names of the team, open questions. */
 export function completionsOf(line: string, { roster, questions }: Pick<Situation, "roster" | "questions">): string[] {
   const [, command, whom] = /^\/([a-z]*)(?:\s+(\S*))?$/u.exec(line) ?? [];
   if (command === undefined) return [];
@@ -104,7 +104,7 @@ export function completionsOf(line: string, { roster, questions }: Pick<Situatio
   return there.filter(isMeant).map((name) => `/${command} ${name} `);
 }
 
-/** How far all of them agree. */
+/** The prefix that all of them share. */
 export function commonStart(lines: readonly string[]): string {
   const [first = "", ...others] = lines;
   let end = first.length;

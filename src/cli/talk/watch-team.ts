@@ -28,12 +28,12 @@ import { listenToKeys, listenToLines } from "./keyboard.ts";
 import { TalkLine } from "./talk-line.ts";
 import type { Saying } from "./typed-line.ts";
 
-/** Something to be said in passing, if there is something; nobody waits for it. */
+/** A note to print if there is one; nobody waits for it. */
 export type Remark = Promise<string | undefined>;
 
-/** Whether one leaves with the end of the work, or waits with an agent that is done for what its triggers will do. */
+/** Whether to exit when the work ends, or to stay with a finished agent for what its triggers will do. */
 export type Stay = "to_the_end" | "for_triggers";
-/** An agent that is watched and talked to, in this process or in another. */
+/** An agent that is watched and talked to, in this process or another. */
 export interface Watched extends Pick<Agent, "onDelta" | "idle"> {
   readonly now: Situation;
   log: Pick<Agent["log"], "seq" | "dir" | "read" | "subscribe">;
@@ -43,7 +43,7 @@ export interface Watched extends Pick<Agent, "onDelta" | "idle"> {
   onNote?(listener: (words: string) => void): void;
 }
 
-/** Shows an agent's team at work until it ends, stops it when asked to, and tells what came out of it. */
+/** Shows an agent's team at work until it ends, stops it when asked to, and prints the outcome. */
 export async function watchTeam(
   agent: Watched,
   after: number,

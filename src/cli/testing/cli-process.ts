@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-/** What people start: the built one (test/global-setup.ts). It also starts three times as fast as its source. */
+/** The built program, as people start it (test/global-setup.ts). It also starts three times as fast as its source. */
 const main = fileURLToPath(new URL("../../../dist/bundle/main.js", import.meta.url));
 
 export interface CliOptions {
@@ -19,7 +19,7 @@ export interface Ended {
   stderr: string;
 }
 
-/** The real program in a process of its own, in surroundings where nothing of this machine can help or disturb it. */
+/** The real program in a separate process, in an environment where nothing of this machine can interfere. */
 export class CliProcess {
   readonly #child: ChildProcess;
   readonly ended: Promise<Ended>;

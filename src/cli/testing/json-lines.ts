@@ -1,4 +1,4 @@
-/** What a command printed for programs. */
+/** The JSON lines that a command printed. */
 export function jsonLines(stdout: string): Record<string, unknown>[] {
   return stdout
     .split("\n")

@@ -10,7 +10,7 @@ export const GOAL = "Paint the house";
 export const ask = (args: object): ProviderTurn => ({ calls: [{ name: "ask_human", args }] });
 export const finish = (summary: string): ProviderTurn => ({ calls: [{ name: "finish", args: { summary } }] });
 
-/** A home of its own for each test, and an agent `paint-house` that thinks what the test has written for it. */
+/** A separate home for each test, with an agent `paint-house` whose model follows the test's script. */
 export function scriptedAgent() {
   let folder: TemporaryHome;
   let provider: ProviderServer;
@@ -45,7 +45,7 @@ export function scriptedAgent() {
   };
 }
 
-/** People's words, the same on every run. */
+/** The lines on stderr, with ids and times masked so that they are the same on every run. */
 export function lines({ stderr }: Ended): string[] {
   return stderr
     .trimEnd()

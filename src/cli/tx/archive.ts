@@ -2,7 +2,7 @@ import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { count } from "../wording/format.ts";
 import { layoutOf, startedMeshes, type TxCall, unknown } from "./project.ts";
 
-/** Through the server, which knows its own moves; files that this process moved would count as moved by hand. */
+/** Goes through the server, which knows its own moves; files that this process moved would count as moved by hand. */
 export async function archive(call: TxCall, mesh: string, { days = "7" }: { days?: string }): Promise<ExitCode> {
   const daysOld = Number(days);
   if (!(daysOld >= 0)) throw new UsageError(`--days "${days}": expected a number of days, such as 7.`);

@@ -7,7 +7,7 @@ import { cut } from "../wording/width.ts";
 import { declaredMesh, layoutOf, type TxCall } from "./project.ts";
 import { factsOf, followFacts, meshOf, recordOf } from "./record.ts";
 
-/** Messages as they passed between people, meshes and agents, with what became of them. */
+/** Messages between people, meshes and agents, each with its outcome. */
 export async function log(
   call: TxCall,
   mesh: string | undefined,

@@ -50,7 +50,7 @@ function refuseIfOver(layout: Layout, speaker: { mesh: string; agent: string }, 
   );
 }
 
-/** The active task of the speaker. The next one comes by itself when this one is done. */
+/** The active task of the calling agent. The next task is delivered automatically when this one is done. */
 export async function next(call: TxCall): Promise<ExitCode> {
   const { terminal, json } = call;
   const layout = layoutOf(call);

@@ -21,7 +21,7 @@ export interface TxCall extends Invocation {
   speaker: { mesh: string; agent: string } | undefined;
 }
 
-/** The project: the named one, or the nearest folder above that declares meshes. */
+/** The project: the given folder, or the nearest one above the current directory that declares meshes. */
 export function layoutOf({ project, terminal, packageRoot }: TxCall): Layout {
   const named = project ?? terminal.env.TX_PROJECT;
   const here = terminal.cwd;
@@ -43,7 +43,7 @@ function isProject(folder: string): boolean {
   return existsSync(join(folder, "meshes", "mesh-configs"));
 }
 
-/** A mesh as declared, read from the files, without a server. */
+/** A mesh as declared, read from its files, without a server. */
 export async function declaredMesh(layout: Layout, name: string): Promise<DeclaredMesh> {
   const { meshes, problems } = await readDeclared(layout);
   const declared = meshes.get(name);
@@ -78,7 +78,7 @@ export interface RunningMeshes {
   view: MeshProjectView;
 }
 
-/** A mistake in config.json does not keep us from a running server, which goes on with what it has read. */
+/** An error in config.json does not prevent talking to a running server, which keeps using what it read before. */
 export async function settingsFor(call: TxCall): Promise<Settings> {
   try {
     return await settingsOf(call);
@@ -93,7 +93,7 @@ export async function settingsFor(call: TxCall): Promise<Settings> {
   }
 }
 
-/** The server of the home, if the meshes of this project are at work there. */
+/** The server of the home, if it runs the meshes of this project. */
 export async function runningMeshes(call: TxCall, layout: Layout): Promise<RunningMeshes | undefined> {
   const client = await runningServer(await settingsFor(call));
   if (!client) return undefined;

@@ -2,7 +2,7 @@ import { buildPrompt, promptText } from "../../mesh/declaration/prompt.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { agentIn, declaredMesh, layoutOf, type TxCall } from "./project.ts";
 
-/** Built from the files, as the next session would get it. */
+/** The prompt that the next session would get, built from the files. */
 export async function prompt(call: TxCall, mesh: string, agent: string | undefined): Promise<ExitCode> {
   const { terminal, json } = call;
   const layout = layoutOf(call);

@@ -7,7 +7,7 @@ import { Refusal } from "../exit-code.ts";
 import { lookAt, noHomeYet } from "../home/look.ts";
 import type { TxCall } from "./project.ts";
 
-/** What happened in the meshes of a project, as it is on disk: it can be read with and without a server. */
+/** The recorded history of a project's meshes on disk, readable with or without a server. */
 export interface ProjectRecord {
   id: AgentId;
   log: AgentLog;
@@ -35,7 +35,7 @@ export async function* factsOf(log: AgentLog): AsyncGenerator<Fact> {
 
 const PAGE = 1000;
 
-/** Facts as they come, until `take` says that it is enough, or Ctrl-C: then undefined. */
+/** New facts as they come, until `take` returns a result; undefined after Ctrl-C. */
 export async function followFacts<T>(
   { terminal }: TxCall,
   log: AgentLog,

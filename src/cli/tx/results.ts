@@ -8,13 +8,13 @@ import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
 import { declaredMesh, layoutOf, placeOf, startedMeshes, type TxCall } from "./project.ts";
 import { factsOf, followFacts, meshOf, type ProjectRecord, recordOf } from "./record.ts";
 
-/** How a task ended, and its words as far as the record has them. */
+/** How a task ended, and its result text, as far as it is recorded. */
 interface TaskEnd extends EndedTask {
   gist: string;
   ts: number;
 }
 
-/** Prints what came of a task: of the named one, or of the last of a mesh or an agent. */
+/** Prints the result of a task: the named one, or the last one of a mesh or an agent. */
 export async function result(call: TxCall, to: string, task: string | undefined): Promise<ExitCode> {
   const layout = layoutOf(call);
   const place = await placeOf(layout, to);
@@ -29,7 +29,7 @@ export async function result(call: TxCall, to: string, task: string | undefined)
   throw new Refusal(`${what} What waits and who works: tx status ${place.mesh}`);
 }
 
-/** What is needed to wait for a task that is sent now: meshes that are at work, and that may be. */
+/** Checks what is needed to wait for a task that is sent now: the meshes run, and are trusted. */
 export async function readyToWait(
   call: TxCall,
   mesh: string,
@@ -42,7 +42,7 @@ export async function readyToWait(
   return { record, after: record.log.seq };
 }
 
-/** Waits for the end of a task that was sent, and prints its result. */
+/** Waits until a task that was sent has ended, and prints its result. */
 export async function waitFor(
   call: TxCall,
   { record, after }: { record: ProjectRecord; after: number },

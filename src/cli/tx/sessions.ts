@@ -64,7 +64,7 @@ export async function kill(call: TxCall, mesh: string, agent: string | undefined
   return EXIT.done;
 }
 
-/** The terminal itself, until the person leaves it. */
+/** Attaches to the tmux session, until the person detaches. */
 export async function attach(call: TxCall, mesh: string | undefined, agent: string | undefined): Promise<ExitCode> {
   const running = await startedMeshes(call, layoutOf(call));
   const { mesh: where, agent: who } = chosen(running, mesh, agent);

@@ -19,7 +19,7 @@ import { layoutOf, runningMeshes, settingsFor, type TxCall } from "./project.ts"
 import { showProject } from "./status.ts";
 import { askBeforeStart } from "./trust.ts";
 
-/** Hands the project to the server of the home. */
+/** Has the server of the home run the project's meshes. */
 export async function start(call: TxCall): Promise<ExitCode> {
   const { terminal } = call;
   const layout = layoutOf(call);

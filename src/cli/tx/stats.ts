@@ -5,7 +5,7 @@ import { declaredMesh, layoutOf, type TxCall } from "./project.ts";
 import { factsOf, recordOf } from "./record.ts";
 import { span } from "./status.ts";
 
-/** What a mesh, or one of its agents, has done over all its time. */
+/** The totals of a mesh or of one of its agents. */
 export interface WorkFigures {
   mesh: string;
   /** Null for the mesh as a whole. */
@@ -33,7 +33,7 @@ export async function stats(call: TxCall, mesh: string | undefined): Promise<Exi
   return EXIT.done;
 }
 
-/** Meshes in the order of their names, each with its agents below it. */
+/** Meshes in alphabetical order, each with its agents below it. */
 export function figuresOf(facts: Iterable<Fact>): WorkFigures[] {
   const all = new Map<string, WorkFigures>();
   const begun = new Map<string, number>();

@@ -40,7 +40,7 @@ export async function status(call: TxCall, mesh: string | undefined): Promise<Ex
   return EXIT.done;
 }
 
-/** Messages are files: they are there without a server, too. */
+/** Messages are files, so they can be shown without a server, too. */
 function waitingIn(layout: Layout, declared: DeclaredMesh | undefined): string | undefined {
   if (!declared) return undefined;
   const { mesh } = declared.config;
@@ -149,7 +149,7 @@ function ago(at: number, now: number): string {
   return `${span(now - at)} ago`;
 }
 
-/** A time span as people say it. */
+/** A duration as people say it. */
 export function span(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   if (whole < 120) return `${whole} s`;

@@ -17,7 +17,7 @@ interface TrustOptions {
   list?: boolean;
 }
 
-/** A person agrees to the present content of a mesh. Nothing of it runs before. */
+/** A person agrees to the current content of a mesh. Nothing of it runs before that. */
 export async function trust(call: TxCall, names: string[], options: TrustOptions): Promise<ExitCode> {
   const settings = await settingsFor(call);
   if (options.list) return list(call, settings);
@@ -50,7 +50,7 @@ export async function trust(call: TxCall, names: string[], options: TrustOptions
   return decided.every(({ trusted }) => trusted) ? EXIT.done : EXIT.waiting;
 }
 
-/** Nothing of it runs any more: what it has started ends, and its messages stay. */
+/** Withdraws trust: everything that the mesh has started ends, and its messages stay. */
 export async function untrust(call: TxCall, mesh: string): Promise<ExitCode> {
   const layout = layoutOf(call);
   const settings = await settingsFor(call);
@@ -72,7 +72,7 @@ export async function untrust(call: TxCall, mesh: string): Promise<ExitCode> {
   return EXIT.done;
 }
 
-/** Before a start, a person at the terminal is asked about what is not trusted. Without one, it only waits. */
+/** Before a start, asks a person at the terminal about meshes that are not trusted. Without a person they wait. */
 export async function askBeforeStart(call: TxCall, layout: Layout, settings: Settings): Promise<void> {
   if (!isAttended(call) || call.speaker) return;
   for (const one of await lookAt(layout, settings)) {

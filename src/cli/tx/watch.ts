@@ -6,10 +6,10 @@ import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
 import { layoutOf, placeOf, startedMeshes, type TxCall } from "./project.ts";
 
 /**
- * Gives a mesh what is added to a file, line by line, as tasks.
+ * Sends lines that are added to a file to a mesh, as tasks.
  *
  * TX-WATCH-1. Only whole lines, each once, in their order. A file that was replaced or cut is read from its beginning.
- * TX-WATCH-2. One task at a time: what comes while the mesh works on one is the next, together.
+ * TX-WATCH-2. One task at a time: the lines that come while the mesh works become the next task, together.
  */
 export async function watchFile(
   call: TxCall,

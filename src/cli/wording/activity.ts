@@ -4,7 +4,7 @@ import { waitingWords as waitingPhrase } from "../../wording/phrases.ts";
 import { milliseconds, timestamp } from "./format.ts";
 import { plain } from "./width.ts";
 
-/** What each worker is doing this moment, in a few words. Only for those who look on: it is not part of the record. */
+/** What each worker is doing right now, in a few words. Only for display: it is not part of the record. */
 export type Activity = Map<WorkerId, string>;
 
 export function applyToActivity(activity: Activity, fact: Fact): void {
@@ -34,7 +34,7 @@ export function applyToActivity(activity: Activity, fact: Fact): void {
   }
 }
 
-/** Why somebody waits, and until when, where that is known. */
+/** Why a worker waits, and until when, if that is known. */
 export function waitingWords(waiting: Parameters<typeof waitingPhrase>[0]): string {
   return waitingPhrase(waiting, (seconds) => timestamp(seconds).slice(11));
 }

@@ -26,7 +26,7 @@ export function agentSummary({ agent, board, spending, questions, troubles }: Si
   };
 }
 
-/** The same by what a list knows, which holds one trouble of a team at most. */
+/** The same from the data of a list, which has at most one trouble per team. */
 export function listedSummary(listed: AgentSummaryData, status: Standing): ReturnType<typeof agentSummary> {
   const { id, name, goal, mode, model, worker_model, created_ts, updated_ts, run_id, nodes, open_questions } = listed;
   const { trouble, cost_usd, unpriced_calls, budget_usd, summary, error } = listed;

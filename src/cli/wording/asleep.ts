@@ -3,7 +3,7 @@ import { watchedIn } from "../../runtime/time/trigger-text.ts";
 import { nextDue } from "../../triggers/due.ts";
 import { timestamp } from "./format.ts";
 
-/** `asleep until 14:05`, of an agent that only the clock or somebody's word will wake; undefined while it is awake. */
+/** `asleep until 14:05`, for an agent that only the clock or a message will wake; undefined while it is awake. */
 export function asleepWords(now: Situation, at: number): string | undefined {
   if (!isAsleep(now)) return undefined;
   const times = Object.values(now.triggers.open)
@@ -17,7 +17,7 @@ export function asleepWords(now: Situation, at: number): string | undefined {
   return now.agent.status === "completed" ? undefined : "asleep until someone wakes it";
 }
 
-/** As short as it is clear: to the second when it is soon, with its day when that is another. */
+/** As short as is clear: with seconds if it is soon, with the day if it is not today. */
 export function moment(seconds: number, at: number): string {
   const [day = "", time = ""] = timestamp(seconds).split(" ");
   const short = seconds - at < SOON_SECONDS ? time : time.slice(0, 5);

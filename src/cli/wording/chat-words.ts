@@ -12,14 +12,14 @@ import { askerName, questionText } from "./question-text.ts";
 import type { StoryLine } from "./story.ts";
 import { plainLines } from "./width.ts";
 
-/** What was said in this fact, if it is part of the person's conversation. */
+/** The message in this fact, if it is part of the person's conversation. */
 export function saidIn(fact: Fact): ThreadEntry | undefined {
   const said: Thread = [];
   applyToThread(said, fact);
   return said.find(concernsHuman);
 }
 
-/** What the team tells each other is theirs; `logs` has it. */
+/** Messages within the team are not shown here; `logs` has them. */
 export function concernsHuman({ from, to }: Pick<ThreadEntry, "from" | "to">): boolean {
   return from === HUMAN || to === HUMAN || to === "*";
 }

@@ -13,7 +13,7 @@ export interface FactChoice {
   since?: number;
 }
 
-/** Which facts somebody wants to see. What can match nothing is refused: an empty answer would look like a quiet agent. */
+/** Selects facts. A filter that can match nothing is refused: an empty answer would look like a quiet agent. */
 export function factFilter({ worker, node, type, since }: FactChoice, { roster, board }: Situation) {
   const who = worker === undefined ? undefined : workerIdOf(worker);
   if (who !== undefined && who !== HUMAN && !Object.hasOwn(roster, who))

@@ -4,7 +4,10 @@ import { sentenceOf } from "../../wording/sentence-of.ts";
 import { timestamp } from "./format.ts";
 import { headline, plain } from "./width.ts";
 
-/** A fact in one readable line of the log, without its number and time. Workers are called by their ids, as `--worker` takes them. */
+/**
+ * A fact as one readable line of the log, without number and time. Workers are shown by their ids, as `--worker` takes
+ * them.
+ */
 export function factLine(fact: Fact): string {
   const sentence = sentenceOf(fact, STYLE);
   return plain(sentence ? logLine(sentence) : JSON.stringify(fact.data));

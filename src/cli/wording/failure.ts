@@ -6,7 +6,7 @@ import type { Terminal } from "../terminal.ts";
 import { stackOf } from "./stack-text.ts";
 import { plainLines } from "./width.ts";
 
-/** Tells a person what went wrong, and a script by its code. Returns the exit code. */
+/** Reports an error: in words for people, by its code for scripts. Returns the exit code. */
 export function reportFailure(error: unknown, terminal: Terminal, json: boolean): ExitCode {
   const { code, exit, ...failure } = failureOf(error);
   const scrubber = createScrubber(secretsIn({ env: terminal.env }));

@@ -5,7 +5,7 @@ export { age, amount, clockTime, count, milliseconds, money } from "../../wordin
 
 /** Figures and times as a terminal shows them. */
 
-/** What was spent, whether that is an estimate, and how much of it nobody knows the price of. */
+/** What was spent, whether that is an estimate, and how much has no known price. */
 export function costOf(tally: { cost_usd: number; unpriced_calls: number; estimated_calls?: number }): string {
   const known = `${tally.estimated_calls ? "about " : ""}${money(tally.cost_usd)}`;
   if (tally.unpriced_calls === 0) return known;
@@ -25,7 +25,7 @@ export function spentIn({ calls, usage, cost_usd, unpriced_calls, estimated_call
   return { calls, tokens, cost_usd, unpriced_calls, ...(estimated_calls && { estimated_calls }) };
 }
 
-/** What was spent since, and in words what it was in all where that is more. */
+/** What was spent since then, and the total if that is more. */
 export function spentSince(before: Spent | undefined, total: Spent): Spent & { inAll: string } {
   if (!before || before.calls === 0) return { ...total, inAll: "" };
   return {
@@ -50,7 +50,7 @@ export function bytes(value: number): string {
   return `${rest < 9.95 ? rest.toFixed(1) : Math.round(rest)} ${units[unit]}`;
 }
 
-/** In the machine's own time zone, so that it agrees with the clock on the wall. */
+/** In the machine's own time zone, so that it matches the person's clock. */
 export function timestamp(seconds: number): string {
   const at = new Date(seconds * 1000);
   const two = (value: number) => String(value).padStart(2, "0");

@@ -1,6 +1,6 @@
 /**
- * JSON on one line that can be printed anywhere: characters that steer a terminal, change the direction of text or
- * cannot be seen are written as `\uXXXX`. It is the same JSON value.
+ * JSON on one line that is safe to print anywhere: characters that control a terminal, change the direction of text or
+ * are invisible are written as `\uXXXX`. The JSON value is the same.
  */
 export function jsonLine(value: unknown): string {
   return `${JSON.stringify(value).replace(UNSEEN, escaped)}\n`;

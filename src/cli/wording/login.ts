@@ -1,7 +1,7 @@
 import type { LoginStatus } from "../../runtime/logins/login-status.ts";
 import { duration } from "../../wording/figures.ts";
 
-/** How a program is signed in, and for how long, in a line. */
+/** How a program is signed in, and for how long, in one line. */
 export function loginInWords(found: LoginStatus, now: number): string {
   const { how, where, as, usable, expires_at, renewable, renewed_at, problem } = found;
   if (how === null) return problem ?? "not signed in, as far as its files and variables tell";

@@ -2,7 +2,7 @@ import type { Roster } from "../../projections/index.ts";
 import { COORDINATOR, HUMAN } from "../../protocol/ids.ts";
 import { plain } from "./width.ts";
 
-/** What people call a worker, by its id; the coordinator goes by its title. */
+/** The name that people see for a worker id; for the coordinator, its title. */
 export function nameOf(roster: Roster, id: string): string {
   if (id === COORDINATOR) return "coordinator";
   if (id === HUMAN) return "you";

@@ -7,17 +7,17 @@ import { plain, plainLines } from "./width.ts";
 
 type Asked = Pick<Question, "text" | "choices" | "deadline_ts" | "default">;
 
-/** What somebody does who asks: a request for permission is told from a question that only looks like one. */
+/** The verb for asking: a request for permission is told apart from a question that only looks like one. */
 export function asksFor({ permission }: Pick<Question, "permission">): string {
   return permission ? "asks for permission" : "asks";
 }
 
-/** Who asks: of whether a mesh is trusted it is us, about the mesh, and none of its agents. */
+/** Who asks: whether a mesh is trusted is asked by us, about the mesh, not by one of its agents. */
 export function askerName(name: (id: string) => string, question: Pick<Question, "worker_id" | "mesh_trust">): string {
   return question.mesh_trust ? "Agiraph" : name(question.worker_id);
 }
 
-/** A question as people read it: what is asked, what there is to choose from, until when. */
+/** A question for people to read: the text, the choices, the deadline. */
 export function questionText({ text, choices = [], ...asked }: Asked): string[] {
   return [
     // Written out, not taken out: what is hidden may be what the question is about.
@@ -33,12 +33,12 @@ function deadlineText({ deadline_ts, default: fallback }: Pick<Asked, "deadline_
   return [`  until ${timestamp(deadline_ts)}, ${then}`];
 }
 
-/** In the order they were asked in. */
+/** In the order in which they were asked. */
 export function openQuestions({ questions }: Pick<Situation, "questions">): Question[] {
   return Object.values(questions.open);
 }
 
-/** What to type to answer it from any terminal. */
+/** The command that answers it from any terminal. */
 export function answerCommand(
   call: Invocation,
   { agent, questions }: Situation,
@@ -48,7 +48,7 @@ export function answerCommand(
   return commandLine(call, "answer", agent.id, "your answer", ...(isOnly ? [] : ["--question", id]));
 }
 
-/** Every open question with who asks it and the command that answers it. */
+/** Every open question with its asker and the command that answers it. */
 export function waitingLines(call: Invocation, now: Situation): string[] {
   return openQuestions(now).flatMap((question) => [
     `${nameOf(now.roster, question.worker_id)} ${asksFor(question)} (${question.id}):`,

@@ -6,13 +6,13 @@ import { asleepWords, moment } from "./asleep.ts";
 import { count } from "./format.ts";
 import { plain } from "./width.ts";
 
-/** An agent that is done, and has something to happen later, or just now. */
+/** Whether an agent is done but has triggers that are pending or being carried out. */
 export function waitsForTriggers(now: Situation): boolean {
   const isUnderWay = Object.keys(now.triggers.undone).length > 0;
   return now.agent.status === "completed" && (activeTriggers(now) > 0 || isUnderWay);
 }
 
-/** An infinite agent that failed and is set to try again by itself, or does so just now. */
+/** Whether an infinite agent failed and will retry by itself, or is doing so. */
 export function triesAgain(now: Situation): boolean {
   const { status, created } = now.agent;
   const isSet = Object.values(now.triggers.open).some((trigger) => trigger.created_by === HOUSE && wakes(trigger));
@@ -36,7 +36,7 @@ export function restingWords(now: Situation): string {
   return plain(`${created.name} is done${summary ? ` (${summary})` : ""}; ${asleep}.`);
 }
 
-/** Resolves when somebody or something has it begin, when its triggers are others, or when one wants to leave. */
+/** Resolves when the agent is started, when its triggers change, or when the person wants to quit. */
 export function somethingElse({ log }: { log: Pick<Agent["log"], "subscribe"> }, leaving: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const unsubscribe = log.subscribe(({ type }) => CHANGES.has(type) && resolve());
@@ -47,7 +47,7 @@ export function somethingElse({ log }: { log: Pick<Agent["log"], "subscribe"> },
 
 const CHANGES = new Set(["agent.started", "trigger.cancelled", "trigger.paused", "trigger.expired", "trigger.done"]);
 
-/** Nothing fires by itself: what a person has to know who goes home now. */
+/** For a person who quits now: triggers do not fire while no process runs. */
 export function triggersLeft(now: Situation, call: Invocation): string | undefined {
   const number = activeTriggers(now);
   if (number === 0) return undefined;

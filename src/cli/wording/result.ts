@@ -4,7 +4,7 @@ import { runDir } from "../../store/paths.ts";
 import { type RunFile, runFiles } from "../../store/run/results.ts";
 import { plain, plainLines, wrap } from "./width.ts";
 
-/** What came out: the summary, then the absolute paths of the results, then of everything else that was made. */
+/** The outcome: the summary, the absolute paths of the results, then those of all other files that were made. */
 export async function resultLines(now: Situation, agentDir: string, columns: number): Promise<string[]> {
   const { summary, status } = now.agent;
   const words =
@@ -24,7 +24,7 @@ export interface ResultFile extends Omit<RunFile, "path"> {
   path: string;
 }
 
-/** The files of the last run: those that are its result, and the others. */
+/** The files of the last run: its results, and the others. */
 export async function resultFiles(
   now: Situation,
   agentDir: string,

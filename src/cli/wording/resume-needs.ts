@@ -1,7 +1,7 @@
 import type { Situation } from "../../projections/index.ts";
 import { costOf } from "./format.ts";
 
-/** What `resume` needs to go on: more money or tokens, or a model other than the demo; nothing for most. */
+/** What `resume` needs in order to continue: more money or tokens, or a model other than the demo; usually nothing. */
 export function raisingWords({ agent: { outcome, created }, spending }: Situation): string {
   // The demo refuses the same thing every time.
   if (created.model.startsWith("demo/")) return " --model PROVIDER/MODEL";

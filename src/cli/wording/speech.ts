@@ -1,5 +1,5 @@
 /**
- * Streamed words come in crumbs; people read lines. Gathers each speaker's words and gives back what is finished:
+ * Streamed words arrive in small pieces; people read lines. Collects each speaker's words and returns what is complete:
  * whole lines, and whole sentences of a long paragraph, so that a reader is never far behind.
  */
 export class Speech {

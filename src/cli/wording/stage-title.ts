@@ -1,7 +1,7 @@
 import type { Stage } from "../../projections/index.ts";
 import { headline } from "./width.ts";
 
-/** One stage that nobody named is no more than the work itself. */
+/** A single unnamed stage is just the work itself, so it has no title. */
 export function isTold({ number, name }: Pick<Stage, "number" | "name">): boolean {
   return number > 1 || name !== `Stage ${number}`;
 }

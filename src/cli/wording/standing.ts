@@ -8,7 +8,10 @@ import {
 import type { HomeHolder } from "../../store/home/home.ts";
 import { asleepWords } from "./asleep.ts";
 
-/** An agent that counts as working while nobody works on it was interrupted: its process was killed, or the machine stopped. */
+/**
+ * An agent whose status is working while no process works on it was interrupted: its process was killed, or the machine
+ * stopped.
+ */
 export function standingOf(
   { agent }: { agent: Pick<Situation["agent"], "status" | "updated_ts"> },
   holder: HomeHolder | undefined,
@@ -26,7 +29,7 @@ export function standingWords(status: Standing, now: Situation, at: number): str
   return status === "waiting_for_human" ? needsYou(Object.keys(now.questions.open).length) : status;
 }
 
-/** The same by what a list knows, of an agent that is not asleep. */
+/** The same from the data of a list, for an agent that is not asleep. */
 export function listedWords(status: Standing, { trouble, open_questions }: AgentSummaryData): string {
   if (status === "working") return trouble ? troubleWords(trouble) : status;
   return status === "waiting_for_human" ? needsYou(open_questions) : status;

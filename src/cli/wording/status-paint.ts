@@ -1,7 +1,7 @@
 import { type Situation, type Standing, troublesOf } from "../../projections/index.ts";
 import type { Paint } from "./paint.ts";
 
-/** How a status looks: colour says the same as the word. */
+/** The colour of a status; it says the same as the word. */
 export function standingPaint(
   status: Standing,
   { troubles }: Pick<Situation, "troubles">,

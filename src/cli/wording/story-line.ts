@@ -1,6 +1,6 @@
 import { plain, plainLines } from "./width.ts";
 
-/** One line of what a person sees happen: who, with which mark, what. */
+/** One line of what a person sees happen: who, the mark, the text. */
 export interface StoryLine {
   who: string;
   mark: "says" | "tells" | "asks" | "to_you" | "done" | "failed" | "begins" | "new" | "leaves" | "stage" | "warning";

@@ -2,7 +2,7 @@ import type { Paint } from "./paint.ts";
 import type { StoryLine } from "./story.ts";
 import { cut, pad, wrap } from "./width.ts";
 
-/** A line of the story as it stands in the scrollback. Words are never lost: they wrap under each other, all else is cut. */
+/** A line of the story in the scrollback. Words of people and models are wrapped, never cut; everything else is cut. */
 export function storyText({ who, mark, text }: StoryLine, columns: number | undefined, paint: Paint): string[] {
   const { sign, colour } = SIGNS[mark];
   const name = pad(cut(who, NAME_COLUMNS), NAME_COLUMNS);

@@ -12,7 +12,7 @@ import { headline, plain, plainLines } from "./width.ts";
 
 export type { StoryLine } from "./story-line.ts";
 
-/** What these do is a fact of its own, and that is told; only when they fail is there something to tell of the call. */
+/** The effect of these tools is a fact of its own, which is shown; the call itself is shown only if it fails. */
 const TOLD_BY_FACTS = new Set([
   "create_work_node",
   "publish",
@@ -36,7 +36,10 @@ const TOLD_BY_FACTS = new Set([
   "memory_write",
 ]);
 
-/** Tells what a team does as it happens: what is said, each tool call with how it ended, work made and done, its cost. */
+/**
+ * Shows what a team does as it happens: messages, each tool call with its outcome, work created and completed, the
+ * cost.
+ */
 export class Story {
   readonly #roster: () => Roster;
   readonly #speech = new Speech();

@@ -6,7 +6,7 @@ export interface Cell {
   paint?: (text: string) => string;
 }
 
-/** Columns as wide as their widest cell; the last one takes what is left of `width` and is cut there. */
+/** Columns are as wide as their widest cell; the last one takes the rest of `width` and is cut there. */
 export function table(rows: readonly (readonly Cell[])[], width: number): string[] {
   const columns = rows[0]?.length ?? 0;
   const widths = Array.from({ length: columns }, (_, i) => Math.max(...rows.map((row) => widthOf(row[i]?.text ?? ""))));
@@ -28,7 +28,7 @@ export function table(rows: readonly (readonly Cell[])[], width: number): string
   });
 }
 
-/** How wide the table is where nothing has to be cut. */
+/** The width of the table if nothing is cut. */
 export function tableWidth(rows: readonly (readonly Cell[])[]): number {
   const widths = rows[0]?.map((_, i) => Math.max(...rows.map((row) => widthOf(row[i]?.text ?? "")))) ?? [];
   return widths.reduce((sum, width) => sum + width, (widths.length - 1) * GAP.length);

@@ -7,7 +7,7 @@ import type { Paint } from "./paint.ts";
 import { type Cell, table, tableWidth } from "./table.ts";
 import { cut, headline, plain, wrap } from "./width.ts";
 
-/** One row each where there is room; otherwise when and what stand below it: they are what is looked for. */
+/** One row per trigger if there is room; otherwise the time and the action go below it, since people look for those. */
 export function triggerTable(
   triggers: readonly TriggerState[],
   now: Situation,

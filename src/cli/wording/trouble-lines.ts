@@ -3,7 +3,7 @@ import { timestamp } from "./format.ts";
 import { nameOf } from "./names.ts";
 import { plain } from "./width.ts";
 
-/** Whose model does not answer, since when, and what is done about it. */
+/** Whose model does not answer, since when, and what is being done about it. */
 export function troubleLines({ troubles, roster }: Situation): string[] {
   return troublesOf(troubles).flatMap((trouble) => [
     `${nameOf(roster, trouble.worker_id)}: ${plain(trouble.message)}`,

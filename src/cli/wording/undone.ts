@@ -2,7 +2,7 @@ import type { Situation } from "../../projections/index.ts";
 import { count } from "./format.ts";
 import { nameOf } from "./names.ts";
 
-/** What of the last run is not done, in a few words; empty when everything is. */
+/** What was not completed in the last run, in a few words; empty if everything was. */
 export function undoneWords({ agent, board, roster }: Situation): string {
   const nodes = Object.values(board.nodes).filter((node) => node.spec.run_id === agent.run?.id);
   const failed = nodes.filter((node) => node.status === "failed");

@@ -1,5 +1,5 @@
 /**
- * Words of models and names of files go to a terminal, so nothing in them may steer it.
+ * Text of models and file names go to a terminal, so nothing in them may control it.
  *
  * WIDTH-1. `plain` leaves no control character, escape sequence or direction mark: one line, printable.
  * WIDTH-2. `cut` never returns more columns than asked for; colours are put on afterwards, never cut through.
@@ -10,7 +10,7 @@ export function plain(text: string): string {
   return text.replace(ESCAPES, "").replace(/\s+/gu, " ").replace(UNPRINTABLE, "").trim();
 }
 
-/** What a text of several lines is known by: its first line that says something. */
+/** The headline of a text: its first line that is not empty. */
 export function headline(text: string): string {
   return (
     plainLines(text)
@@ -19,7 +19,7 @@ export function headline(text: string): string {
   );
 }
 
-/** As `plain`, but lines stay lines and indentation stays. */
+/** Like `plain`, but keeps lines and indentation. */
 export function plainLines(text: string): string[] {
   return text
     .replace(ESCAPES, "")
@@ -29,8 +29,8 @@ export function plainLines(text: string): string[] {
 }
 
 /**
- * The last check before a terminal: only colours, tabs and line breaks are left of all controls. Text from outside goes
- * through `plain` or `plainLines` before; this holds where somebody forgot it.
+ * The last check before a terminal: of all control characters only colours, tabs and line breaks are left. Text from
+ * outside should pass through `plain` or `plainLines` before; this catches what did not.
  */
 export function harmless(text: string): string {
   return text
@@ -54,7 +54,7 @@ const ESCAPES =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]P^_X]|[\u009d\u0090\u009e\u009f\u0098])[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)?|\u001b[ -/]*[0-~]?/gu;
 const UNPRINTABLE = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\p{Cs}\p{Co}]/gu;
 
-/** How many columns the text takes. */
+/** The number of columns that the text takes. */
 export function widthOf(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length;
   let width = 0;
@@ -71,7 +71,7 @@ const ZERO = /^(?:[\p{M}\p{Cf}\p{Cc}]|\p{Emoji_Modifier})$/u;
 const WIDE =
   /^[\p{Emoji_Presentation}\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{17000}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]$/u;
 
-/** The beginning that fits, with … where something is missing. */
+/** The beginning that fits, with … if something was cut. */
 export function cut(text: string, columns: number): string {
   if (columns <= 0) return "";
   if (text.length <= columns && /^[ -~]*$/.test(text)) return text;
@@ -90,7 +90,7 @@ export function pad(text: string, columns: number): string {
   return text + " ".repeat(Math.max(0, columns - widthOf(text)));
 }
 
-/** Breaks at spaces so that no line is wider; a word that is wider alone is broken. */
+/** Wraps at spaces; a word that is too wide for a line is broken. */
 export function wrap(text: string, columns: number): string[] {
   const room = Math.max(columns, 2);
   const lines: string[] = [];
@@ -119,7 +119,7 @@ export function wrap(text: string, columns: number): string[] {
 /** Less room than this beside a prefix, and the lines after the first begin at the edge. */
 const LEAST_ROOM = 20;
 
-/** Prefix and text, wrapped: what does not fit stands under the text's own beginning. Without columns it is one line. */
+/** Prefix and text, wrapped: further lines are indented to where the text begins. Without a width it is one line. */
 export function wrapAfter(prefix: string, text: string, columns: number | undefined): string[] {
   if (columns === undefined) return [prefix + text];
   const room = columns - widthOf(prefix);

@@ -1,15 +1,15 @@
 import type { NodeState } from "../../projections/index.ts";
 import type { NodeId } from "../../protocol/index.ts";
 
-/** A node with the lines that lead to it: `│ ├`. */
+/** A node with the tree lines that lead to it: `│ ├`. */
 export interface Branch {
   node: NodeState;
   stem: string;
 }
 
 /**
- * Sub-nodes under the node that made them, in the order they were made. A node whose maker is not shown hangs from the
- * next one above that is.
+ * Sub-nodes below the node that created them, in the order of creation. If that node is not shown, they go below its
+ * nearest ancestor that is.
  */
 export function workTree(
   nodes: readonly NodeState[],
@@ -32,7 +32,7 @@ export function workTree(
   return under(null, "", roots === "bare");
 }
 
-/** Why nobody has begun it: what must come first, and for whom it is kept. */
+/** Why a node has not begun: what must come first, and for whom it is reserved. */
 export function whyWaiting(node: NodeState, isDone: (id: NodeId) => boolean, nameOf: (id: string) => string): string {
   if (node.status !== "pending") return "";
   const first = node.spec.dependencies.filter((id) => !isDone(id));

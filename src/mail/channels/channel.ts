@@ -3,8 +3,8 @@ import type { IncomingWords } from "./receive.ts";
 import type { Utterance } from "./utterance.ts";
 
 /**
- * A way to reach the human elsewhere. The runtime decides what is delivered, in which order, how often it is retried and
- * what of it is recorded (`runtime/human/postman.ts`); a channel makes one try at a time.
+ * A way to reach the human outside Agiraph. The runtime decides what is delivered, in which order, how often it is
+ * retried and what is recorded (`runtime/human/postman.ts`); a channel makes one attempt at a time.
  */
 export interface Channel {
   /** Lower-case letters, digits, - and _. It is part of facts and of delivery ids, so keep it once it is in use. */
@@ -35,7 +35,7 @@ export interface ChannelListener {
   close(): void | Promise<void>;
 }
 
-/** Checks the types of a channel where it is written. */
+/** Type-checks a channel where it is defined. */
 export function defineChannel(channel: Channel): Channel {
   return channel;
 }

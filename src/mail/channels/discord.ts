@@ -8,12 +8,11 @@ export function discordChannel(address: PostAddress, now: () => number): Channel
 }
 
 /**
- * As Discord's webhooks take it.
+ * The body of a request to a Discord webhook.
  *
- * DISCORD-1. Nobody is ever notified by what a model says: `allowed_mentions` allows none, and `@everyone`, `@here` and
- *     `<@1>` are broken up besides.
- * DISCORD-2. Markdown is escaped, so that no word is a link under another name. An address that stands alone stays
- *     whole.
+ * DISCORD-1. Text of a model never notifies anybody: `allowed_mentions` allows none, and `@everyone`, `@here` and
+ *     `<@1>` are broken up as well.
+ * DISCORD-2. Markdown is escaped, so that no text can hide the address of a link. A bare address stays whole.
  * DISCORD-3. Every text is within Discord's limits: 2000 for the content, 256 for a title, 4096 for a description, 1024
  *     for a field, 6000 for all embeds together.
  */

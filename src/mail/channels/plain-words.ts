@@ -1,6 +1,6 @@
 import { visibleLines } from "../../protocol/visible.ts";
 
-/** Words of a model on their way into somebody else's window: it decides nothing about how they are shown. */
+/** Text of a model on its way to somebody else's user interface: it must not control how it is displayed. */
 
 /** With what hides or reorders written out: taken out, nobody would know that it was there. */
 function seenOnly(text: string): string {
@@ -8,9 +8,9 @@ function seenOnly(text: string): string {
 }
 
 /**
- * Escapes and cuts: what comes out is at most `limit` UTF-16 units long, and neither a character nor an escape is cut
- * in two. `pieces` gives the text in parts that mean the same alone: escaped characters, and addresses. What is missing
- * is counted.
+ * Escapes and cuts: the result is at most `limit` UTF-16 units long, and neither a character nor an escape is cut in
+ * two. `pieces` splits the text into parts that can stand alone: escaped characters, and addresses. The length of what
+ * is missing is stated.
  */
 export function fitted(text: string, limit: number, pieces: (text: string) => Iterable<string>): string {
   let out = "";

@@ -3,7 +3,7 @@ import type { Channel, Delivery } from "./channel.ts";
 import { DELIVERY_HEADER, SIGNATURE_HEADER, signatureOf, TIMESTAMP_HEADER } from "./signature.ts";
 import type { Utterance } from "./utterance.ts";
 
-/** Where a channel posts to. */
+/** The address to which a channel posts. */
 export interface PostAddress {
   /** Of the channel. */
   name: string;
@@ -12,7 +12,7 @@ export interface PostAddress {
   secret: string | undefined;
 }
 
-/** A channel that posts JSON; how it looks is `bodyOf`'s business. */
+/** A channel that posts JSON; `bodyOf` builds it. */
 export function postingChannel(
   address: PostAddress,
   now: () => number,

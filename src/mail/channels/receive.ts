@@ -3,12 +3,13 @@ import { agentIdSchema } from "../../protocol/index.ts";
 import { DELIVERY_HEADER, isSignedWith, SIGNATURE_HEADER, TIMESTAMP_HEADER } from "./signature.ts";
 
 /**
- * What comes in by a webhook: an answer, or a message. Pure but for the memory it is handed.
+ * Parses what comes in by a webhook: an answer, or a message. Pure, apart from the memory that is passed in.
  *
- * RECEIVE-1. Nothing is read of a body before its signature is found right, in constant time.
- * RECEIVE-2. What was signed more than five minutes ago, or ahead, is refused; so is what was signed before the memory
- *     began: it might be a replay of what an earlier process took.
- * RECEIVE-3. The same signature is taken once. So is a delivery id of one channel: two senders may count alike.
+ * RECEIVE-1. A body is not parsed before its signature has been verified, in constant time.
+ * RECEIVE-2. A signature more than five minutes old, or in the future, is refused; so is one from before the memory
+ *     began: it might be a replay of what an earlier process accepted.
+ * RECEIVE-3. The same signature is accepted once, and so is a delivery id within one channel: two senders may use the
+ *     same numbers.
  */
 export function receive(
   body: Buffer,
@@ -65,14 +66,14 @@ export const receivedWordsSchema = z.union([
   }),
 ]);
 export type ReceivedWords = z.infer<typeof receivedWordsSchema>;
-/** As somebody else's code writes them. */
+/** The same, as other people's code writes it. */
 export type IncomingWords =
   | { agent_id: string; question_id: string; response: string }
   | { agent_id: string; message: string; to?: string };
 
 /**
- * What was taken lately, by all doors of a home: a message that one of them took is refused by the others. Only what was
- * signed rightly gets in, so a stranger cannot fill it.
+ * What was accepted recently by all doors of a home: a message that one of them accepted is refused by the others. Only
+ * correctly signed messages get in, so a stranger cannot fill it.
  */
 export class ReceivedIds {
   /** Milliseconds; what was signed before is not known here. */
@@ -119,7 +120,7 @@ export interface MemoryOptions {
   keep?(received: { id: string; at: number }): void;
 }
 
-/** As long as something can be taken that was signed ahead of our clock. */
+/** As long as a message that was signed ahead of our clock can be accepted. */
 export const REMEMBERED_MS = 2 * WINDOW_MS;
 
 function refused(status: RefusedWords["status"], code: string, message: string): RefusedWords {

@@ -12,7 +12,7 @@ export function signatureOf(secret: string, timestamp: string, body: string | Bu
   return `v1=${createHmac("sha256", secret).update(`${timestamp}.`).update(body).digest("hex")}`;
 }
 
-/** Takes as long for a wrong signature as for the right one. */
+/** Takes as long for a wrong signature as for a correct one. */
 export function isSignedWith(secret: string, timestamp: string, body: string | Buffer, signature: string): boolean {
   const expected = Buffer.from(signatureOf(secret, timestamp, body));
   const given = Buffer.from(signature);

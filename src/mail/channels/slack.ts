@@ -8,10 +8,10 @@ export function slackChannel(address: PostAddress, now: () => number): Channel {
 }
 
 /**
- * As Slack's incoming webhooks take it.
+ * The body of a request to an incoming webhook of Slack.
  *
- * SLACK-1. Words stand in `plain_text`, where no markup is read, and `&`, `<` and `>` are escaped as Slack asks, so
- *     that nothing in them is a mention (`<!channel>`, `<@U1>`) or a link under another name.
+ * SLACK-1. Text goes into `plain_text`, where markup is not interpreted, and `&`, `<` and `>` are escaped as Slack
+ *     asks, so that nothing in it is a mention (`<!channel>`, `<@U1>`) or hides the address of a link.
  * SLACK-2. Every text is within Slack's limits: 150 for a header, 3000 for a section.
  */
 export function slackBody(said: Utterance): unknown {

@@ -1,6 +1,6 @@
 import type { Outgoing, Situation } from "../../projections/index.ts";
 
-/** One thing said to the human, with everything a stranger to the log needs to know about it. */
+/** One message to the human, with everything that a receiver without access to the log needs to know. */
 export interface Utterance extends Omit<Outgoing, "channels" | "from"> {
   /** The same at every try, also after a restart: whoever has taken it before need not take it again. */
   delivery: string;
@@ -29,7 +29,7 @@ export function headlineOf({ topic, agent, from, ended, permission }: Utterance)
   }
 }
 
-/** What else there is to know, a line each. */
+/** Further details, one per line. */
 export function factsOf(said: Utterance, isCut: boolean): string[] {
   const { topic, agent, of, deadline_ts, default: fallback } = said;
   const whole = isCut ? [`This is not all of it. Read the whole with: agiraph chat ${agent.id}`] : [];

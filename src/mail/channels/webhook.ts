@@ -2,7 +2,7 @@ import type { Channel } from "./channel.ts";
 import { type PostAddress, postingChannel } from "./post.ts";
 import type { Utterance } from "./utterance.ts";
 
-/** Any program that takes JSON: everything there is to know, signed. */
+/** For any program that accepts JSON: the whole message, signed. */
 export function webhookChannel(address: PostAddress, now: () => number): Channel {
   return postingChannel(address, now, webhookBody);
 }

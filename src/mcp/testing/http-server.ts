@@ -12,10 +12,10 @@ export interface Asked {
   response: ServerResponse;
 }
 
-/** Answers what it wants to answer itself and returns true; all else is answered well. */
+/** Handles a request in its own way and returns true; all other requests are answered correctly. */
 export type Misbehaviour = (asked: Asked) => boolean | undefined;
 
-/** A server of 2025 with one tool, `look`, that answers as it is told. Gone when the test is over. */
+/** A server of revision 2025 with one tool, `look`, that answers as it is told. It is closed at the end of the test. */
 export async function httpServer(misbehave: Misbehaviour) {
   const sockets = new Set<Socket>();
   const asked: string[] = [];

@@ -3,8 +3,8 @@ import { createInterface } from "node:readline";
 import { setInterval } from "node:timers/promises";
 
 /**
- * A stdio server of MCP (2025-11-25) written by hand, so that it can misbehave on command. Its first argument says how it
- * begins, the names of its tools what they do.
+ * A hand-written MCP server over stdio (2025-11-25) that can misbehave on command. Its first argument says how it
+ * starts; the names of its tools say what they do.
  */
 const [how = "well", ...more] = process.argv.slice(2);
 

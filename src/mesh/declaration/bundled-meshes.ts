@@ -15,7 +15,7 @@ export interface Copied {
   kept: string[];
 }
 
-/** Whether this is one of them, unchanged: then its text is ours, whatever project it is in. */
+/** Whether this is a bundled mesh, unchanged: then its text is ours, whatever project it is in. */
 export function isBundled({ declaredAs, hash }: Pick<DeclaredMesh, "declaredAs" | "hash">): boolean {
   return bundledHash(declaredAs) === hash;
 }

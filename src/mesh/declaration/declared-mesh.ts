@@ -46,7 +46,7 @@ export interface DeclaredAgent {
   stamp: string;
 }
 
-/** What is wrong with a declaration: in which file, in which field. */
+/** An error in a declaration, with its file and field. */
 export class MeshConfigError extends Error {
   override readonly name = "MeshConfigError";
   readonly file: string;
@@ -63,7 +63,7 @@ export interface Declared {
   problems: MeshConfigError[];
 }
 
-/** All meshes that a project declares. A bad file costs its own mesh and no other. */
+/** All meshes that a project declares. An invalid file affects only its own mesh. */
 export async function readDeclared(layout: Layout): Promise<Declared> {
   const meshes = new Map<string, DeclaredMesh>();
   const problems: MeshConfigError[] = [];
@@ -81,8 +81,8 @@ export async function readDeclared(layout: Layout): Promise<Declared> {
 }
 
 /**
- * A session is called `{mesh}-{agent}` (seed 004). If two agents shared such a name, each would be typed to, and killed, in
- * place of the other.
+ * A session is called `{mesh}-{agent}` (seed 004). If two agents had the same session name, text for one would be typed
+ * to the other, and killing one would kill the other.
  */
 export function refuseSharedSessions(layout: Layout, declared: DeclaredMesh, others: Iterable<DeclaredMesh>): void {
   const { mesh } = declared.config;
@@ -100,7 +100,7 @@ export function refuseSharedSessions(layout: Layout, declared: DeclaredMesh, oth
   }
 }
 
-/** The meshes that have a config file, whatever is in it, and their further instances. */
+/** The meshes that have a config file, valid or not, and their further instances. */
 export async function declaredNames(layout: Layout): Promise<string[]> {
   const names = await readdir(layout.configs).catch(none);
   const files = names.filter((name) => name.endsWith(".json") && !name.startsWith("."));
@@ -126,7 +126,7 @@ function originOf(layout: Layout, name: string): { mesh: string; number: number 
   return existsSync(join(layout.configs, `${mesh}.json`)) ? { mesh, number: Number(number) } : undefined;
 }
 
-/** Reads a mesh with all its files, once; from then on it is run from what was read. */
+/** Reads a mesh with all its files, once; from then on it runs from what was read. */
 export function readMesh(layout: Layout, mesh: string): DeclaredMesh {
   const origin = originOf(layout, mesh);
   if (!origin) return readWhole(layout, mesh);

@@ -43,8 +43,8 @@ export function promptText(sections: readonly PromptSection[]): string {
 }
 
 /**
- * The same for a program that works in the project. It is started without the project's own settings, and some programs
- * then leave out its instructions too (CLAUDE.md, AGENTS.md), which are only text.
+ * The same for a program that works in the project. The program is started without the project's own settings, and some
+ * programs then skip its instructions too (CLAUDE.md, AGENTS.md), which are only text; so they are added here.
  */
 export function programPrompt(layout: Layout, sections: readonly PromptSection[]): string {
   const rules = ["CLAUDE.md", "AGENTS.md"].filter((name) => existsSync(join(layout.project, name)));
@@ -52,7 +52,7 @@ export function programPrompt(layout: Layout, sections: readonly PromptSection[]
   return `${promptText(sections)}\nThe project has instructions for agents: ${rules.join(", ")}. Read them before you begin.\n`;
 }
 
-/** Saves the prompt of a session as `prompts/{timestamp}-prompt.md`, numbered within the minute. Its path. */
+/** Saves the prompt of a session as `prompts/{timestamp}-prompt.md`, numbered within the minute. Returns its path. */
 export async function keepPrompt(layout: Layout, place: { mesh: string; agent: string }, text: string, now: number) {
   const dir = layout.prompts(place.mesh, place.agent);
   await mkdir(dir, { recursive: true });

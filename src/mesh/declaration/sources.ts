@@ -4,7 +4,7 @@ import { readSync } from "node:fs";
 import { childrenOf, closeFolder, type TroubleKind, WalkTrouble } from "../../store/disk/folder.ts";
 import { openFile, openFolder } from "../../store/disk/walk.ts";
 
-/** A file that decides the behavior of a mesh, as it was read. */
+/** A file that determines the behavior of a mesh, as it was read. */
 export interface Source {
   text: string;
   bytes: number;
@@ -12,7 +12,7 @@ export interface Source {
   executable: boolean;
 }
 
-/** A file of the declaration cannot be used: it is a link, special, too large or unreadable. */
+/** A file of the declaration cannot be used: it is a link or a special file, too large, or unreadable. */
 export class SourceTrouble extends Error {
   override readonly name = "SourceTrouble";
   /** As seen from the project. */
@@ -104,7 +104,7 @@ export class Sources {
   }
 }
 
-/** A hash of names, contents and executable bits: it changes with any of them. */
+/** A hash over names, contents and executable bits. */
 export function hashOf(files: ReadonlyMap<string, Source>): string {
   const hash = createHash("sha256").update("agiraph mesh 1\n");
   // A JSON line for each file, so that no two lists of files give the same text.

@@ -1,12 +1,12 @@
 import type { MeshConfig, WorkflowStep } from "../../protocol/index.ts";
 
 /**
- * What is next in a mesh: a pure function of its plan and its progress.
+ * Which steps are due in a mesh: a pure function of its plan and its progress.
  *
- * TOPOLOGY-1. A step is given once everything before it is done, and never again.
- * TOPOLOGY-2. A parallel step must be done as a whole before the next one begins: the first reducer gets everything that
- *     was mapped.
- * TOPOLOGY-3. More done steps never take a step back: the order of arrival does not matter.
+ * TOPOLOGY-1. A step is assigned once everything before it is done, and never again.
+ * TOPOLOGY-2. A parallel step must be done as a whole before the next one begins: the first reducer gets everything
+ *     that was mapped.
+ * TOPOLOGY-3. Completing more steps never withdraws a step that is due: the order of arrival does not matter.
  */
 export type Plan =
   | { kind: "agent"; agent: string; at: StepPath }
@@ -25,7 +25,7 @@ export interface DueStep {
   from: readonly StepPath[];
 }
 
-/** The steps that are to be given now. */
+/** The steps that are due now. */
 export function due(plan: Plan, progress: Progress): DueStep[] {
   return walk(plan, progress, []).due;
 }
@@ -96,8 +96,8 @@ export interface RoutedPlan {
 }
 
 /**
- * TOPOLOGY-4. A step that failed and has a route is followed by the steps from there on once more, under paths of their
- * own, until it has been so as often as the route says. What would have come after it is not given.
+ * TOPOLOGY-4. A failed step that has a route is followed by the steps from there on once more, under paths of their
+ *     own, at most as often as the route says. The steps that would have come after it are not assigned.
  */
 export function planAfterFailures(
   plan: Plan,
@@ -131,7 +131,7 @@ function inRound(plan: Plan, round: number): Plan {
   return { ...plan, steps: plan.steps.map((step) => inRound(step, round)) };
 }
 
-/** What a mesh declares, as a plan. Hierarchical: one agent is given the task and hands it on by messages. */
+/** The plan that a mesh declares. Hierarchical: one agent gets the task and delegates by messages. */
 export function planOf(
   config: Pick<MeshConfig, "agents" | "workflow" | "topology" | "type" | "entry_point" | "completion_agent">,
 ): Plan {

@@ -12,11 +12,11 @@ import { type End, isEnd, TaskEnds } from "./task-ends.ts";
 /**
  * The queues of one agent at work: what is delivered to it, what it says, and how its tasks end.
  *
- * AGENT-QUEUE-1. A message is told until the agent has it (delivery.ts).
- * AGENT-QUEUE-2. The folder says who sent a message. A header that says otherwise is not believed.
- * AGENT-QUEUE-3. An end is for the task that it names; if it names none, for the active one.
- * AGENT-QUEUE-4. Words that came after a task came to its queue are its end, also if we were cut off in between. A task
- *     that came there after its words was put back by hand, and is done again.
+ * AGENT-QUEUE-1. Delivery of a message is retried until the agent has it (delivery.ts).
+ * AGENT-QUEUE-2. The sender of a message is known by its folder. A header that says otherwise is ignored.
+ * AGENT-QUEUE-3. An end message ends the task that it names; if it names none, the active one.
+ * AGENT-QUEUE-4. End words that are newer than the arrival of their task in its queue end it, even if we were
+ *     interrupted in between. A task that arrived after its end words was put back by hand and is done again.
  */
 export class AgentQueues {
   readonly queues: Queues;

@@ -4,10 +4,10 @@ import type { Queues } from "../files/queue.ts";
 import { errorText, gist, type MeshContext } from "./mesh-context.ts";
 
 /**
- * The delivery of messages to one agent: what it was told, and what has arrived.
+ * The delivery of messages to one agent: what was sent, and what has arrived.
  *
- * DELIVERY-1. A message is told until the agent has it: again after a failure, after a restart, and when it has a new
- *     member. News stays in the inbox until then: after a crash it is told twice rather than never.
+ * DELIVERY-1. A message is delivered again until the agent has it: after a failure, after a restart, and when the agent
+ *     gets a new member. It stays in the inbox until then: after a crash it is delivered twice rather than never.
  */
 export class MessageDelivery {
   readonly #queues: Queues;

@@ -6,15 +6,15 @@ import { Queues } from "../files/queue.ts";
 import { TaskEnds } from "./task-ends.ts";
 import { type StepQueues, TaskSteps } from "./task-steps.ts";
 
-/** A task that is over. */
+/** A task that has ended. */
 export interface EndedTask extends Place {
   name: string;
   failed: boolean;
 }
 
 /**
- * The words with which a task ended, as its agents said them; undefined if no file holds them: it did not pass its gates,
- * was ended by hand, or its files are gone. Of an ephemeral mesh they are where its folder was put away.
+ * The text with which a task ended, as its agents wrote it. Undefined if no file holds it: the task did not pass its
+ * gates, was ended by hand, or its files are gone. For an ephemeral mesh it is where its folder was put away.
  */
 export function endWords(layout: Layout, declared: DeclaredMesh, task: EndedTask): string | undefined {
   for (;;) {

@@ -1,6 +1,6 @@
 import { errorText, gist, type MeshContext } from "./mesh-context.ts";
 
-/** The gates of a mesh: checks that a task must pass, run one after the other, for one task at a time. */
+/** The gates of a mesh: checks that a task must pass, run one after the other, and for one task at a time. */
 export class TaskGates {
   readonly #context: MeshContext;
   readonly #settle: () => void;

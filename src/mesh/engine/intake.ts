@@ -3,7 +3,7 @@ import { titleOf } from "../files/message-file.ts";
 import type { Queues } from "../files/queue.ts";
 import type { MeshContext } from "./mesh-context.ts";
 
-/** Takes what comes to an inbox: tasks move up one by one; everything else is dealt with at once. */
+/** Handles what comes to an inbox: tasks are activated one by one; everything else is handled at once. */
 export class Intake {
   readonly #queues: Queues;
   readonly #context: MeshContext;

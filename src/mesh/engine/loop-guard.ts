@@ -4,11 +4,11 @@ import type { MeshMessage } from "../files/mesh-message.ts";
 import { stemOf } from "../files/message-names.ts";
 
 /**
- * Stops agents that would write to each other for ever.
+ * Stops agents that would write to each other endlessly.
  *
- * LOOP-GUARD-1. A message is one hop further than what it follows from: what it answers, else the sender's task,
- *     else what the sender heard last. What the mesh itself derives from a message (a step, an answer) is as far as
- *     that message.
+ * LOOP-GUARD-1. A message is one hop further than what it follows from: what it answers, else the sender's task, else
+ *     the last message that the sender got. What the mesh itself derives from a message (a step, an answer) has the
+ *     same distance.
  * LOOP-GUARD-2. Turns are counted for each pair of agents within one thread, that is, everything that follows from one
  *     message: one more whenever the other one writes.
  * LOOP-GUARD-3. Beyond `max_hops`, or twice `max_rounds` turns, a message is refused and the human is asked. A message
@@ -77,13 +77,13 @@ export function distanceFields({ thread, hops, turn }: Distance): Pick<MessageHe
   return { thread, hops: String(hops), turn: String(turn) };
 }
 
-/** What the mesh derives from a message has the same distance; an answer is the other one's turn. */
+/** What the mesh derives from a message has the same distance; an answer counts as the other agent's turn. */
 export function sameDistance({ thread, hops, turn }: MessageHeader, isAnswer = false): Partial<MessageHeader> {
   if (thread === undefined || hops === undefined) return {};
   return { thread, hops, ...(isAnswer && turn !== undefined && { turn: String(Number(turn) + 1) }) };
 }
 
-/** Why a message goes too far, in words for its sender and for the human; undefined if it does not. */
+/** Why a message exceeds the limits, in words for its sender and for the human; undefined if it does not. */
 export function whyTooFar(
   { thread, hops, turn }: Distance,
   own: string,

@@ -3,10 +3,10 @@ import type { MeshMessage } from "../files/mesh-message.ts";
 import type { Member } from "./member.ts";
 
 /**
- * The members that were made for the agents of a project's meshes.
+ * The members that were created for the agents of a project's meshes.
  *
- * MEMBERS-1. A member that was made for an older declaration ends the task that it has; the next task is for a new
- *     one.
+ * MEMBERS-1. A member that was created for an older declaration finishes its current task; the next task goes to a new
+ *     member.
  */
 export class MemberRegistry {
   readonly #make: (mesh: DeclaredMesh, agent: DeclaredAgent) => Member;

@@ -9,7 +9,7 @@ import { type Distance, LoopGuard, sameDistance, whyTooFar } from "./loop-guard.
 import type { MeshPorts } from "./mesh-ports.ts";
 import { senderOf } from "./route.ts";
 
-/** What a mesh and the queues of its agents share: posting, answering, putting aside, recording. */
+/** What a mesh and the queues of its agents share: posting, answering, quarantining, recording. */
 export class MeshContext {
   readonly mesh: string;
   readonly ports: MeshPorts;

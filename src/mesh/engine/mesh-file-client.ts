@@ -10,10 +10,10 @@ import { Queues } from "../files/queue.ts";
 import { isMessageName } from "../files/queue-files.ts";
 
 /**
- * Gives a mesh tasks and reads what it says, by files alone: it does not matter which process moves them.
+ * Sends tasks to a mesh and reads its messages, only through files: it does not matter which process moves them.
  *
- * MESH-OUTSIDE-1. A task is given once: one whose name is in any queue is not given again.
- * MESH-OUTSIDE-2. What the mesh says to the board waits in its outbox until it is taken.
+ * MESH-OUTSIDE-1. A task is sent once: if its name is in any queue, it is not sent again.
+ * MESH-OUTSIDE-2. Messages of the mesh to the board wait in its outbox until they are taken.
  */
 export class MeshFileClient {
   readonly #layout: Layout;

@@ -3,7 +3,7 @@ import type { MeshMessage } from "../files/mesh-message.ts";
 import type { Queues } from "../files/queue.ts";
 import type { Directory } from "./route.ts";
 
-/** What a mesh needs from its surroundings. */
+/** What a mesh needs from the runtime. */
 export interface MeshPorts {
   /** Milliseconds. */
   now(): number;

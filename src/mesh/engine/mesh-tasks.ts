@@ -14,11 +14,11 @@ import type { MeshContext } from "./mesh-context.ts";
 import { correctionAt, isOver, type Step, TaskSteps } from "./task-steps.ts";
 
 /**
- * The tasks of the mesh as a whole: one after the other, each step by step through the agents, then through the gates.
+ * The mesh's own tasks: one after the other, each goes through the agents step by step, then through the gates.
  *
- * MESH-TASK-1. The agents' queues say how far a task is: a step is given when its message is there, and done when that
- *     message is over (task-steps.ts).
- * MESH-TASK-2. What does not pass the gates goes back to the last agent, a few times, and then fails.
+ * MESH-TASK-1. The agents' queues show the progress of a task: a step is assigned when its message exists, and done
+ *     when that message has ended (task-steps.ts).
+ * MESH-TASK-2. A task that does not pass the gates goes back to the last agent, a few times, and then fails.
  */
 export class MeshTasks {
   /** How many have come to their end. */

@@ -14,15 +14,15 @@ import { RetryLater } from "./retry-later.ts";
 import { type MeshProgress, StateFile } from "./state-file.ts";
 
 /**
- * One mesh at work: it moves messages through its queues and tells its agents.
+ * One running mesh: it moves messages through its queues and delivers them to its agents.
  *
- * MESH-1. What follows from a message is made before that message leaves `active`, under a name derived from it. So
- *     after a crash whatever is in `active` is taken up again, and what is there already is not made twice.
+ * MESH-1. What follows from a message is created before that message leaves `active`, under a name derived from it. So
+ *     after a crash whatever is in `active` is processed again, and what exists already is not created twice.
  * MESH-2. One task is active in the mesh, and one for each agent; the others wait in the order they came.
- * MESH-3. Only tasks wait. A question or an answer is told at once, also to a busy agent: otherwise two agents that ask
- *     each other would wait for ever.
+ * MESH-3. Only tasks wait. A question or an answer is delivered at once, even to a busy agent: otherwise two agents
+ *     that ask each other would deadlock.
  * MESH-4. A file that is not a message goes to `quarantine/` with the reason beside it; the queue goes on.
- * MESH-5. What cannot be written or moved now (a full disk) is reported once and tried again; nothing is lost.
+ * MESH-5. A failed write or move (a full disk) is reported once and retried; nothing is lost.
  */
 export class Mesh {
   readonly queues: Queues;

@@ -37,17 +37,17 @@ export interface MeshesPorts {
 }
 
 /**
- * All meshes of one project, at work.
+ * All running meshes of one project.
  *
- * MESHES-1. Declarations are read again whenever they change. If one is wrong, that is reported and the mesh goes on as
- *     it was. A mesh that is not declared any more is closed; its files stay, and it continues where it was when it is
- *     declared again.
- * MESHES-2. An ephemeral mesh and one for a single task end with their work: their agents are dismissed. What an
- *     ephemeral one has left is put away, never erased; it starts anew with the next message.
+ * MESHES-1. Declarations are read again whenever they change. If one is invalid, that is reported and the mesh
+ *     continues as it was. A mesh that is no longer declared is closed; its files stay, and it continues where it was
+ *     when it is declared again.
+ * MESHES-2. An ephemeral mesh and one for a single task end with their work: their agents are dismissed. The files of
+ *     an ephemeral one are put away, never erased; it starts fresh with the next message.
  * MESHES-3. One process at a time: a second one is refused (lock.ts).
- * MESHES-4. Nothing moves before all meshes are open: otherwise what one says to another would reach nobody.
- * MESHES-5. Nothing of a mesh is started that is not trusted. One that changes while it works goes on with the content
- *     that was trusted, in memory; the new content is held until it is trusted.
+ * MESHES-4. Nothing moves before all meshes are open: otherwise messages between meshes would have no recipient.
+ * MESHES-5. Nothing of an untrusted mesh is started. A mesh that changes while it runs continues with the trusted
+ *     content, in memory; the new content is held until it is trusted.
  */
 export class Meshes {
   readonly layout: Layout;

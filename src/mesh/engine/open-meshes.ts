@@ -21,8 +21,8 @@ export interface OpenMeshesPorts {
 }
 
 /**
- * The meshes of a project that are open, each with the watchers of its queues; and the ephemeral ones that are asleep:
- * between two tasks, with their folder put away.
+ * The open meshes of a project, each with the watchers of its queues, and the ephemeral ones that are asleep: between
+ * two tasks, with their folder put away.
  */
 export class OpenMeshes {
   readonly meshes = new Map<string, Mesh>();

@@ -6,7 +6,7 @@ import type { MeshContext } from "./mesh-context.ts";
 import { type Route, routeOf, senderProblem } from "./route.ts";
 import type { End } from "./task-ends.ts";
 
-/** Takes what one agent says out of its outbox and moves it to where it goes. */
+/** Takes messages out of one agent's outbox and moves them to their destinations. */
 export class OutboxRouting {
   readonly #queues: Queues;
   readonly #agent: string;

@@ -2,16 +2,16 @@ import type { QueueName } from "../files/layout.ts";
 import type { Queues } from "../files/queue.ts";
 import { isEnd } from "./task-ends.ts";
 
-/** Queues whose tasks may not have been answered: of the mesh itself, or of an agent. */
+/** Queues with tasks that may not have been answered: those of the mesh itself, or of an agent. */
 export interface Answering {
   readonly queues: Queues;
   answerIfOwed(queue: QueueName, name: string): void;
 }
 
 /**
- * After a start: tasks that were moved to `complete` or `archive` while no process ran, or whose answers a power failure
- * has emptied, are answered now. What was over before `state.json` was last written was answered then. There may be any
- * number of them, so this is done beside everything else.
+ * After a start: answers tasks that were moved to `complete` or `archive` while no process ran, or whose answers were
+ * lost in a power failure. Tasks that ended before `state.json` was last written were answered then. There may be many,
+ * so this runs in the background.
  */
 export class OwedAnswers {
   readonly #all: () => Iterable<Answering>;

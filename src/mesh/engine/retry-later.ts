@@ -1,4 +1,4 @@
-/** Work that failed (a full disk) is tried again after a while, with growing pauses. Nobody is told twice of one trouble. */
+/** Retries work that failed (a full disk), with growing pauses. The same problem is reported only once. */
 export class RetryLater {
   readonly #ports: RetryLaterPorts;
   #waiting: { timer: NodeJS.Timeout; wait: number } | undefined;

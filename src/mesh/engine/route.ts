@@ -39,7 +39,7 @@ export function routeOf({ to, type }: Pick<MessageHeader, "to" | "type">, from: 
   };
 }
 
-/** Why the `from` of a message is not believed: the folder says who sent it. Within a mesh a short name is enough. */
+/** Why the `from` of a message is rejected: the folder says who sent it. Within a mesh a short name is enough. */
 export function senderProblem(from: string, place: Place, route: Route): string | undefined {
   const own = nameOf(place);
   if (from === own) return undefined;
@@ -48,7 +48,7 @@ export function senderProblem(from: string, place: Place, route: Route): string 
   return leaves ? `"from" says ${from}; whoever is in another mesh needs ${own} to answer.` : undefined;
 }
 
-/** Where an answer goes, if anywhere; a short name is an agent of the mesh that the message was sent in. */
+/** Where an answer goes, if anywhere; a short name means an agent of the mesh in which the message was sent. */
 export function senderOf(from: string, within: string, directory: Directory): Place | "human" | null {
   if (from === "human") return "human";
   if (directory.get(within)?.includes(from)) return { mesh: within, agent: from };

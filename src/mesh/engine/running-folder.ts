@@ -4,7 +4,7 @@ import { type DeclaredMesh, MeshConfigError } from "../declaration/declared-mesh
 import { type Layout, type Place, QUEUES } from "../files/layout.ts";
 import { stampOf } from "../files/message-file.ts";
 
-/** The folders of a mesh beside its queues (seed 004, "Directory Structure"). */
+/** The folders of a mesh besides its queues (seed 004, "Directory Structure"). */
 export function makeFolders(layout: Layout, { config: { mesh, storage }, agents }: DeclaredMesh): void {
   const concepts = join(layout.mesh(mesh), storage?.concepts_path ?? join("shared", "concepts"));
   for (const dir of [layout.output(mesh), concepts]) mkdirSync(dir, { recursive: true });
@@ -14,7 +14,7 @@ export function makeFolders(layout: Layout, { config: { mesh, storage }, agents 
   }
 }
 
-/** Puts the running folder of a mesh away, whole, by one rename. Returns where it is now. */
+/** Puts the running folder of a mesh away, whole, by one rename. Returns its new path. */
 export function putAway(layout: Layout, mesh: string, now: number): string {
   mkdirSync(layout.archive, { recursive: true });
   for (let number = 1; ; number++) {
@@ -25,7 +25,7 @@ export function putAway(layout: Layout, mesh: string, now: number): string {
   }
 }
 
-/** Messages that came between the last look and the rename go back to their queues. True if there were any. */
+/** Returns messages that arrived between the last scan and the rename to their queues. True if there were any. */
 export function takeBack(layout: Layout, { config: { mesh }, agents }: DeclaredMesh, away: string): boolean {
   let found = false;
   const places: Place[] = [{ mesh, agent: null }, ...[...agents.keys()].map((agent) => ({ mesh, agent }))];
@@ -43,7 +43,7 @@ export function takeBack(layout: Layout, { config: { mesh }, agents }: DeclaredM
   return found;
 }
 
-/** Deletes what a process that died was writing. Others write here too, so only old files are deleted. */
+/** Deletes files that a killed process was writing. Other processes write here too, so only old files are deleted. */
 export function clearTmp(layout: Layout): void {
   const { tmp } = layout;
   for (const name of existsSync(tmp) ? readdirSync(tmp) : []) {
@@ -55,8 +55,8 @@ export function clearTmp(layout: Layout): void {
 const OLD_MS = 600_000;
 
 /**
- * The folders below `.ai/tx/` are ours to write, to move files in and to open to the sandbox. A project can come with
- * links in their place, and then all of that would happen wherever they lead. So none of them may be a link.
+ * We write to the folders below `.ai/tx/`, move files in them and open them to the sandbox. A project could contain
+ * links in their place, and all of that would then happen wherever they lead. So none of them may be a link.
  */
 export function refuseLinks(layout: Layout, { config: { mesh, storage }, agents }: DeclaredMesh): void {
   const places: Place[] = [{ mesh, agent: null }, ...[...agents.keys()].map((agent) => ({ mesh, agent }))];
@@ -79,7 +79,7 @@ export function refuseLinks(layout: Layout, { config: { mesh, storage }, agents 
   refuse(layout, paths);
 }
 
-/** The same for the folders that all meshes of a project share; checked before any of them is opened. */
+/** The same for the folders that all meshes of a project share; checked before any mesh is opened. */
 export function refuseLinkedProject(layout: Layout): void {
   const { running } = layout;
   refuse(layout, [join(running, ".."), running, ...namesIn(running).map((name) => join(running, name))]);

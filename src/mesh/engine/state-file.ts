@@ -17,9 +17,9 @@ export interface MeshProgress {
 }
 
 /**
- * What the queues say, as seed 004's `state.json`.
+ * The state of the queues as seed 004's `state.json`.
  *
- * MESH-STATE-1. It is written whole, only when it has changed, at once, and then no more often than people look.
+ * MESH-STATE-1. It is written as a whole, only when it has changed: the first time at once, then at a limited rate.
  * MESH-STATE-2. It is derived: a failure to write it (a full disk, a deleted folder) stops nothing.
  */
 export class StateFile {
@@ -73,7 +73,7 @@ export class StateFile {
 
 const BETWEEN_MS = 50;
 
-/** Undefined if there is none, or none that can be read: it is written again with the next change. */
+/** Undefined if it is missing or unreadable: it is written again with the next change. */
 export function readState(layout: Layout, mesh: string): MeshState | undefined {
   try {
     return meshStateSchema.parse(JSON.parse(readFileSync(layout.state(mesh), "utf8")));

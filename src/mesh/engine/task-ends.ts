@@ -3,16 +3,16 @@ import { readMessage } from "../files/mesh-message.ts";
 import { derivedName } from "../files/message-names.ts";
 import type { Queues } from "../files/queue.ts";
 
-/** How a task can end. The words it ended with lie beside it in `complete`, under its name with this suffix. */
+/** How a task can end. Its end text is stored beside it in `complete`, under its name with this suffix. */
 const ENDS = ["result", "error"] as const;
 export type End = (typeof ENDS)[number];
 
-/** Whether a file holds the words with which a task ended. */
+/** Whether a file holds the end text of a task. */
 export function isEnd(name: string): boolean {
   return /\.(?:result|error)(?:~\d+)?\.md$/.test(name);
 }
 
-/** The words with which one agent ended its tasks, as far as they are in its queues. */
+/** The end texts of one agent's tasks, as far as they are in its queues. */
 export class TaskEnds {
   readonly #queues: Queues;
   readonly #agent: string;

@@ -14,19 +14,19 @@ import { derivedName, stemOf } from "../files/message-names.ts";
 import type { Queues } from "../files/queue.ts";
 import type { End } from "./task-ends.ts";
 
-/** A step of a mesh's task: where it is in the workflow, and whose it is. */
+/** A step of a mesh's task: its place in the workflow, and its agent. */
 export interface Step {
   agent: string;
   at: StepPath;
 }
 
-/** The queues of an agent, and the words with which it ended its tasks. */
+/** The queues of an agent, and the end texts of its tasks. */
 export interface StepQueues {
   readonly queues: Queues;
   wordsOf(task: string, end?: End): string;
 }
 
-/** How far the tasks of a mesh are, read from the queues of its agents. */
+/** The progress of a mesh's tasks, read from the queues of its agents. */
 export class TaskSteps {
   readonly #declared: () => DeclaredMesh;
   readonly #agents: ReadonlyMap<string, StepQueues>;

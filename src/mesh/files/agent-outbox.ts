@@ -11,7 +11,7 @@ export type SendOutcome =
   /** Nobody has taken it yet: the meshes are not at work. It waits in the outbox until they are. */
   | { kind: "waiting"; name: string };
 
-/** Sends a message from an agent, by a file in its outbox; resolves when its fate is known. */
+/** Sends a message from an agent, as a file in its outbox; resolves when its outcome is known. */
 export async function sendFromAgent(
   layout: Layout,
   place: Place & { agent: string },

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { nearest } from "../../boundary/nearest.ts";
 import { unknownField } from "../../boundary/unknown-field.ts";
 
-/** What is wrong with something that people wrote: which field, what it should be, what it is. */
+/** A validation error in words: which field, what it should be, what it is. */
 export function issueWords({ issues: [issue] }: z.ZodError, value: unknown, schema: z.ZodType): string {
   if (!issue) return "it is not as it should be";
   const field = issue.path.length > 0 ? `"${issue.path.join(".")}": ` : "";

@@ -1,6 +1,9 @@
 import { join } from "node:path";
 
-/** A message is in exactly one of these at any moment. `outbox` holds what an agent has said and nobody has taken. */
+/**
+ * A message is in exactly one of these at any moment. `outbox` holds messages of an agent that have not been routed
+ * yet.
+ */
 export const QUEUES = ["inbox", "next", "active", "complete", "outbox", "quarantine", "archive"] as const;
 export type QueueName = (typeof QUEUES)[number];
 
@@ -101,7 +104,7 @@ export class Layout {
   }
 }
 
-/** Whose queues: an agent's, or the mesh's own. */
+/** The owner of queues: an agent, or the mesh itself. */
 export interface Place {
   mesh: string;
   agent: string | null;

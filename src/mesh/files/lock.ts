@@ -10,8 +10,8 @@ export type Holder = z.infer<typeof holderSchema>;
 /**
  * One process at a time moves a project's messages.
  *
- * MESH-LOCK-1. `.ai/tx/lock` dies with its holder, so a crash never leaves a project locked. `lock.json` beside it says
- *     who holds it, for people and for a second process.
+ * MESH-LOCK-1. `.ai/tx/lock` is released when its holder ends, so a crash never leaves a project locked. `lock.json`
+ *     beside it says who holds it, for people and for a second process.
  */
 export function lockProject(layout: Layout, home?: string): () => void {
   mkdirSync(layout.running, { recursive: true });
@@ -43,7 +43,7 @@ export function lockProject(layout: Layout, home?: string): () => void {
   return release;
 }
 
-/** The process that moves, or last moved, the messages here. Whether it lives, only the lock knows. */
+/** The process that moves, or last moved, the messages here. Only the lock tells whether it still runs. */
 export function readLockHolder(layout: Layout): Holder | undefined {
   try {
     return holderSchema.safeParse(JSON.parse(readFileSync(layout.holder, "utf8"))).data;

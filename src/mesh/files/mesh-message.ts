@@ -27,7 +27,7 @@ export interface MeshMessage {
   body: string;
 }
 
-/** Undefined if it is not there any more; a reason if it is not a message. */
+/** Undefined if the file is gone; a reason if it is not a message. */
 export function readMessage(
   queues: Queues,
   queue: QueueName,
@@ -70,8 +70,8 @@ export function readPlainFile(
 }
 
 /**
- * Writes a message and moves it into a queue, whole. Returns its name there. The file is not synced: what we post follows
- * from a message that is still in `active`, so it is made again if a power failure has emptied it.
+ * Writes a message and moves it into a queue, whole. Returns its name there. The file is not synced: a message that we
+ * post follows from one that is still in `active`, so it is posted again if a power failure loses it.
  */
 export function postMessage(queues: Queues, queue: QueueName, message: MeshMessage, tmp: string): string {
   const { name, header, body } = message;
@@ -87,7 +87,7 @@ export function postMessage(queues: Queues, queue: QueueName, message: MeshMessa
   }
 }
 
-/** Replaces a message, whole at any moment. It keeps its time, which the order of the outbox depends on. */
+/** Replaces a message atomically. It keeps its time, which determines the order of the outbox. */
 export function rewriteMessage(path: string, { header, body }: MeshMessage, tmp: string): void {
   const aside = join(tmp, `${process.pid}-${++written}.md`);
   mkdirSync(tmp, { recursive: true });

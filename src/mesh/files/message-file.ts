@@ -37,7 +37,7 @@ export function format(header: MessageHeader, body: string): string {
 
 export type ParsedMessage = { ok: true; header: MessageHeader; body: string } | { ok: false; reason: string };
 
-/** The first heading of a message, or its first words: what a person calls it. */
+/** The first heading of a message, or its first words: a title for people. */
 export function titleOf(body: string): string {
   const line = body.split("\n", 200).find((one) => one.trim() !== "") ?? "";
   return (
@@ -48,12 +48,12 @@ export function titleOf(body: string): string {
   );
 }
 
-/** `YYMMDDHHMM-0001-words-of-the-task.md`: the seed's pattern and a counter, since two may come in one minute. */
+/** `YYMMDDHHMM-0001-words-of-the-task.md`: the seed's pattern plus a counter, since two may come in one minute. */
 export function fileNameOf(at: Date, counter: number, title: string): string {
   return `${stampOf(at)}-${String(counter).padStart(4, "0")}-${sanitized(title)}.md`;
 }
 
-/** `YYMMDDHHMM`, in local time: people read it. */
+/** `YYMMDDHHMM`, in local time, since people read it. */
 export function stampOf(at: Date): string {
   const two = (number: number) => String(number).padStart(2, "0");
   return [at.getFullYear() % 100, at.getMonth() + 1, at.getDate(), at.getHours(), at.getMinutes()].map(two).join("");

@@ -2,19 +2,19 @@ import { createHash } from "node:crypto";
 import type { MessageHeader } from "../../protocol/index.ts";
 import { sanitized } from "./message-file.ts";
 
-/** The sender of tasks that come from a board of work: not a person, and not a mesh. */
+/** The sender of tasks that come from a board: neither a person nor a mesh. */
 export const BOARD = "agiraph";
 
 /**
- * What follows from a message is named after it: if it is to be made again after a crash, it is found by its name, in
- * whichever queue it is by then.
+ * What follows from a message is named after it. If it has to be created again after a crash, it is found by its name,
+ * in whichever queue it is by then.
  */
 export function derivedName(name: string, suffix: string): string {
   const stem = stemOf(name);
   return `${Buffer.byteLength(stem) <= 120 ? stem : shortened(stem, 120)}.${suffix}.md`;
 }
 
-/** A name with this ending that is short enough for a file system, which counts bytes. */
+/** A name with this ending, short enough for a file system, which counts bytes. */
 export function fitting(stem: string, ending: string, bytes = 255): string {
   const room = bytes - Buffer.byteLength(ending);
   return `${Buffer.byteLength(stem) <= room ? stem : shortened(stem, room)}${ending}`;
@@ -24,12 +24,12 @@ function shortened(stem: string, bytes: number): string {
   return `${headOf(stem, bytes - 20)}-${hash(stem)}`;
 }
 
-/** A step of a mesh's task, made by the mesh. Its name tells, since a header can be copied. */
+/** Whether this is a step of a mesh's task, made by the mesh. Decided by the name, since a header can be copied. */
 export function isStep({ name, header: { task, step } }: { name: string; header: MessageHeader }): boolean {
   return task !== undefined && step !== undefined && name === derivedName(`${task}.md`, step);
 }
 
-/** Whether somebody's own name for a message looks like one of ours. */
+/** Whether a name that somebody else chose looks like one of ours. */
 export function looksLikeStep(name: string): boolean {
   return /\.(?:(?:\d+|entry|completion)(?:-r\d+)?|fix-\d+)\.md$/.test(name);
 }

@@ -7,8 +7,8 @@ import { fileNameOf } from "./message-file.ts";
 import { Queues } from "./queue.ts";
 
 /**
- * Seed 004's operations on messages, for use from outside: they need no running mesh, since a message is a file and every
- * operation is one rename.
+ * Seed 004's operations on messages, for use from outside. They need no running mesh, since a message is a file and
+ * every operation is one rename.
  */
 export const Message = { send, parseMessage, getMessages, moveMessage, removeMessage };
 

@@ -13,8 +13,8 @@ export function messageText(layout: Layout, place: Place, message: MeshMessage):
 }
 
 /**
- * The same in one line, for any command in a terminal: a program that reads line by line would take each of several lines
- * for a message of its own. The whole message is in the file that the line names.
+ * The same in one line, for any command in a terminal: a program that reads line by line would take several lines for
+ * several messages. The line names the file with the whole message.
  */
 export function messageLine(layout: Layout, place: Place, message: MeshMessage): string {
   const { head, tail } = frameOf(layout, place, message);

@@ -25,14 +25,14 @@ export interface NewMessage {
   named?(name: string): void;
 }
 
-/** A message is too long to be read. */
+/** The message is too long. */
 export class MessageTooLong extends Error {
   override readonly name = "TooLong";
 }
 
 /**
- * Puts a message into a queue, from outside the process that runs the meshes: whole at once, under a name that none of the
- * queues has. Returns the name.
+ * Puts a message into a queue, from outside the process that runs the meshes: atomically, under a name that is not in
+ * any of the queues. Returns the name.
  */
 export function putMessage(layout: Layout, place: Place, queue: QueueName, at: Date, message: NewMessage): string {
   const { from, to, type, body, answers, named } = message;

@@ -4,8 +4,8 @@ import { fitting, stemOf } from "./message-names.ts";
 import type { Queues } from "./queue.ts";
 
 /**
- * Puts a file into quarantine with the reason beside it: `x.md` and `x.reason.md`. Returns its name there, or undefined if
- * it was not there to be moved. The reason is written first, so that no file is ever there without one.
+ * Moves a file into quarantine with the reason beside it: `x.md` and `x.reason.md`. Returns its name there, or
+ * undefined if the file was gone. The reason is written first, so that no file is ever there without one.
  */
 export function quarantine(queues: Queues, from: QueueName, name: string, why: string): string | undefined {
   const aside = queues.freeName("quarantine", fitting(stemOf(name), ".md", ROOM), isReason);

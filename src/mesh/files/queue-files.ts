@@ -2,9 +2,9 @@ import { linkSync, lstatSync, mkdirSync, readdirSync, renameSync, unlinkSync } f
 import { dirname, join } from "node:path";
 import type { QueueName } from "./layout.ts";
 
-/** The folders of queues on the disk: what is in them, and the two ways to move a message into one. */
+/** Queue folders on disk: what is in them, and the two ways to move a message into one. */
 
-/** How long a file must not have been written to before it counts as complete. */
+/** How long a file must be unchanged before it counts as complete. */
 export const QUIET_MS = 100;
 
 /** Temporary files of editors, hidden files and the reasons beside quarantined messages are not messages. */
@@ -34,7 +34,7 @@ export function messagesIn(dir: string, queue: QueueName): Map<string, Arrival> 
   return found;
 }
 
-/** When a file came to its folder, in nanoseconds. */
+/** When a file arrived in its folder, in nanoseconds. */
 export function arrivalOf(path: string): bigint | undefined {
   return lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ctimeNs;
 }
@@ -58,7 +58,7 @@ export function compare(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Also for a link or a fifo, although that is not a message. */
+/** True also for a link or a fifo, although those are not messages. */
 export function exists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

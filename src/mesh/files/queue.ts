@@ -15,15 +15,14 @@ import {
 } from "./queue-files.ts";
 
 /**
- * The queues of one agent, or of a mesh itself: folders of message files, and what is in them in the order it came.
+ * The queues of one agent, or of a mesh itself: folders of message files, and their messages in the order of arrival.
  *
- * QUEUE-1. Every move is one rename: a message is in exactly one queue at any moment, whatever is killed.
- * QUEUE-2. Nothing is written over: a name that is taken gets a number.
- * QUEUE-3. First in, first out: by the order in which files appeared; after a restart by the time of that (ctime),
- *     then by name.
- * QUEUE-4. The files are the truth. A file that is moved by hand counts as moved, and a move of ours that comes too
- *     late does nothing.
- * QUEUE-5. A look takes no file that may still be being written.
+ * QUEUE-1. Every move is one rename: a message is in exactly one queue at any moment, whichever process is killed.
+ * QUEUE-2. Nothing is overwritten: if a name is taken, a number is added.
+ * QUEUE-3. First in, first out: by the order in which files appeared; after a restart by their ctime, then by name.
+ * QUEUE-4. The files are the truth. A file that is moved by hand counts as moved, and a later move of ours does
+ *     nothing.
+ * QUEUE-5. A scan skips files that may still be being written.
  */
 export class Queues {
   readonly place: Place;

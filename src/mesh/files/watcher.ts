@@ -4,15 +4,15 @@ import { QUEUES, type QueueName } from "./layout.ts";
 import { isMessageName, QUIET_MS } from "./queue-files.ts";
 
 /**
- * Notices which message files came to the queues of an agent or a mesh, and which went.
+ * Notices which message files appear in the queues of an agent or a mesh, and which disappear.
  *
- * WATCHER-1. A file that was renamed into a queue is noticed at once. One that is written in place is noticed when it
- *     was not written to for a while: the kernel reports the writing together with the file, so one round of the event
- *     loop is enough to know which it is.
- * WATCHER-2. One notice for each arrival, however many events the kernel makes of it.
- * WATCHER-3. A folder that is deleted is made again and watched again, once the deleting is over. After a burst we look
- *     at everything once more, since the kernel drops events when too many wait.
- * WATCHER-4. If the kernel refuses to watch (its limit is reached), we look at the folders every second instead.
+ * WATCHER-1. A file that was renamed into a queue is noticed at once. One that is written in place is noticed after it
+ *     has been unchanged for a while. The kernel reports the write together with the new file, so one round of the
+ *     event loop is enough to tell which it is.
+ * WATCHER-2. One notice per arrival, however many events the kernel sends for it.
+ * WATCHER-3. A folder that is deleted is created and watched again, once the deletion is complete. After a burst
+ *     everything is scanned once more, since the kernel drops events when its queue is full.
+ * WATCHER-4. If the kernel refuses to watch (its limit is reached), the folders are scanned every second instead.
  */
 export class QueueWatcher {
   readonly #dir: string;

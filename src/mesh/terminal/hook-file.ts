@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { z } from "zod";
 
-/** What Claude Code says of itself by its hooks, one JSON object a line; see `terminal-home.ts`. */
+/** What Claude Code reports through its hooks, one JSON object per line; see `terminal-home.ts`. */
 const hookSchema = z.object({
   hook_event_name: z.string(),
   prompt: z.string().optional(),
@@ -11,7 +11,7 @@ const hookSchema = z.object({
 });
 export type Hook = z.infer<typeof hookSchema>;
 
-/** A file that a program adds lines to, followed as it grows. */
+/** A file to which a program appends lines, followed as it grows. */
 export class HookFile {
   readonly #path: string;
   readonly #onHook: (hook: Hook) => void;
@@ -67,7 +67,7 @@ export class HookFile {
   }
 }
 
-/** The conversation that a program's hooks spoke of last. */
+/** The last conversation that the program's hooks named. */
 export function lastSessionIn(text: string): string | undefined {
   return text
     .split("\n")

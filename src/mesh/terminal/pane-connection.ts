@@ -2,7 +2,7 @@ import type { PaneView } from "./pane-view.ts";
 import type { TmuxClient } from "./tmux-client.ts";
 import type { TmuxServer } from "./tmux-server.ts";
 
-/** Our own client at the terminal of one session. A client that was killed is replaced, as long as the session is there. */
+/** Our tmux client for one session. If the client is killed, it is replaced, as long as the session exists. */
 export class PaneConnection {
   readonly #server: TmuxServer;
   readonly #session: string;

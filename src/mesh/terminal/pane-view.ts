@@ -1,4 +1,4 @@
-/** What tmux says of a terminal at one moment. */
+/** What tmux reports about a terminal at one moment. */
 export interface PaneView {
   screen: string[];
   title: string;

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** A process as the kernel shows it. Pids are given out anew: it is known again by when it began. */
+/** A process as the kernel shows it. Pids are reused, so a process is identified by its start time, too. */
 export interface Process {
   pid: number;
   parent: number;
@@ -10,7 +10,7 @@ export interface Process {
   began: string;
 }
 
-/** Null if there is none, or if it has ended and only waits to be reaped. */
+/** Null if there is none, or if it has ended and is only waiting to be reaped. */
 export function processOf(pid: number): Process | null {
   if (!Number.isSafeInteger(pid) || pid < 1) return null;
   try {
@@ -38,7 +38,7 @@ export function isSame(one: Process, now: Process | null): boolean {
   return now !== null && now.pid === one.pid && now.began === one.began;
 }
 
-/** A process with all its descendants. Empty if another process has its pid now. */
+/** A process with all its descendants. Empty if another process has its pid by now. */
 export function treeOf(root: Process): Process[] {
   if (root.pid <= 1 || !isSame(root, processOf(root.pid))) return [];
   const all = allProcesses();
@@ -64,8 +64,8 @@ function allProcesses(): Process[] {
 export type Signal = (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
 
 /**
- * Those of these processes that still run are asked to end, then killed, with all that they have started meanwhile. A
- * process that has got one of their pids is left alone.
+ * Asks those of these processes that still run to end, then kills them, with everything that they have started
+ * meanwhile. A process that has reused one of their pids is left alone.
  */
 export async function endAll(processes: readonly Process[], signal: Signal): Promise<void> {
   let ours = processes;

@@ -5,13 +5,14 @@ import { z } from "zod";
 const toldSchema = z.object({ task: z.string(), at: z.number() });
 
 /**
- * Notes beside a session in a terminal (`TX_SESSION`), shared by `tx` in there and the member that types to it.
+ * Notes about a session in a terminal (`TX_SESSION`), shared by `tx` in that session and the member that types to it.
  *
- * SESSION-NOTES-1. `tx done` ends the task that the session knew of when it was called: one that is said late, or
- *     twice, never ends a task that was told after it began.
- * SESSION-NOTES-2. An answer that `tx ask --wait` waits for, or has taken, is not typed as well; where nobody waits any
- *     more it is.
- * SESSION-NOTES-3. It waits from its last question, or the last task that it handed on, until it is told something.
+ * SESSION-NOTES-1. `tx done` ends the task that the session knew of when it was called: a late or repeated call never
+ *     ends a task that was delivered after the call began.
+ * SESSION-NOTES-2. An answer that `tx ask --wait` waits for, or has received, is not typed as well; if nobody waits any
+ *     more, it is.
+ * SESSION-NOTES-3. The session counts as waiting from its last question, or the last task that it delegated, until it
+ *     gets a message.
  */
 export class SessionNotes {
   readonly #dir: string;

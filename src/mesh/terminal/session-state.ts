@@ -1,10 +1,10 @@
 import type { PaneView } from "./pane-view.ts";
 import { seenState, type TerminalKind } from "./terminal-kind.ts";
 
-/** `broken`: it died at once, several times, and is not started again before somebody asks for it. */
+/** `broken`: it died at once, several times, and is restarted only on request. */
 export type SessionState = "starting" | "ready" | "busy" | "dialog" | "idle" | "dead" | "gone" | "broken";
 
-/** Tells the state of a program in a terminal: by its hooks first, then by its title, then by its screen. */
+/** Determines the state of a program in a terminal: by its hooks first, then by its title, then by its screen. */
 export class SessionStateReader {
   readonly #kind: TerminalKind;
   readonly #hasHooks: boolean;

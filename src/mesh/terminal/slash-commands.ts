@@ -1,4 +1,7 @@
-/** What a person or a model types in the program itself (seed 004, "Important Commands"), for programs that know such. */
+/**
+ * A command that a person or a model types in the program itself (seed 004, "Important Commands"), for programs that
+ * support this.
+ */
 export interface SlashCommand {
   name: string;
   about: string;
@@ -37,14 +40,17 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   },
 ];
 
-/** As a markdown file with a header: Claude Code, opencode; Codex reads the same and shows the header to nobody. */
+/**
+ * As a markdown file with a header, for Claude Code and opencode. Codex reads the same file and does not show the
+ * header.
+ */
 export function asMarkdown({ about, hint, words }: SlashCommand, extra: Readonly<Record<string, string>> = {}): string {
   const fields = { description: about, ...(hint && { "argument-hint": hint }), ...extra };
   const header = Object.entries(fields).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
   return `---\n${header.join("\n")}\n---\n\n${words.replace("ARGUMENTS", "$ARGUMENTS")}\n`;
 }
 
-/** As Gemini has them. */
+/** In Gemini's format. */
 export function asToml({ about, words }: SlashCommand): string {
   const text = words.replace("ARGUMENTS", "{{args}}");
   return `description = ${JSON.stringify(about)}\nprompt = ${JSON.stringify(text)}\n`;

@@ -1,6 +1,6 @@
 import type { SessionState } from "./session-state.ts";
 
-/** What is seen of a program that does nothing now. */
+/** What is visible of a program that is idle. */
 export interface Rest {
   /** How its last turn ended, if its hooks tell. */
   stop: "Stop" | "StopFailure" | null;
@@ -28,7 +28,7 @@ export interface TaskWatchPorts {
   dialogText(): Promise<string>;
 }
 
-/** How long it may rest before it is reminded, each time; then it is given up on after the last of them. */
+/** How long it may be idle before each reminder; after the last one the task is given up. */
 export interface Patience {
   /** After the end of a turn, or at rest as far as can be seen. */
   rest: readonly number[];
@@ -52,12 +52,12 @@ export const PATIENCE: Patience = {
 };
 
 /**
- * Looks after the task of a program in a terminal, so that it does not wait for something that nobody does.
+ * Watches the task of a program in a terminal, so that it does not stay idle for ever.
  *
- * TASK-WATCH-1. A program that rests before its task has ended is reminded, later and later, a few times; then the task
- *     is given up on. Where only its silence is known, or its model cannot be reached, a person is told instead.
- * TASK-WATCH-2. It is not reminded while it waits for an answer, nor while a person is at its terminal.
- * TASK-WATCH-3. A dialog that stays open waits in the person's inbox.
+ * TASK-WATCH-1. A program that is idle before its task has ended is reminded a few times, at growing intervals; then
+ *     the task is given up. If only its silence is known, or its model cannot be reached, a person is told instead.
+ * TASK-WATCH-2. It is not reminded while it waits for an answer, nor while a person is attached to its terminal.
+ * TASK-WATCH-3. A dialog that stays open is put into the person's inbox.
  */
 export class TaskWatch {
   readonly #ports: TaskWatchPorts;
