@@ -5,7 +5,7 @@ import { baseUrl } from "./catalog/base-url.ts";
 import type { ModelConfig } from "./catalog/model-config.ts";
 import { type ModelPlace, missingForModel, modelPlaceOf } from "./catalog/model-name.ts";
 
-/** `provider/model` → vectors of texts, from any server with the `/embeddings` of OpenAI. */
+/** `provider/model` → vectors of texts, from any server with OpenAI's `/embeddings`. */
 export interface EmbeddingModel {
   readonly id: string;
   /** One vector for each text, in their order. */

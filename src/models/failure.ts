@@ -23,12 +23,12 @@ export function modelFailureOf(
   });
 }
 
-/** The provider sent something it does not document, and went on: nothing is lost that we know how to use. */
+/** The provider sent something undocumented and continued: nothing is lost that we could use. */
 export function isHarmless(error: unknown): boolean {
   return nameOf(error) === "AI_TypeValidationError";
 }
 
-/** The SDK's word for a stream that ended before the provider said why. */
+/** The SDK's error for a stream that ended before the provider said why. */
 export function isCutStream(error: unknown): boolean {
   return nameOf(error) === "AI_InvalidResponseDataError" && field(error, "data") === undefined;
 }
@@ -39,7 +39,7 @@ export function truncated(model: string): ModelFailure {
   });
 }
 
-/** A success that is a page for people: nothing of it is a reply, and its status says nothing. */
+/** A successful response that is a web page: it contains no reply, and its status says nothing. */
 export class WebPageAnswer extends Error {
   override readonly name = "WebPageAnswer";
   constructor() {
@@ -49,7 +49,7 @@ export class WebPageAnswer extends Error {
   }
 }
 
-/** Whether this answer, by its headers, is such a page. */
+/** Whether the headers of this response announce a web page. */
 export function isWebPage(ok: boolean, type: string | null | undefined): boolean {
   return ok && /^\s*(text\/html|application\/xhtml)/i.test(type ?? "");
 }

@@ -28,7 +28,7 @@ export interface ModelRequest {
   onWarning?: (message: string) => void;
 }
 
-/** Who thinks. One streamed path; a caller that wants no stream just waits. */
+/** A language model. There is one streamed path; a caller that wants no stream just awaits the reply. */
 export interface Model {
   /** As people write it: `anthropic/claude-sonnet-4-5`. */
   readonly id: string;
@@ -55,7 +55,7 @@ export type FailureReason =
   | "redirected" // 301 to 308: what was asked would go to another address
   | "unknown";
 
-/** One failed attempt. `retryable` is about the same request sent again. */
+/** One failed attempt. `retryable` means that the same request may be sent again. */
 export class ModelFailure extends Error {
   override readonly name = "ModelFailure";
   readonly reason: FailureReason;

@@ -3,8 +3,8 @@ import type { Part, ReplyEntry } from "../protocol/index.ts";
 import { type Model, ModelFailure, type ModelRequest } from "./model.ts";
 
 /**
- * The same model, without known secrets in anything that it says, or in errors about it: a provider may echo a key in
- * an error, and a model may repeat one that it has read.
+ * The same model, with known secrets removed from everything it says and from errors about it: a provider may echo a
+ * key in an error, and a model may repeat one that it has read.
  */
 export function withoutSecrets(model: Model, scrubber: Scrubber): Model {
   async function reply(request: ModelRequest, signal: AbortSignal): Promise<ReplyEntry> {

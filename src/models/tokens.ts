@@ -1,16 +1,16 @@
 import type { Entry } from "../protocol/index.ts";
 import type { ToolSpec } from "./model.ts";
 
-/** The estimate errs within a quarter, so we compact a quarter before the end. */
+/** The estimate is off by a quarter at most, so we compact a quarter before the limit. */
 export const NEAR = 0.75;
 const BYTES_PER_TOKEN = 4;
 /** About what providers count for a large one. */
 const PICTURE_TOKENS = 1600;
 
 /**
- * About how many tokens the next request takes: what the provider counted for the last one, plus the size of what came
- * since. Without a count (no reply yet, or a server that does not count, or a summary since) the size of everything,
- * with the prompt and the tools that come before the history.
+ * About how many tokens the next request takes: the provider's count of the last one, plus the size of what came since.
+ * Without a count (no reply yet, a server that does not count, or a summary since) it is the size of everything,
+ * including the prompt and the tools before the history.
  */
 export function contextTokens(history: readonly Entry[], overhead: number): number {
   const at = history.findLastIndex((entry) => entry.role === "assistant");
@@ -20,7 +20,9 @@ export function contextTokens(history: readonly Entry[], overhead: number): numb
   return reply.usage.input + reply.usage.output + entryTokens(history.slice(at + 1));
 }
 
-/** Where what was said since the summary begins. What it kept comes before, and was counted with what it hides. */
+/**
+ * The first entry after the summary. Entries that the summary kept come before it, and were counted with what it hides.
+ */
 export function firstSinceSummary([head]: readonly Entry[]): number {
   return head?.role === "summary" ? 1 + (head.kept ?? 0) : 0;
 }
@@ -35,7 +37,9 @@ export function estimateTokens(text: string): number {
 
 const specSizes = new WeakMap<object, { name: string; description: string; bytes: number }>();
 
-/** What the tools take in a request. Each is measured once for all workers: its schema is made once. */
+/**
+ * The tokens that the tools take in a request. Each is measured once for all workers, since its schema is built once.
+ */
 export function toolTokens(tools: readonly ToolSpec[]): number {
   const bytes = tools.reduce((sum, tool) => sum + specBytes(tool) + 1, 1);
   return Math.ceil(bytes / BYTES_PER_TOKEN);

@@ -1,10 +1,10 @@
 /**
- * Words that look like a tool call and are none: models fall into these forms when they have no native tools, or
- * forget how to use them. Such a call is never run (anybody whose words the model repeats could have written it), but
- * its author is told, and it is never taken for an answer.
+ * Finds text that looks like a tool call and is none: models write such text when they have no native tools, or forget
+ * how to use them. Such a call is never run (the model may only be repeating somebody else's text), but the model is
+ * told, and the text is never taken for an answer.
  *
- * `tool` is "" where it cannot be told which was meant. A call in a form of its own is certain; one that is only
- * spoken of may be just words.
+ * `tool` is "" if it is not clear which tool was meant. Text in the format of a call is certain; a call that is only
+ * mentioned may be just text.
  */
 export function unmadeCall(
   text: string,

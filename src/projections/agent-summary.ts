@@ -6,7 +6,7 @@ import type { Situation } from "./situation.ts";
 import { currentStage } from "./stages.ts";
 import { type Trouble, troublesOf } from "./trouble.ts";
 
-/** An agent in a few fields: what a list of agents shows, and what is kept in memory of an agent that rests. */
+/** An agent in a few fields: what a list of agents shows, and what is kept in memory of an idle agent. */
 export interface AgentSummaryData {
   /** The fact it was made at. */
   seq: number;
@@ -51,7 +51,7 @@ export interface AgentSummaryData {
   loading?: true;
 }
 
-/** Raise it when the shape or the meaning changes: what was kept before is then made again. */
+/** Raise it when the shape or the meaning changes: summaries that were kept before are then rebuilt. */
 export const AGENT_SUMMARY_VERSION = 6;
 
 export function summarise(now: Situation): AgentSummaryData {

@@ -186,19 +186,19 @@ function beginCycle(agent: AgentState, { seq }: Fact): void {
   if (agent.created.mode === "infinite") agent.cycle_seq = seq;
 }
 
-/** A person put it to rest: nothing wakes it. */
+/** A person paused, stopped or archived it: nothing wakes it. */
 export function isAtRest({ status, archived_ts }: AgentState): boolean {
   return status === "paused" || status === "stopped" || archived_ts !== null;
 }
 
 const FIRST_WORDS = 200;
 
-/** What it works on now, or did last: later runs may have other goals than the first. */
+/** The current goal, or the last one: later runs may have other goals than the first. */
 export function goalOf({ run, goal }: AgentState): string {
   return run?.goal ?? goal;
 }
 
-/** Nothing goes on before a person decides: it failed, or a stage wants their approval. */
+/** Nothing continues before a person decides: it failed, or a stage needs their approval. */
 export function needsDecision({ status, halted }: AgentState): boolean {
   return status === "failed" || (status === "paused" && halted !== null && halted.why !== HUMAN);
 }

@@ -4,7 +4,7 @@ import { isHeldUp } from "./lineage.ts";
 import type { Situation } from "./situation.ts";
 import type { OpenTrigger } from "./triggers.ts";
 
-/** Whether only the clock or a message makes it go on. */
+/** Whether only the clock or a message makes it continue. */
 export function isAsleep({ agent, roster, board }: Situation): boolean {
   if (agent.status === "completed") return true;
   const coordinator = roster[COORDINATOR];
@@ -14,7 +14,7 @@ export function isAsleep({ agent, roster, board }: Situation): boolean {
   return !agent.run || openNodes(board, agent.run.id).every((node) => isHeldUp(node, board));
 }
 
-/** A heartbeat and a watch wake nobody while nothing is new, and what is called back is the program's own affair. */
+/** A heartbeat and a watch wake nobody while nothing is new, and callbacks are handled by the program itself. */
 export function wakes({ status, when, action }: OpenTrigger): boolean {
   return (
     status === "active" && when.type !== "heartbeat" && when.type !== "on_change" && action.type !== "run_callback"

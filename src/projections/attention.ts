@@ -2,13 +2,13 @@ import { dict } from "../protocol/dict.ts";
 import { COORDINATOR, type Fact, isMadeByTrigger, type WorkerId } from "../protocol/index.ts";
 
 /**
- * What a sleeping agent has not looked at yet, and since when nobody did anything: what a heartbeat and an idle trigger
- * are decided by, so that no model is asked.
+ * What a sleeping agent has not seen yet, and since when nothing has happened. Heartbeats and idle triggers are decided
+ * by this, without asking a model.
  *
  * ATTENTION-1. What a trigger causes by itself (its facts, the messages it sends) is neither news nor activity; nor is
- *     what the house sees to, as a message that is tried again by a channel.
- * ATTENTION-2. What happened before the coordinator last rested is not news: it was told all of it before its last turn.
- *     So the work that a heartbeat itself set off does not set off the next one.
+ *     housekeeping such as a channel's retry of a message.
+ * ATTENTION-2. What happened before the coordinator last went to rest is not news: it was told all of it before its
+ *     last turn. So the work that a heartbeat caused does not cause the next one.
  */
 export interface Attention {
   /** The newest sign of life. */
@@ -71,14 +71,14 @@ const RESTS = new Set([
   "node.failed",
 ]);
 
-/** The newest fact after `since` that the coordinator was not told of. Null: there is nothing to wake it for. */
+/** The newest fact after `since` that the coordinator was not told. Null: there is no reason to wake it. */
 export function unseenNews({ news, rested_seq, unread }: Attention, since: number): Moment | null {
   const mail = Object.values(unread).filter(({ seq }) => seq > since);
   const all = news.seq > Math.max(since, rested_seq) ? [news, ...mail] : mail;
   return all.length === 0 ? null : all.reduce((newest, each) => (each.seq > newest.seq ? each : newest));
 }
 
-/** Whether a trigger caused this fact by itself; nothing may follow from that, or triggers would drive each other. */
+/** Whether a trigger caused this fact by itself; such a fact must not fire triggers, or they would drive each other. */
 export function isOfTriggers(fact: Fact): boolean {
   return fact.type.startsWith("trigger.") || ("message_id" in fact.data && isMadeByTrigger(fact.data.message_id));
 }

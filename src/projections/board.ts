@@ -104,7 +104,9 @@ function reserved(reserved_for: WorkerId | null, reserved_by: WorkerId | undefin
   return { reserved_for, ...(reserved_by !== undefined && { reserved_by }) };
 }
 
-/** Handed to another worker, it has no failed tries. Kept for the same worker, it keeps who assigned it. */
+/**
+ * A node that goes to another worker has no failed tries. One that is kept for the same worker keeps who assigned it.
+ */
 function reopenedIn({ reserved_by, ...base }: NodeBase, { data }: FactOf<"node.reopened">): NodeState {
   const { reserved_for, why, from, did = "", by } = data;
   const handed = why === "reassigned" && from !== undefined ? { handed: { from, did }, failures: 0 } : {};
@@ -158,7 +160,7 @@ export function readyNodes(board: Board): NodeState[] {
   );
 }
 
-/** By a name that may be made up: only what is really there. */
+/** A name may be made up: returns only nodes that exist. */
 export function nodeNamed(board: Board, name: string): NodeState | undefined {
   return Object.hasOwn(board.nodes, name) ? board.nodes[name as NodeId] : undefined;
 }
@@ -172,7 +174,7 @@ function nodesOf(board: Board, ids: readonly NodeId[]): NodeState[] {
   return ids.flatMap((id) => board.nodes[id] ?? []);
 }
 
-/** The board in words, whole, for people. */
+/** The whole board in words, for people. */
 export function describeBoard(board: Board, run?: RunId): string {
   const lines = Object.values(board.nodes)
     .filter((node) => run === undefined || node.spec.run_id === run)
@@ -180,11 +182,11 @@ export function describeBoard(board: Board, run?: RunId): string {
   return lines.length > 0 ? lines.join("\n") : "The board is empty.";
 }
 
-/** How many nodes, or people, are told of at once: more would fill the reader's context. */
+/** How many nodes, or people, are shown at once: more would fill the reader's context. */
 export const PAGE = 60;
 
 /**
- * The board in words for the coordinator, never more than a page: from a node on, or the open nodes and then the newest
+ * The board in words for the coordinator, at most one page: from a given node on, or the open nodes and then the newest
  * of the others.
  */
 export function describePage(board: Board, run: RunId | undefined, from?: number): string {

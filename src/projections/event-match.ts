@@ -3,14 +3,16 @@ import { isOfTriggers } from "./attention.ts";
 
 type EventConfig = Extract<Condition, { type: "on_event" }>["config"];
 
-/** Whether this is what an `on_event` trigger waits for. What triggers cause themselves never is: no loops. */
+/**
+ * Whether an `on_event` trigger waits for this fact. Facts caused by triggers never match, so that there are no loops.
+ */
 export function isAwaited({ event_pattern, filter = {} }: EventConfig, fact: Fact): boolean {
   if (isOfTriggers(fact) || !fitsPattern(event_pattern, fact.type)) return false;
   const data: Record<string, unknown> = fact.data;
   return Object.entries(filter).every(([field, value]) => Object.hasOwn(data, field) && data[field] === value);
 }
 
-/** `*` stands for any letters: `node.*`, `*.failed`. Walks the parts, so that no pattern takes long. */
+/** `*` matches any characters: `node.*`, `*.failed`. Compares part by part, so that no pattern takes long. */
 export function fitsPattern(pattern: string, type: string): boolean {
   const [head = "", ...parts] = pattern.split("*");
   const tail = parts.pop();

@@ -1,7 +1,7 @@
 import { dict } from "../protocol/dict.ts";
 import type { Fact, WorkerId } from "../protocol/index.ts";
 
-/** Something a worker offered to the agent's memory, until the coordinator has decided about it. */
+/** Something that a worker offered to the agent's memory, until the coordinator has decided about it. */
 export interface Insight {
   id: string;
   /** The fact that offered it. */
@@ -11,7 +11,7 @@ export interface Insight {
   content: string;
 }
 
-/** How many were ever offered, and those that wait for a decision, by id. */
+/** How many were offered in total, and those that wait for a decision, by id. */
 export interface Insights {
   offered: number;
   open: Record<string, Insight>;

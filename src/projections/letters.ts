@@ -22,7 +22,7 @@ export interface Letter {
   status: "queued" | "seen" | "expired";
 }
 
-/** Messages that nobody has seen yet, all of them, and the newest of the others. `sent` counts every one. */
+/** All unread messages, and the newest of the others. `sent` counts every message. */
 export interface Letters {
   sent: number;
   queued: Record<string, Letter>;
@@ -87,7 +87,7 @@ export function applyToLetters(letters: Letters, fact: Fact): void {
   }
 }
 
-/** Of whatever says that this task failed: one for a task, however often it was put back (`t.md`, `t~2.md`). */
+/** The id of a message that this task failed: one per task, however often it was put back (`t.md`, `t~2.md`). */
 export function failureId({ mesh, agent, name }: FailedTask): string {
   return `failed:${mesh}/${agent ?? ""}:${name.replace(/(?:~\d+)?\.md$/, "")}`;
 }

@@ -1,7 +1,7 @@
 import type { NodeId } from "../protocol/index.ts";
 import { type Board, hasEnded, type NodeState } from "./node-state.ts";
 
-/** Whether a node is, or builds on, one of those that are open because they wait for the work in hand. */
+/** Whether a node is, or depends on, one of the nodes that are open because they wait for the current work. */
 export function waitsForAny(node: NodeState, above: ReadonlySet<NodeId>, board: Board): boolean {
   const seen = new Set<NodeId>();
   const queue = [node.id];
@@ -14,7 +14,7 @@ export function waitsForAny(node: NodeState, above: ReadonlySet<NodeId>, board: 
   return false;
 }
 
-/** Whether it is held or builds on something that is held or cancelled: what it waits for may never come. */
+/** Whether it is held, or depends on a node that is held or cancelled: what it waits for may never come. */
 export function isHeldUp(node: NodeState, board: Board): boolean {
   const seen = new Set<NodeId>();
   const queue = [node.id];
@@ -43,8 +43,8 @@ export function ancestorsOf(board: Board, node: NodeState | undefined): Set<Node
 }
 
 /**
- * Nodes whose results this one waits for: what it handed out, and what those who have ended left behind. Not what builds
- * on a cancelled node: nobody would ever be done waiting for it.
+ * Nodes whose results this one waits for: those that it handed out, and those that ended nodes left behind. Not those
+ * that depend on a cancelled node: that wait would never end.
  */
 export function openBelow({ id }: Pick<NodeState, "id">, board: Board): NodeId[] {
   const children = board.nodes[id]?.children ?? [];
@@ -55,13 +55,13 @@ export function openBelow({ id }: Pick<NodeState, "id">, board: Board): NodeId[]
   });
 }
 
-/** A node and all that was handed out below it, the lowest first. */
+/** A node and everything that was handed out below it, the lowest first. */
 export function familyOf(node: NodeState, board: Board): NodeState[] {
   const below = node.children.flatMap((id) => board.nodes[id] ?? []);
   return [...below.flatMap((each) => familyOf(each, board)), node];
 }
 
-/** What waits for these nodes to be completed, or for something that does. */
+/** What waits, directly or indirectly, for these nodes to be completed. */
 export function waitingFor(ids: readonly NodeId[], board: Board): NodeId[] {
   const gone = new Set<NodeId>(ids);
   // In the order they were made: what a node builds on is older than the node.

@@ -1,6 +1,6 @@
 import type { Fact } from "../protocol/index.ts";
 
-/** How the last task of a mesh's own ended. */
+/** How the last of a mesh's own tasks ended. */
 export interface MeshEnd {
   task: string;
   failed: boolean;
@@ -9,7 +9,10 @@ export interface MeshEnd {
   at: number;
 }
 
-/** By the mesh's name. The files do not say it of what did not pass its gates: nobody in the mesh gave up. */
+/**
+ * By the mesh's name. The files do not show it for a task that did not pass its gates, since nobody in the mesh gave
+ * up.
+ */
 export type MeshEnds = Record<string, MeshEnd>;
 
 export function applyToMeshEnds(ends: MeshEnds, { type, data, ts: at }: Fact): void {

@@ -1,10 +1,10 @@
-/** What is wrong with a file of a project's meshes, or keeps an agent of them from beginning. */
+/** A problem with a file of a project's meshes, or one that keeps an agent of them from starting. */
 export interface MeshProblem {
   file: string;
   problem: string;
 }
 
-/** In words, the same problem of several files once: with the names of all that it is about. */
+/** In words. The same problem in several files is reported once, with all their names. */
 export function problemWords(problems: readonly MeshProblem[]): string[] {
   const groups = Map.groupBy(problems, ({ file, problem }) =>
     problem.startsWith(`${file}: `) ? problem.slice(file.length + 2) : problem,

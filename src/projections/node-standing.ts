@@ -2,7 +2,9 @@ import type { AgentStatus } from "./agent.ts";
 import type { NodeState } from "./node-state.ts";
 import type { Situation } from "./situation.ts";
 
-/** How an agent fares, seen from outside: one that counts as working while nobody works on it was interrupted. */
+/**
+ * The state of an agent seen from outside: one whose status is working while no process works on it was interrupted.
+ */
 export type Standing = AgentStatus | "interrupted";
 
 type UnderWay = Extract<NodeState, { status: "assigned" | "running" | "publishing" }>;
@@ -11,14 +13,14 @@ export function isUnderWay(node: NodeState): node is UnderWay {
   return node.status === "assigned" || node.status === "running" || node.status === "publishing";
 }
 
-/** A worker in the middle of something, seen from outside: while the agent rests, so does the worker. */
+/** The state of a busy worker seen from outside: while the agent rests, so does the worker. */
 export function whileWorking(status: string, standing: Standing): string {
   // Whatever ended the agent ended their work with it, and they go on when it does.
   if (standing === "working" || standing === "waiting_for_human") return status;
   return standing === "failed" || standing === "idle" ? "stopped" : standing;
 }
 
-/** How a node fares, in the words that every board shows. */
+/** The state of a node, in the words that every board shows. */
 export function nodeStanding(
   node: NodeState,
   { questions, agent }: Pick<Situation, "questions"> & { agent: Pick<Situation["agent"], "coordinator_decides"> },

@@ -67,17 +67,17 @@ export type NodeState = NodeBase &
 
 export type EndedNode = Extract<NodeState, { status: "completed" | "failed" | "cancelled" }>;
 
-/** Ended by its worker, or from outside, with the run. */
+/** Ended by its worker or from outside, or with its run. */
 export function hasEnded(node: NodeState | undefined): node is EndedNode {
   return node?.status === "completed" || node?.status === "failed" || node?.status === "cancelled";
 }
 
-/** Nothing that builds on it can begin. */
+/** Nothing that depends on it can begin. */
 export function isLost(node: NodeState | undefined): boolean {
   return node?.status === "failed" || node?.status === "cancelled";
 }
 
-/** All work of an agent, by node id, in the order it was made. */
+/** All work of an agent, by node id, in the order of creation. */
 export interface Board {
   nodes: Record<NodeId, NodeState>;
 }

@@ -4,12 +4,12 @@ import type { Letters } from "./letters.ts";
 import type { Question, Questions } from "./questions.ts";
 
 /**
- * What has been said to the human and has yet to leave by a channel.
+ * Messages to the human that a channel has yet to deliver.
  *
- * OUTBOX-1. It holds what is still to be delivered and nothing else: its size does not grow with the log.
- * OUTBOX-2. Each thing said is taken off a channel's list once: delivered, failed, or withdrawn because nobody waits
- *     for the answer any more.
- * OUTBOX-3. A channel that is opened late carries what waits for the human then, and nothing older.
+ * OUTBOX-1. It holds only what is still to be delivered, so its size does not grow with the log.
+ * OUTBOX-2. Each message leaves a channel's list once: delivered, failed, or withdrawn because nobody waits for the
+ *     answer any more.
+ * OUTBOX-3. A channel that is opened later delivers what waits for the human then, and nothing older.
  */
 export interface Outbox {
   open: Record<string, { to: readonly ChannelTopic[] }>;
@@ -89,7 +89,7 @@ export function applyToOutbox(
     outbox.waiting = outbox.waiting.filter(({ topic, of }) => topic !== "questions" || now.questions.open[of]);
 }
 
-/** What is still to leave by this channel, oldest first: the first of it. */
+/** The oldest message that this channel has yet to deliver. */
 export function nextOutgoing({ waiting }: Outbox, channel: string): Outgoing | undefined {
   return waiting.find(({ channels }) => channels.includes(channel));
 }

@@ -1,7 +1,7 @@
 import { dict } from "../protocol/dict.ts";
 import type { Fact, WorkerId } from "../protocol/index.ts";
 
-/** What is known of programs that think for themselves: how to take each up again, and what it may do unasked. */
+/** What is known about outside programs: how to resume each, and what it may do without asking. */
 export interface Outside {
   /** The newest session on each node, with whose it is; for a program that leads, by its worker id. */
   sessions: Record<string, { worker_id: WorkerId; session_id: string }>;

@@ -4,11 +4,11 @@ import { type AgentSummaryData, summarise } from "./agent-summary.ts";
 import { begin } from "./situation.ts";
 
 /**
- * What can be said of an agent whose log has not been folded yet, for a list that must not wait for that: marked
- * `loading`, because what happened between the kept summary (or the first fact) and the latest facts is missing.
+ * What can be said about an agent whose log has not been folded yet, for a list that must not wait for that. It is
+ * marked `loading`, because what happened between the kept summary (or the first fact) and the latest facts is missing.
  *
  * Name, model and date of creation are exact, since they are in the first fact. The status is that of the latest fact
- * that sets one. Where there is none, the agent was at work: one that rests adds few facts to its log.
+ * that sets one. If there is none, the agent was at work: an agent at rest adds few facts to its log.
  */
 export function preliminarySummary(
   first: Fact,

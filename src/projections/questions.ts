@@ -3,7 +3,7 @@ import type { Fact, FactOf } from "../protocol/index.ts";
 
 type Asked = FactOf<"human.question">["data"];
 
-/** What a worker wants to know from the human. */
+/** A worker's question to the human. */
 export interface Question extends Omit<Asked, "question_id"> {
   id: string;
   asked_ts: number;
@@ -93,14 +93,14 @@ function keep({ settled }: Questions, question: Question): void {
   if (settled.length > KEPT) settled.shift();
 }
 
-/** What this worker asked, on this node or as coordinator, and goes on without. */
+/** Questions of this worker, on this node or as coordinator, that it continues without an answer to. */
 export function deferredBy({ open }: Questions, worker_id: string, node_id: string | null): Question[] {
   return Object.values(open).filter(
     (each) => each.deferred && each.worker_id === worker_id && each.node_id === node_id,
   );
 }
 
-/** The one this call has asked before, in an earlier life of the process: it is not asked twice. */
+/** The question that this call already asked before a restart: it is not asked twice. */
 export function questionOf({ open, answered }: Questions, worker_id: string, call_id: string): Question | undefined {
   return [...Object.values(open), ...Object.values(answered)].find(
     (each) => each.worker_id === worker_id && each.call_id === call_id,

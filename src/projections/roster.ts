@@ -18,7 +18,7 @@ export type WorkerState = WorkerBase &
     | { status: "retired"; still: AtWork | null }
   );
 
-/** Who works, by worker id, the coordinator first. */
+/** The workers by id, the coordinator first. */
 export type Roster = Record<WorkerId, WorkerState>;
 
 export function applyToRoster(roster: Roster, fact: Fact): void {
@@ -77,13 +77,13 @@ export function idleWorkers(roster: Roster): WorkerState[] {
   return Object.values(roster).filter((worker) => worker.status === "idle");
 }
 
-/** Who is in a run: the coordinator is in every one, the others are hired for theirs. */
+/** The workers of a run: the coordinator is in every run, the others are hired for one. */
 export function rosterOf(roster: Roster, run: RunId): Roster {
   const isIn = (worker: WorkerState) => worker.id === COORDINATOR || worker.spawned.run_id === run;
   return Object.fromEntries(Object.entries(roster).filter(([, worker]) => isIn(worker)));
 }
 
-/** The people in words. Where there are too many, those at work come before those who are free or gone. */
+/** The team in words. If there are too many, those at work come before those who are free or gone. */
 export function describeRoster(roster: Roster, most: number): string {
   const people = Object.values(roster);
   const shown = people.length > most ? people.toSorted((a, b) => rankOf(a) - rankOf(b)).slice(0, most) : people;

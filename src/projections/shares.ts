@@ -2,7 +2,10 @@ import type { RunId } from "../protocol/index.ts";
 import type { Board, NodeState } from "./node-state.ts";
 import { waitingWork } from "./waiting-work.ts";
 
-/** Whose share the work of this node is paid from: its own, or the next above it; the agent's when there is none. */
+/**
+ * Whose share pays for the work on this node: its own, or that of the nearest node above it; without one, the agent's
+ * budget.
+ */
 export function holderOf(board: Board, node: NodeState | undefined): NodeState | undefined {
   let each = node;
   while (each && each.spec.budget_usd === undefined) each = above(board, each);
@@ -16,7 +19,7 @@ export function holdersOf(board: Board, node: NodeState | undefined): NodeState[
   return holders;
 }
 
-/** Open nodes whose share was reserved from this holder's, or from the agent's budget: nobody else may spend it. */
+/** Open nodes whose share was reserved from this holder's, or from the agent's budget: others may not spend it. */
 export function sharesUnder(board: Board, run: RunId, holder: NodeState | undefined): NodeState[] {
   return [...waitingWork(board, run).shares].flatMap((id) => {
     const node = board.nodes[id];

@@ -69,7 +69,7 @@ export function begin(first: Fact): Situation {
   };
 }
 
-/** For a situation that was read from JSON or cloned: names like `constructor` are not found where nobody put them. */
+/** For a situation that was read from JSON or cloned: inherited names such as `constructor` are not found in it. */
 export function withOwnKeys(now: Situation): Situation {
   const { agent, attention, board, insights, letters, outbox, outside, questions, spending, triggers } = now;
   const maps = [
@@ -90,7 +90,9 @@ export function withOwnKeys(now: Situation): Situation {
   return now;
 }
 
-/** Changes the situation in place: its cost must not grow with the log. A fact that was already applied changes nothing. */
+/**
+ * Changes the situation in place, so that its cost does not grow with the log. Applying a fact again changes nothing.
+ */
 export function apply(now: Situation, fact: Fact): void {
   if (fact.seq <= now.seq) return;
   now.seq = fact.seq;
@@ -115,7 +117,7 @@ export function apply(now: Situation, fact: Fact): void {
   if (isAtWork(now.agent.status)) now.agent.status = isAsking(now.questions) ? "waiting_for_human" : "working";
 }
 
-/** An agent that asks its human something works on as far as it can. */
+/** An agent that has asked its human something continues as far as it can, so it counts as working. */
 export function isAtWork(status: AgentStatus | "interrupted"): boolean {
   return status === "working" || status === "waiting_for_human";
 }

@@ -3,7 +3,7 @@ import { familyOf, isHeldUp } from "./lineage.ts";
 import { type Board, hasEnded, type NodeState } from "./node-state.ts";
 import { waitingWork } from "./waiting-work.ts";
 
-/** Nodes that belong together, under a contract. */
+/** A group of nodes with a contract. */
 export interface Stage {
   run_id: RunId;
   /** Counted from 1 within the run. */
@@ -46,14 +46,14 @@ export function applyToStages(stages: Stage[], fact: Fact): void {
   }
 }
 
-/** The stage that is under way in a run. */
+/** The current stage of a run. */
 export function currentStage(stages: readonly Stage[], run: RunId): Stage | undefined {
   return stages.findLast((stage) => stage.run_id === run && stage.status === "running");
 }
 
 /**
- * Whether its contract calls a stage done: everything has ended, or enough of what the coordinator itself handed out is
- * completed. What is cancelled does not count.
+ * Whether a stage is done according to its contract: everything has ended, or enough of what the coordinator itself
+ * handed out is completed. Cancelled nodes do not count.
  */
 export function isStageDone(stage: Stage, board: Board): boolean {
   const open = waitingWork(board, stage.run_id).openInStage.get(stage.number) ?? 0;
@@ -65,7 +65,10 @@ export function isStageDone(stage: Stage, board: Board): boolean {
   return checkpoint_policy === "any" ? completed > 0 : completed * 2 > nodes.length;
 }
 
-/** Applied after board and stages. Who has lost is decided with the fact that met the contract: later work has not. */
+/**
+ * Applied after board and stages. The losers are decided with the fact that met the contract: later work is not among
+ * them.
+ */
 export function noteLosers(stages: Stage[], board: Board, fact: Fact): void {
   if (fact.type === "node.reopened") {
     for (const stage of stages)
@@ -88,7 +91,7 @@ export function noteLosers(stages: Stage[], board: Board, fact: Fact): void {
   stage.losers = [...known, ...lost.map(({ id }) => ({ id, seq: fact.seq }))];
 }
 
-/** What is still to be cancelled because its stage is done without it, with all below it. */
+/** What is still to be cancelled because its stage is done without it, with everything below it. */
 export function losersIn(stages: readonly Stage[], board: Board, run: RunId): NodeId[] {
   return stages
     .filter((stage) => stage.run_id === run)
@@ -102,7 +105,7 @@ function topOf({ nodes }: Stage, board: Board): NodeState[] {
   return nodes.flatMap((id) => board.nodes[id] ?? []).filter(({ spec }) => spec.parent_node_id === null);
 }
 
-/** A stage that nobody named is called by its number. */
+/** A stage without a name is called by its number. */
 export function stageTitle({ number, name }: Pick<Stage, "number" | "name">): string {
   const usual = `Stage ${number}`;
   return name === usual ? usual : `${usual} (${name})`;

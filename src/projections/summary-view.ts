@@ -3,7 +3,7 @@ import { type AgentSummaryData, summarise } from "./agent-summary.ts";
 import type { Situation } from "./situation.ts";
 import type { Trouble } from "./trouble.ts";
 
-/** How an agent is doing, as it goes over the wire, where the names are the seed's. */
+/** The state of an agent as the API returns it, with the seed's field names. */
 export function summaryView(now: Situation): AgentSummary {
   return agentView(summarise(now));
 }

@@ -1,6 +1,6 @@
 import { COORDINATOR, DEADLINE, type Fact, HEARTBEAT_OK, HUMAN } from "../protocol/index.ts";
 
-/** One thing that was said between people. The words in full are in the file the fact points at. */
+/** One message between people and agents. The full text is in the file that the fact points at. */
 export interface ThreadEntry {
   seq: number;
   ts: number;
@@ -21,7 +21,7 @@ export function applyToThread(thread: Thread, fact: Fact): void {
   if (thread.length > KEPT) thread.shift();
 }
 
-/** What was said with a fact, if anything was. */
+/** The message in a fact, if there is one. */
 export function threadEntryIn(fact: Fact): Omit<ThreadEntry, "seq" | "ts"> | undefined {
   switch (fact.type) {
     case "run.started":

@@ -1,7 +1,7 @@
 import type { AgentId } from "../protocol/index.ts";
 import type { TriggerState, Triggers } from "./triggers.ts";
 
-/** A trigger as people and programs outside see it, in the words of seed 002 §9.5. */
+/** A trigger as it is shown outside, with the words of seed 002 §9.5. */
 export interface TriggerRecord {
   id: string;
   agent_id: AgentId;
@@ -18,7 +18,7 @@ export interface TriggerRecord {
   fired: number;
 }
 
-/** Those that are active or paused, then the newest that ended. */
+/** Active and paused triggers, then the newest that have ended. */
 export function triggerRecords(triggers: Triggers, agent_id: AgentId): TriggerRecord[] {
   return [...Object.values(triggers.open), ...triggers.settled].map((trigger) => ({
     id: trigger.id,

@@ -38,7 +38,7 @@ export type TriggerState =
   | OpenTrigger
   | (TriggerBase & { status: "fired" | "expired" | "cancelled"; ended_ts: number });
 
-/** A fact that an `on_event` trigger waited for, and when it fires for it. */
+/** A fact that an `on_event` trigger waited for, and when the trigger fires for it. */
 export interface Match {
   seq: number;
   ts: number;
@@ -46,16 +46,16 @@ export interface Match {
 }
 
 /**
- * All that is to happen later.
+ * The triggers of an agent.
  *
- * TRIGGERS-1. An occurrence that fired is `undone` until it is known to be done. The process that opens the log does what is
- *     undone.
- * TRIGGERS-2. An `on_event` trigger takes each fact at most once, and that it waits is part of the fold: a crash loses
- *     none.
- * TRIGGERS-3. It takes at most STORM_FACTS facts in STORM_SECONDS. What comes beyond is taken together, for the newest
- *     of them, as soon as there is room: a storm costs little, and its last word is heard.
- * TRIGGERS-4. Nothing wakes an agent for what that waking set off: neither for what happens in the run it began, nor
- *     for what the coordinator does in its own turns.
+ * TRIGGERS-1. An occurrence that fired is `undone` until it is recorded as done. The process that opens the log carries
+ *     out what is undone.
+ * TRIGGERS-2. An `on_event` trigger matches each fact at most once, and pending matches are part of the fold, so a
+ *     crash loses none.
+ * TRIGGERS-3. It matches at most STORM_FACTS facts in STORM_SECONDS. Further facts are combined into one match, for the
+ *     newest of them, as soon as there is room: a storm costs little, and its last fact is not missed.
+ * TRIGGERS-4. Nothing wakes an agent for what the waking itself caused: neither for what happens in the run it began,
+ *     nor for what the coordinator does in its own turns.
  */
 export interface Triggers {
   /** The highest number given out. */
@@ -76,7 +76,7 @@ export function noTriggers(): Triggers {
   return { made: 0, open: dict(), settled: [], undone: dict(), matches: dict() };
 }
 
-/** `begunBy` is the occurrence that began the run under way, where that was a trigger. */
+/** `begunBy` is the occurrence that began the current run, if that was a trigger. */
 export function applyToTriggers(triggers: Triggers, fact: Fact, begunBy: string | null): void {
   switch (fact.type) {
     case "trigger.created":
@@ -115,7 +115,7 @@ export function applyToTriggers(triggers: Triggers, fact: Fact, begunBy: string 
   }
 }
 
-/** By a name that may be made up: only what is really there. */
+/** A name may be made up: returns only triggers that exist. */
 export function triggerNamed(triggers: Triggers, name: string): TriggerState | undefined {
   if (Object.hasOwn(triggers.open, name)) return triggers.open[name as TriggerId];
   return triggers.settled.findLast((trigger) => trigger.id === name);

@@ -2,10 +2,10 @@ import { own } from "../protocol/dict.ts";
 import type { Fact, WorkerId } from "../protocol/index.ts";
 
 /**
- * Whose model does not answer, though they look busy: they wait for its provider and nothing else.
+ * Workers that look busy but only wait for their model's provider, which does not answer.
  *
- * TROUBLE-1. One try that failed and is retried at once does not count; two in a row, a long wait or a silence are.
- * TROUBLE-2. It is over with the next answer, and when that worker no longer works.
+ * TROUBLE-1. One failed attempt that is retried at once does not count; two in a row, a long wait or a silence do.
+ * TROUBLE-2. It ends with the next answer, and when that worker no longer works.
  */
 export interface Trouble {
   worker_id: WorkerId;
@@ -59,14 +59,14 @@ export function applyToTroubles(troubles: Troubles, fact: Fact): void {
   }
 }
 
-/** Those that are worth telling, the longest first. */
+/** Those that are worth reporting, the longest first. */
 export function troublesOf(troubles: Troubles): Trouble[] {
   return Object.values(troubles)
     .filter(isTold)
     .sort((a, b) => a.since_ts - b.since_ts);
 }
 
-/** What one of the team is in, if it is worth telling. */
+/** The trouble of one worker, if it is worth reporting. */
 export function troubleOf(troubles: Troubles, worker: WorkerId): Trouble | undefined {
   const trouble = troubles[worker];
   return trouble && isTold(trouble) ? trouble : undefined;
@@ -77,7 +77,7 @@ function isTold({ tries, reason, since_ts, retry_ts }: Trouble): boolean {
   return retry_ts !== null && retry_ts - since_ts >= LONG_WAIT_SECONDS;
 }
 
-/** In the few words that every list has room for. */
+/** In a few words, which fit into every list. */
 export function troubleWords({ reason }: Pick<Trouble, "reason">): string {
   return own(WORDS, reason) ?? "model fails";
 }

@@ -2,12 +2,12 @@ import type { NodeId, RunId, WorkerId } from "../protocol/index.ts";
 import type { Board, NodeState } from "./node-state.ts";
 
 /**
- * Which nodes are open, which are ready and who completed which, kept beside a board so that asking costs what the
- * answer costs, however many nodes there are.
+ * An index of a board: which nodes are open, which are ready and who completed which. The cost of a query depends on
+ * the size of the answer, not on the number of nodes.
  *
- * WAITING-1. It says nothing that the board does not say: made again from a board, it is the same. So it is neither part
- *     of a snapshot nor of anybody's state; it is forgotten with its board.
- * WAITING-2. Lists of ready nodes are in the order in which the nodes were made.
+ * WAITING-1. It is derived: rebuilt from a board, it is the same. So it is not part of a snapshot or of any state, and
+ *     is dropped with its board.
+ * WAITING-2. Lists of ready nodes are in the order in which the nodes were created.
  */
 export interface WaitingWork {
   open: Set<NodeId>;
@@ -41,7 +41,7 @@ export function waitingRuns(board: Board): Iterable<WaitingWork> {
   return indexOf(board).runs.values();
 }
 
-/** To be told of every change of a node, once the board has it. */
+/** Must be called for every change of a node, after the board has it. */
 export function noteChange(board: Board, before: NodeState | undefined, after: NodeState): void {
   // Nobody has asked yet, or the board came from a snapshot: it is made when it is asked for.
   const index = indexes.get(board);

@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /**
- * Who gave a command. `id` tells people apart where a home has several; `via` is the way it came: `terminal`, `web`,
- * `webhook:NAME`, or the name of whatever else gives commands.
+ * Who gave a command. `id` distinguishes people if a home has several; `via` is how it came in: `terminal`, `web`,
+ * `webhook:NAME`, or the name of another client.
  */
 export const actorSchema = z.object({
   kind: z.enum(["human", "program"]),
@@ -11,7 +11,7 @@ export const actorSchema = z.object({
 });
 export type Actor = z.infer<typeof actorSchema>;
 
-/** The header by which a client of the API says what it is; without it, it counts as `web`. */
+/** The header in which a client of the API names itself; without it, it counts as `web`. */
 export const VIA_HEADER = "x-agiraph-via";
 export const viaSchema = z.enum(["terminal", "web", "api"]);
 export type Via = z.infer<typeof viaSchema>;

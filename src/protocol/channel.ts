@@ -1,16 +1,16 @@
 import { z } from "zod";
 
-/** What of an agent's words to its human a channel carries. */
+/** Which of an agent's messages to its human a channel delivers. */
 export const channelTopicSchema = z.enum(["questions", "messages", "ends"]);
 export type ChannelTopic = z.infer<typeof channelTopicSchema>;
 export const CHANNEL_TOPICS: readonly ChannelTopic[] = channelTopicSchema.options;
 
-/** It stands in addresses, in facts and in what a model may name: plain. */
+/** Used in addresses, in facts and by models, so it is plain. */
 export const channelNameSchema = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,39}$/, "expected lower-case letters, digits, - and _, at most 40");
 
-/** The name of a variable of the environment. A value in its place is refused here, where it is not repeated. */
+/** The name of an environment variable. A value in its place is refused here, where it is not repeated. */
 export const variableSchema = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "expected the name of a variable of the environment, not its value");
@@ -18,7 +18,7 @@ export const variableSchema = z
 /** Who knows it can answer in the human's name. */
 const secretSchema = z.string().min(16, "expected at least 16 characters: openssl rand -hex 32 makes some");
 
-/** A way to reach the human elsewhere: what is said to them is posted there, signed, and signed answers come back. */
+/** A way to reach the human outside Agiraph: messages are posted there, signed, and signed answers come back. */
 export const channelConfigSchema = z
   .strictObject({
     type: z.literal("webhook"),

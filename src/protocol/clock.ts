@@ -1,4 +1,4 @@
-/** Time, passed in. The real one is `src/runtime/config/system-clock.ts`; tests turn a manual one by hand. */
+/** Time, passed in. The real one is `src/runtime/config/system-clock.ts`; tests use a manual one. */
 export interface Clock {
   /** Milliseconds since the epoch. May jump; order never depends on it. */
   now(): number;

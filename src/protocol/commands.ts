@@ -6,14 +6,14 @@ import { missedPolicySchema, watchedSchema } from "./trigger.ts";
 import { wordsSchema } from "./words.ts";
 
 /**
- * The vocabulary of commands: all that a person may have an agent do, whichever way they say it (terminal, page, HTTP,
+ * The vocabulary of commands: everything that a person may ask of an agent, by whatever means (terminal, page, HTTP,
  * webhook, a program of their own). The runtime carries them out in one place (`runtime/commands.ts`); HTTP routes,
- * `GET /openapi.json` and the client are made from these tables. To add a command: a route and an entry here, what it
- * does there, a call in `server/commands.test.ts`; for the terminal also `cli/commands/`, `cli/command-line/`,
+ * `GET /openapi.json` and the client are derived from these tables. To add a command: a route and an entry here, what
+ * it does there, a call in `server/commands.test.ts`; for the terminal also `cli/commands/`, `cli/command-line/`,
  * `cli/usage.test.ts` and `docs/commands.md`; and a line in CHANGELOG.md.
  *
  * COMMAND-1. A command is `{do, ...}` with the parameters of its route and the fields of its body, by the same names.
- * COMMAND-2. What a command leads to is recorded with its actor.
+ * COMMAND-2. The facts that a command leads to are recorded with its actor.
  */
 export const COMMAND_ROUTES = {
   create: "POST /agents",
@@ -40,7 +40,7 @@ export const COMMAND_ROUTES = {
 
 export type CommandName = keyof typeof COMMAND_ROUTES;
 
-/** An id that leads nowhere is "not found", whatever it looks like. */
+/** An unknown id is "not found", whatever it looks like. */
 export const commandParams = {
   id: z.string().max(200),
   node_id: z.string().max(60),
@@ -86,7 +86,7 @@ export const createTriggerSchema = z.strictObject({
 /** The trigger as it is now, and what became of it in words. */
 const changedTriggerSchema = triggerSchema.extend({ detail: z.string().optional() });
 
-/** What of a command is said in the description of the API, and how it is answered. `status` is 200 if left out. */
+/** How a command is described in the API, and how it is answered. `status` is 200 if omitted. */
 export const commands = {
   create: {
     summary: "Create an agent and start it",
@@ -233,11 +233,11 @@ type Body<C extends CommandName> = (typeof commands)[C] extends { body: infer S 
   ? NonNullable<z.input<S>>
   : unknown;
 
-/** What is said with a command, by name. */
+/** The arguments of a command, by name. */
 export type CommandArgs<C extends CommandName> = Params<C> & Body<C>;
 export type CommandOf<C extends CommandName> = C extends CommandName ? { do: C } & CommandArgs<C> : never;
 export type Command = CommandOf<CommandName>;
-/** The same for an agent that is known to both sides. */
+/** The same for an agent that both sides know. */
 export type CommandToAgent<C extends Exclude<CommandName, "create">> = C extends CommandName
   ? { do: C } & Omit<CommandArgs<C>, "id">
   : never;

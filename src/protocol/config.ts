@@ -22,8 +22,8 @@ const modelSettings = {
 export type ModelSettings = z.infer<z.ZodObject<typeof modelSettings>>;
 
 /**
- * A server that speaks the OpenAI chat format, for `openai-compatible/NAME/MODEL`; or, without an address, what holds for
- * all models of a provider that we know by NAME.
+ * A server with the OpenAI chat format, for `openai-compatible/NAME/MODEL`; or, without an address, settings for all
+ * models of a provider that we know by NAME.
  */
 export const providerConfigSchema = z.strictObject({
   base_url: z.url().optional(),
@@ -52,7 +52,7 @@ export const serverConfigSchema = z.strictObject({
 });
 export type ServerConfig = z.infer<typeof serverConfigSchema>;
 
-/** A program that thinks for itself and can be hired, by `spawn_worker`'s `program`. */
+/** An outside program that can be hired, through `program` of `spawn_worker`. */
 export const programProfileSchema = z.strictObject({
   /**
    * How we speak with it: Claude Code's stream-json, the Agent Client Protocol, or files in its folder. A `mesh` is one of
@@ -92,7 +92,7 @@ const namedServer = {
   timeout_seconds: z.number().positive().max(86_400).optional(),
 };
 
-/** A server that speaks the Model Context Protocol: its tools are called `mcp__NAME__TOOL`. */
+/** An MCP server: its tools are called `mcp__NAME__TOOL`. */
 export const mcpServerSchema = z.union([
   z.strictObject({
     ...namedServer,
@@ -125,7 +125,7 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-/** `AGIRAPH_HOME/config.json`. Flags and the environment stand before it. */
+/** `AGIRAPH_HOME/config.json`. Flags and the environment override it. */
 export const configSchema = z.strictObject({
   model: z.string().optional(),
   worker_model: z.string().optional(),

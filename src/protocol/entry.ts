@@ -4,7 +4,7 @@ import { usageSchema } from "./usage.ts";
 
 /**
  * An entry is one line of a conversation (`conversation.jsonl`). A conversation only grows; a summary hides what came
- * before it. `meta` is whatever the provider wants handed back unchanged (signatures, encrypted results).
+ * before it. `meta` is what the provider wants returned unchanged (signatures, encrypted results).
  */
 const metaSchema = z.record(z.string(), z.unknown());
 
@@ -68,7 +68,7 @@ const replyEntry = z.object({
   finish: z.string(),
 });
 
-/** A picture that a model was shown: in the agent's `pictures/`, by its hash. */
+/** A picture that a model was shown, stored by its hash in the agent's `pictures/`. */
 export const pictureSchema = z.object({
   media_type: z.string().regex(/^image\/[a-z]+$/),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
@@ -111,7 +111,7 @@ export type ReplyEntry = z.infer<typeof replyEntry>;
 export type ResultEntry = z.infer<typeof resultEntry>;
 export type SummaryEntry = z.infer<typeof summaryEntry>;
 
-/** An entry as it stands in its file: numbered 1, 2, 3 … and dated. */
+/** An entry as stored in its file: numbered 1, 2, 3 … and dated. */
 export type StoredEntry = Entry & { seq: number; ts: number };
 
 const numbered = { seq: z.int().positive(), ts: z.number() };

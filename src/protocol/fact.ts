@@ -28,7 +28,7 @@ const spent = z.object({
   budget_tokens: z.int().optional(),
 });
 
-/** How far a stage may go, and when it is done (seed 002 §3.2). */
+/** The limits of a stage, and when it is done (seed 002 §3.2). */
 export const contractSchema = z.object({
   max_iterations_per_node: z.int().positive(),
   timeout_seconds: z.number().positive(),
@@ -38,7 +38,7 @@ export const contractSchema = z.object({
 });
 export type StageContract = z.infer<typeof contractSchema>;
 
-/** The channel of an answer that nobody gave in time. */
+/** The channel of an answer that was not given in time. */
 export const DEADLINE = "deadline";
 
 export const publishedFileSchema = z.object({ path: z.string(), sha256: z.string(), bytes: z.int().nonnegative() });
@@ -393,7 +393,7 @@ export const factData = {
 export type FactType = keyof typeof factData;
 export const factTypes = Object.keys(factData) as FactType[];
 
-/** What happened, before the log has numbered and dated it. */
+/** What happened, before the log has added number and date. */
 export type NewFact = { [T in FactType]: { type: T; data: z.infer<(typeof factData)[T]>; actor?: Actor } }[FactType];
 
 export type Fact = {

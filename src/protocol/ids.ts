@@ -4,7 +4,7 @@ import { z } from "zod";
 export type AgentId = `agent-${string}`;
 export type RunId = `run-${number}`;
 export type NodeId = `node-${number}`;
-/** A worker's id is its name in lower case; the agent's own mind is always `coordinator`. */
+/** A worker's id is its name in lower case; the agent's own is always `coordinator`. */
 export type WorkerId = string;
 
 export const COORDINATOR = "coordinator";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Names of meshes, their agents and categories: they stand in paths, in tmux and in headers, so they are plain. */
+/** Names of meshes, their agents and categories: they are used in paths, in tmux and in headers, so they are plain. */
 export const meshNameSchema = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,47}$/, "expected a-z, 0-9, - and _, at most 48 characters");
@@ -13,7 +13,7 @@ const memberSchema = z
     "expected category/agent-name, e.g. research/searcher",
   );
 
-/** What is done in which order. A name is an agent; the others hold steps again, so topologies nest. */
+/** The order of work. A name is an agent; the other kinds contain steps, so topologies nest. */
 export type WorkflowStep =
   | string
   | { sequential: WorkflowStep[] }
@@ -108,8 +108,8 @@ const stem = z.string().min(1).max(255);
 const count = z.string().regex(/^\d{1,6}$/, "expected a number");
 
 /**
- * The header of a message file (seed 004, "Message Format"). Every value is a string: nothing in a header is more than
- * words. Below the seed's own fields are ours, by which a task is followed through its mesh.
+ * The header of a message file (seed 004, "Message Format"). Every value is a string: a header is only text. The fields
+ * below the seed's own are ours, for following a task through its mesh.
  */
 export const messageHeaderSchema = z.strictObject({
   /** `mesh/agent`, `human`, or a mesh's name. */
@@ -136,7 +136,7 @@ export const messageHeaderSchema = z.strictObject({
 });
 export type MessageHeader = z.infer<typeof messageHeaderSchema>;
 
-/** `.ai/tx/mesh/{mesh}/state.json`: derived from the queues, so that it can be deleted. */
+/** `.ai/tx/mesh/{mesh}/state.json`: derived from the queues, so it can be deleted. */
 export const meshStateSchema = z.object({
   mesh: z.string(),
   status: z.enum(["idle", "active", "processing", "complete"]),
@@ -156,7 +156,7 @@ const mesh = { mesh: meshNameSchema };
 const place = { ...mesh, agent: meshNameSchema.nullable() };
 const message = { ...place, name: z.string() };
 
-/** `broken`: it died at once, time and again, and is begun again only by a person. */
+/** `broken`: it died at once, several times, and is restarted only by a person. */
 export const MESH_SESSION_STATES = ["starting", "ready", "busy", "dialog", "idle", "dead", "gone", "broken"] as const;
 
 /** What happens in a mesh. The messages themselves are files in the project and stay there. */

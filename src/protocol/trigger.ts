@@ -2,8 +2,8 @@ import { z } from "zod";
 import { nodeIdSchema } from "./ids.ts";
 
 /**
- * Something that is to happen later (seed 002 §9.5): when, and what then. Times in facts are absolute, in seconds as
- * every `ts`, so that no restart and no change of the machine's zone moves them.
+ * Something that is to happen later (seed 002 §9.5): when, and what. Times in facts are absolute, in seconds like every
+ * `ts`, so that neither a restart nor a change of the machine's time zone moves them.
  */
 export type TriggerId = `trigger-${number}`;
 export const triggerIdSchema = z.templateLiteral(["trigger-", z.int().positive()]);
@@ -12,11 +12,11 @@ const A_CENTURY = 100 * 366 * 86_400;
 const least1 = "at least 1 second";
 const aCentury = "at most a hundred years";
 
-/** How often something may be looked at, and a page of somebody else's server. */
+/** How often something may be checked, and how often a page on somebody else's server. */
 export const LEAST_SECONDS = 10;
 export const LEAST_FOR_URL = 60;
 
-/** What is looked at again and again: a file or folder, a page, or what a command prints. */
+/** What is checked periodically: a file or folder, a page, or the output of a command. */
 export const watchedSchema = z
   .strictObject({
     path: z.string().trim().min(1).max(1000).optional(),
@@ -29,7 +29,7 @@ export const watchedSchema = z
   .refine(isOne, "exactly one of path, url and command");
 export type Watched = z.infer<typeof watchedSchema>;
 
-/** What is to be watched as people write it: an address, `cmd: a command`, or else a path. */
+/** Parses what to watch, as people write it: an address, `cmd: a command`, or else a path. */
 export function watchedFrom(text: string): Watched {
   const command = /^cmd:\s*(.+)$/s.exec(text)?.[1];
   if (command !== undefined) return { command };
@@ -51,7 +51,7 @@ function isOne({ path, url, command }: { path?: unknown; url?: unknown; command?
   return [path, url, command].filter((each) => each !== undefined).length === 1;
 }
 
-/** When it fires. A time zone is an IANA name, decided when the trigger is made. */
+/** When it fires. A time zone is an IANA name, fixed when the trigger is created. */
 export const conditionSchema = z.discriminatedUnion("type", [
   z.object({
     type: z.literal("scheduled"),
@@ -93,7 +93,7 @@ export type ConditionType = Condition["type"];
 
 const words = z.string().trim().min(1).max(4000);
 
-/** What happens then. A callback is a name that the program registered, never code. */
+/** What happens when it fires. A callback is a name that the program registered, never code. */
 export const triggerActionSchema = z.discriminatedUnion("type", [
   z.object({ type: z.literal("wake_agent"), payload: z.strictObject({ task: words }) }),
   z.object({ type: z.literal("run_node"), payload: z.strictObject({ node_id: nodeIdSchema }) }),
@@ -106,7 +106,9 @@ export const triggerActionSchema = z.discriminatedUnion("type", [
 export type TriggerAction = z.infer<typeof triggerActionSchema>;
 export const actionTypes = ["wake_agent", "run_node", "send_message", "run_callback"] as const;
 
-/** What becomes of an occurrence whose time passed while nobody was there: it happens once, late, or not at all. */
+/**
+ * What happens with an occurrence whose time passed while no process ran: it is carried out once, late, or not at all.
+ */
 export const missedPolicySchema = z.enum(["once", "skip"]);
 export type MissedPolicy = z.infer<typeof missedPolicySchema>;
 
@@ -165,25 +167,27 @@ export interface Occurrence {
 }
 
 /**
- * The name of one occurrence, for ever the same: whatever is done about it carries this name, so that doing it again
- * is seen to be the same thing.
+ * The permanent name of one occurrence: everything that is done for it carries this name, so that a repetition is
+ * recognised.
  */
 export function occurrenceKey({ trigger_id, due, cause }: Occurrence): string {
   return cause === undefined ? `${trigger_id}@${due}` : `${trigger_id}#${cause}`;
 }
 
-/** Whether a message, run or anything else with an id was made by a trigger. */
+/** Whether a message, a run or anything else with an id was created by a trigger. */
 export function isMadeByTrigger(id: string): boolean {
   return id.startsWith("trigger-");
 }
 
-/** Whose occurrence it is, by its name. */
+/** The trigger of an occurrence, by its name. */
 export function triggerIn(key: string): string {
   return key.split(/[@#]/, 1)[0] ?? "";
 }
 
-/** Who makes the triggers that nobody asked for: the cycles of an infinite agent, the upkeep of its memory. */
+/** The creator of triggers that nobody asked for: the cycles of an infinite agent, the upkeep of its memory. */
 export const HOUSE = "agiraph";
 
-/** What somebody says who was woken by a heartbeat and has nothing to do (seed 002 §9.5). Nobody else is told. */
+/**
+ * The reply of a coordinator that was woken by a heartbeat and has nothing to do (seed 002 §9.5). It is not passed on.
+ */
 export const HEARTBEAT_OK = "HEARTBEAT_OK";

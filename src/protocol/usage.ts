@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What one model call took. `input` counts every prompt token; the cache figures are parts of it. */
+/** The tokens of one model call. `input` counts every prompt token; the cache figures are parts of it. */
 export const usageSchema = z.object({
   input: z.int().nonnegative(),
   output: z.int().nonnegative(),
@@ -12,7 +12,7 @@ export type Usage = z.infer<typeof usageSchema>;
 
 export const NO_USAGE: Usage = { input: 0, output: 0, cache_read: 0, cache_write: 0, reasoning: 0 };
 
-/** So much more than was counted, or less. */
+/** How much more than was counted, or less. */
 export const usageCorrectionSchema = z.object({
   input: z.int(),
   output: z.int(),

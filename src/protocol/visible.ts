@@ -1,21 +1,23 @@
 /**
- * Text that others wrote, shown so that nothing in it hides: a character that cannot be seen, or that turns the others
- * round, is written out as `⟨U+202E⟩`.
+ * Shows text that others wrote without hiding anything: a character that is invisible, or reverses the direction of
+ * text, is written as `⟨U+202E⟩`.
  */
 
-/** A name on one line. A joiner stays where scripts and emoji need it, and of marks that pile up on a letter a few stay. */
+/**
+ * A name on one line. Joiners stay where scripts and emoji need them, and of marks stacked on a letter only a few stay.
+ */
 export function visible(text: string): string {
   return PLAIN.test(text) ? text : text.replace(HIDDEN, written).replace(PILED, "$1");
 }
 
-/** Prose: as `visible`, but lines and tabs stay. */
+/** Prose: like `visible`, but keeps lines and tabs. */
 export function visibleLines(text: string): string {
   return text.replace(HIDDEN, (char) => (/[\n\r\t]/.test(char) ? char : written(char)));
 }
 
 /**
- * A command, a path or a file's content, of which every character counts: joiners, every space but the plain one and
- * a carriage return are written out too, and long gaps are counted, since they push what follows out of sight.
+ * A command, a path or a file's content, in which every character matters: joiners, unusual spaces and carriage returns
+ * are written out too, and long gaps are counted, since they push what follows out of sight.
  */
 export function exactLines(text: string): string {
   return text
@@ -25,12 +27,12 @@ export function exactLines(text: string): string {
     .replace(TALL_GAP, (gap) => `\n⟨${gap.split("\n").length - 2} empty lines⟩\n`);
 }
 
-/** As `exactLines`, on one line. */
+/** Like `exactLines`, on one line. */
 export function exactLine(text: string): string {
   return exactLines(text.replace(/\n/g, "⟨U+000A⟩").replace(/\t/g, "⟨U+0009⟩"));
 }
 
-/** Words that mix Latin letters with ones of another alphabet that look the same. */
+/** Words that mix Latin letters with look-alikes of another alphabet. */
 export function mixedWords(text: string): string[] {
   const words = text.match(/[\p{L}\p{M}]+/gu) ?? [];
   return [...new Set(words.filter((word) => /\p{Script=Latin}/u.test(word) && LOOKALIKE.test(word)))];

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** What a person says in one go. More than this belongs into a file. */
+/** The longest message of a person. Longer text belongs in a file. */
 export const LONGEST_WORDS = 32_000;
 export const wordsSchema = z
   .string()

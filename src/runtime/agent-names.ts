@@ -7,7 +7,7 @@ export function newAgentId(random: () => number): AgentId {
   return `agent-${letters.join("")}`;
 }
 
-/** A name that reminds of the goal: its first telling words. */
+/** A name from the first significant words of the goal. */
 export function nameFrom(goal: string): string {
   const words =
     goal
@@ -18,7 +18,7 @@ export function nameFrom(goal: string): string {
   return (telling.length > 0 ? telling : words).slice(0, 4).join("-").slice(0, 40) || "agent";
 }
 
-/** The name, or the first of its numbered kind, that nobody has. */
+/** The name, or the first numbered variant of it that is free. */
 export function nameBeside(name: string, isTaken: (name: string) => boolean): string {
   if (!isTaken(name)) return name;
   for (let number = 2; ; number++) if (!isTaken(`${name}-${number}`)) return `${name}-${number}`;

@@ -3,7 +3,7 @@ import type { Watched } from "../protocol/index.ts";
 import { isOutsideModel } from "../workers/outside/programs.ts";
 import type { Settings } from "./config/settings.ts";
 
-/** What somebody wants of a new agent; what is left out is chosen by config, environment and keys. */
+/** The order for a new agent; what is left out is chosen from config, environment and keys. */
 export interface NewAgent {
   goal: string;
   name?: string | undefined;
@@ -28,7 +28,7 @@ export interface CheckedOrder extends NewAgent {
   note: string | null;
 }
 
-/** A field of an order that only looking can find wrong; for the person to fix. */
+/** A field of an order that is well-formed but wrong; the person can fix it. */
 export class WrongField extends Error {
   override readonly name = "WrongField";
   readonly field: string;
@@ -41,7 +41,7 @@ export class WrongField extends Error {
   }
 }
 
-/** For the person to fix: a price in config.json, or no budget. */
+/** The person can fix this: with a price in config.json, or without a budget. */
 export class UnpricedModel extends Error {
   override readonly name = "UnpricedModel";
 }
@@ -55,8 +55,8 @@ interface OrderPorts {
 }
 
 /**
- * The defaults and the checks of a new agent, the only ones. Nobody wants an agent that cannot think: a wrong model or a
- * missing key is said before anything is made.
+ * The defaults and checks of a new agent; there are no others. An agent that cannot think is of no use: a wrong model
+ * or a missing key is reported before anything is created.
  */
 export async function checkedOrder(order: NewAgent, ports: OrderPorts): Promise<CheckedOrder> {
   const { env, config } = ports.settings;

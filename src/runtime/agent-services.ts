@@ -17,7 +17,10 @@ import type { TeamServices } from "./team/team-services.ts";
 import type { Callbacks } from "./time/trigger-actions.ts";
 import type { LookAt } from "./views/agent-views.ts";
 
-/** What the runtime provides to every agent: what its team needs, and how the human, the clock and meshes reach it. */
+/**
+ * What the runtime provides to every agent: what its team needs, and the connections to the human, the clock and
+ * meshes.
+ */
 export type AgentServices = TeamServices & {
   pid: number;
   /** Whether a person approves each stage before the next begins. */
@@ -35,7 +38,7 @@ export type AgentServices = TeamServices & {
   hadNoRoom(agent: AgentId): void;
 };
 
-/** What the composition root hands in for agents. */
+/** What the composition root passes in for agents. */
 export interface ServicePorts
   extends Pick<
     AgentServices,

@@ -25,8 +25,8 @@ interface AgentWorkPorts {
 }
 
 /**
- * An agent's work in this process: how it starts, goes on, rests and fails. An agent that thinks has a team at work; one
- * that is the record of a project's meshes has those.
+ * An agent's work in this process: how it starts, continues, rests and fails. An agent with a model has a team; an
+ * agent that is the record of a project's meshes runs those.
  */
 export class AgentWork {
   readonly #ports: AgentWorkPorts;

@@ -28,12 +28,12 @@ import { viewOf } from "./views/agent-views.ts";
 /**
  * One agent: what people ask of it, when it starts and stops, and what follows from each fact of its log.
  *
- * AGENT-1. Decide from the fold, append the decision, act when it is on disk. A crash anywhere means: fold, and do
- *     again what is not marked done.
- * AGENT-1a. Decisions are made by what will be true once everything appended is on disk (`pending`), and appended at once:
- *     so no two contradict each other, however long the disk takes. What is done and told follows what is on disk
+ * AGENT-1. Decide from the fold, append the decision, act when it is on disk. After a crash anywhere: fold, and repeat
+ *     what is not marked as done.
+ * AGENT-1a. Decisions are based on what will be true once everything appended is on disk (`pending`), and are appended
+ *     at once, so no two contradict each other, however slow the disk is. Actions and messages follow what is on disk
  *     (`now`).
- * AGENT-2. Acting is idempotent by id: a node is worked on by one task in this process.
+ * AGENT-2. Actions are idempotent by id: a node has at most one task in this process.
  */
 export class Agent {
   readonly #services: AgentServices;

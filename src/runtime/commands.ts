@@ -28,11 +28,12 @@ export interface CommandPorts {
 }
 
 /**
- * Carries a command out: the only place where one is, whichever way it came.
+ * Carries out a command. This is the only place where that happens, however the command came in.
  *
  * EXECUTE-1. When it resolves, what was asked is on disk, with the actor on every fact that the command itself led to.
- * EXECUTE-2. Asking twice is as good as asking once, where that can be: what is stopped stays stopped.
- * EXECUTE-3. What cannot be done is refused in words (`HumanRefusal`, `WrongField`), and nothing changes.
+ * EXECUTE-2. Commands are idempotent where possible: stopping what is stopped changes nothing.
+ * EXECUTE-3. A command that cannot be carried out is refused in words (`HumanRefusal`, `WrongField`), and nothing
+ *     changes.
  */
 export async function execute<C extends CommandName>(
   ports: CommandPorts,

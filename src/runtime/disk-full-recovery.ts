@@ -9,18 +9,18 @@ export interface DiskFullRecoveryPorts {
   recover(id: AgentId): Promise<void>;
 }
 
-/** Room for two journals: an agent that goes on with less would soon stop again. */
+/** Room for two journals: an agent that continues with less would soon stop again. */
 export const ENOUGH_ROOM = 16 * 1024 * 1024;
 const SHORTEST_MS = 1000;
 const LONGEST_MS = 60_000;
 
 /**
- * Looks after agents that stopped because the disk was full.
+ * Restarts agents that stopped because the disk was full.
  *
- * DISK-FULL-1. They go on by themselves, and not before there is enough room: an answer that finds no place was paid
- *     for in vain.
- * DISK-FULL-2. Where there seems to be room and yet there is none (a quota), they are tried ever more rarely.
- * DISK-FULL-3. Nobody looks while nobody waits.
+ * DISK-FULL-1. They continue automatically, but not before there is enough room: an answer that cannot be stored is
+ *     wasted money.
+ * DISK-FULL-2. If there seems to be room but there is none (a quota), the intervals between retries grow.
+ * DISK-FULL-3. Nothing is checked while no agent waits.
  */
 export class DiskFullRecovery {
   readonly #ports: DiskFullRecoveryPorts;

@@ -9,7 +9,7 @@ interface MeshHostingPorts extends MeshRecordPorts {
   services: Pick<AgentServices, "meshes" | "pid">;
 }
 
-/** The meshes of a project, while they are at work in this process for the agent that is their record. */
+/** The meshes of a project while they run in this process, for the agent that is their record. */
 export class MeshHosting {
   readonly #ports: MeshHostingPorts;
   #hosted: HostedMeshes | undefined;

@@ -12,7 +12,7 @@ interface MeshRecordsPorts {
   make(created: FactOf<"agent.created">["data"]): Promise<Agent>;
 }
 
-/** A record of meshes does not think. */
+/** A record of meshes has no model. */
 const NO_MODEL = "none";
 
 /** For each project with meshes, the agent that is their record. */

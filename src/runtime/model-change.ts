@@ -10,8 +10,8 @@ export interface NewModels {
 }
 
 /**
- * Other models for an agent that is there, checked as they are when one is made; nothing where they are those it has.
- * Workers who think with the same model as the agent go with it.
+ * Changes the models of an existing agent, with the same checks as for a new one; nothing if they are the same. Workers
+ * that use the agent's model change with it.
  */
 export async function modelChange(
   { agent }: Situation,

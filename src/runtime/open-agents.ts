@@ -25,7 +25,7 @@ interface Held {
 }
 
 const KEPT_OPEN = 64;
-/** An agent that was asked for this recently may be about to be used. */
+/** An agent that was requested this recently may be about to be used. */
 const GRACE_MS = 60_000;
 /** More than this is folded in a thread, and no list waits for it: less takes a few hundredths of a second. */
 const LONG_BYTES = 1024 * 1024;
@@ -37,12 +37,13 @@ const RETRY_MS = 60_000;
 /**
  * The agents of a home that are open in this process. The others are a summary in memory and files on disk.
  *
- * OPEN-AGENTS-1. An agent is open once: one that is asked for while it is being put away is opened again afterwards.
- * OPEN-AGENTS-2. Only those that rest are put away, longest unused first, and only when more are open than need be.
- * OPEN-AGENTS-3. A summary is as new as the log: it is taken from the open agent, from what was kept at the log's end,
- *     or by folding.
- * OPEN-AGENTS-4. A list waits for no long log: `listed` marks what it does not know yet as loading and has it loaded.
- * OPEN-AGENTS-5. A log is folded once for all who ask for it at the same time.
+ * OPEN-AGENTS-1. An agent is open at most once: if it is requested while it is being closed, it is opened again
+ *     afterwards.
+ * OPEN-AGENTS-2. Only agents at rest are closed, least recently used first, and only if more are open than necessary.
+ * OPEN-AGENTS-3. A summary is as new as the log: it comes from the open agent, from one kept at the log's end, or by
+ *     folding.
+ * OPEN-AGENTS-4. A list does not wait for a long log: `listed` marks such an agent as loading and has it loaded.
+ * OPEN-AGENTS-5. A log is folded once for all concurrent requests.
  */
 export class OpenAgents {
   readonly #ports: OpenAgentsPorts;

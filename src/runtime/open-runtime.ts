@@ -32,11 +32,10 @@ import { CatchUp } from "./views/catch-up.ts";
 export interface RuntimeOptions extends Settings, Additions {}
 
 /**
- * The composition root: everything real is made here and handed in; tests hand in their own.
+ * The composition root: everything real is created here and passed in; tests pass in their own.
  *
  * OPEN-1. What is added is checked before anything is opened.
- * OPEN-2. Who opens a runtime closes one thing: what was added, and what the extensions hold, is closed with it, also
- *     where the opening fails.
+ * OPEN-2. The caller has to close only the runtime: additions and extensions are closed with it, even if opening fails.
  */
 export async function openRuntime(
   options: RuntimeOptions,
@@ -139,7 +138,7 @@ async function openToWork({ home, env }: Settings, clock: Clock): Promise<Store>
   return openHome(home, clock, false);
 }
 
-/** Looks at a home that another process may be working in. */
+/** A read-only view of a home in which another process may be working. */
 export function lookAtHome(home: string): Promise<Store> {
   return openHome(home, systemClock, true);
 }

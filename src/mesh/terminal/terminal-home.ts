@@ -38,9 +38,9 @@ export interface PreparedTerminal {
 }
 
 /**
- * Prepares a program's home: the prompt goes to where the program reads its permanent instructions, so that what is typed
- * later is known to come from us; its first-run questions are answered; the slash commands are installed. Nothing is
- * written to the user's project.
+ * Prepares a program's home. The prompt goes where the program reads its permanent instructions, so that the program
+ * knows that text typed later comes from us; its first-run questions are answered in advance; the slash commands are
+ * installed. Nothing is written to the user's project.
  */
 export async function prepareTerminalHome(job: TerminalJob): Promise<PreparedTerminal> {
   const { home, kind, command } = job;
@@ -79,7 +79,7 @@ const PROMPT = ".tx/prompt.md";
 const NOTES = ".tx/session";
 const HOOKS = ".tx/hooks.ndjson";
 
-/** Where the hooks of a program in this home write, if it has such. */
+/** The file to which the hooks of a program in this home write, if it has hooks. */
 export function hooksOf(kind: TerminalKindName, home: string): string | null {
   return kind === "claude" ? join(home, HOOKS) : null;
 }

@@ -1,4 +1,7 @@
-/** What a terminal program looks like in each of its states, as data. Patterns are tried against whole screens, line by line. */
+/**
+ * What a terminal program looks like in each of its states, as data. Patterns are matched against whole screens, line
+ * by line.
+ */
 export interface TerminalKind {
   /** Lines that stand there only while it asks something that keys would answer. */
   dialog: readonly RegExp[];
@@ -44,7 +47,7 @@ const plain: TerminalKind = {
   hearsWhileBusy: false,
 };
 
-/** Seen with the versions of November 2026; who changes them changes what is here, and nothing else. */
+/** As seen in the versions of November 2026. When a program changes, only this table has to change. */
 export const TERMINAL_KINDS = {
   plain,
   claude: {
@@ -112,8 +115,8 @@ export interface ShownScreen {
 export type TerminalState = "dialog" | "busy" | "idle";
 
 /**
- * What is seen, as far as it can be seen: null where neither title nor screen says. Where a program has a line to type in
- * nothing but that line says idle: titles go on saying "ready" while a dialog is open.
+ * The visible state; null if neither title nor screen shows it. If a program has an input line, only that line means
+ * idle: titles keep saying "ready" while a dialog is open.
  */
 export function seenState(kind: TerminalKind, { screen, title }: ShownScreen): TerminalState | null {
   const input = inputIn(kind, screen);
@@ -125,12 +128,12 @@ export function seenState(kind: TerminalKind, { screen, title }: ShownScreen): T
   return input !== null ? "idle" : null;
 }
 
-/** What is typed and not yet sent; null where no input can be seen, and so nothing may be typed. */
+/** Text that is typed and not yet sent; null if no input line is visible, so that nothing may be typed. */
 export function inputOf(kind: TerminalKind, screen: readonly string[]): string | null {
   return inputIn(kind, screen)?.typed ?? null;
 }
 
-/** Whether keys go to where one types, and to nothing that they would answer. */
+/** Whether keys would go to the input line, and not to a dialog that they would answer. */
 export function canBeTypedTo(kind: TerminalKind, view: ShownScreen): boolean {
   return seenState(kind, view) !== "dialog" && (kind.input === null || inputOf(kind, view.screen) !== null);
 }
@@ -199,7 +202,7 @@ function shows(lines: readonly string[], patterns: readonly RegExp[]): boolean {
   return lines.some((line) => patterns.some((pattern) => pattern.test(line)));
 }
 
-/** Whether what was pasted shows: its end, or what stands in its place. Wrapped lines and spaces make no difference. */
+/** Whether pasted text is visible: its end, or the placeholder for it. Wrapped lines and spaces make no difference. */
 export function showsText(
   kind: TerminalKind,
   before: readonly string[],
@@ -227,7 +230,7 @@ function whereTyped(kind: TerminalKind, screen: readonly string[]): string {
   return screen.slice(input.from).join("");
 }
 
-/** Whether these rows end with what was pasted. */
+/** Whether these rows end with the pasted text. */
 export function endsWithText(rows: readonly string[], text: string): boolean {
   const wanted = tailOf(text);
   return wanted !== "" && squeezed(rows.join("")).endsWith(wanted);

@@ -3,10 +3,10 @@ import type { Readable, Writable } from "node:stream";
 import { commandLine } from "./tmux-command.ts";
 
 /**
- * A tmux client in control mode: it sends commands, and is told what happens as it happens, so nothing is polled.
+ * A tmux client in control mode: it sends commands and receives events as they happen, so nothing is polled.
  *
- * TMUX-CLIENT-1. Answers come in the order of the commands. A client that ends rejects what is open.
- * TMUX-CLIENT-2. Whatever happens to the terminal is told: output, its title within a second, the end of its program at
+ * TMUX-CLIENT-1. Answers come in the order of the commands. A client that ends rejects pending commands.
+ * TMUX-CLIENT-2. Every change of the terminal is reported: output, its title within a second, the end of its program at
  *     once.
  */
 export class TmuxClient {

@@ -1,4 +1,4 @@
-/** One command as tmux reads it from a file or from a control client: one line, whatever the words hold. */
+/** One command as tmux reads it from a file or from a control client: on one line, whatever the arguments contain. */
 export function commandLine(words: readonly string[]): string {
   const line = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
   if (line.includes("\0")) throw new Error("A word for tmux holds a NUL.");

@@ -9,7 +9,10 @@ import type { SessionInfo, TmuxServer } from "./tmux-server.ts";
 import { TmuxSession } from "./tmux-session.ts";
 import { Undelivered } from "./typist.ts";
 
-/** What an earlier session did with a message: nothing, it was told it, or it was and its conversation goes on here. */
+/**
+ * What an earlier session did with a message: nothing; it got the message; or it got it and its conversation continues
+ * here.
+ */
 export type Before = null | "begun" | "resumed";
 
 export interface TmuxMemberPorts {
@@ -49,16 +52,16 @@ export interface TmuxMemberPorts {
 /**
  * A mesh agent that is a program in a terminal.
  *
- * TMUX-MEMBER-1. What it has been told is noted with its session, and gone with it: whoever comes after a crash of ours
- *     tells it nothing twice, and one that was begun anew is told what the old one had.
- * TMUX-MEMBER-2. One that has ended is begun anew by the next message.
- * TMUX-MEMBER-3. One that dies at once, before it has heard anything, is begun again at most twice; then it is broken,
- *     which is said with the reason, and it rests until somebody begins it (`revive`).
- * TMUX-MEMBER-5. One that ends while its task is active, alone or with the tmux server, is begun again and told its
- *     task, with its conversation where the program can resume it; after a few times it is broken, too.
- * TMUX-MEMBER-6. One that stops working before its task has ended is reminded (task-watch.ts).
- * TMUX-MEMBER-7. If it is to begin each task without what was said before, a new task begins a new session.
- * TMUX-MEMBER-4. It ends the session that it had, and never one that somebody else has begun under the same name.
+ * TMUX-MEMBER-1. Delivered messages are noted with the session and deleted with it: after a crash of ours nothing is
+ *     delivered twice, and a new session gets what the old one had.
+ * TMUX-MEMBER-2. A session that has ended is started again by the next message.
+ * TMUX-MEMBER-3. A session that dies at once, before it got any message, is restarted at most twice. Then it is broken,
+ *     which is reported with the reason, and it stays down until somebody starts it (`revive`).
+ * TMUX-MEMBER-5. A session that ends while its task is active, alone or with the tmux server, is restarted and given
+ *     its task, with its conversation if the program can resume it; after a few times it is broken, too.
+ * TMUX-MEMBER-6. A program that stops working before its task has ended is reminded (task-watch.ts).
+ * TMUX-MEMBER-7. If each task should begin with an empty context, a new task starts a new session.
+ * TMUX-MEMBER-4. It ends its own session, and never one that somebody else has started under the same name.
  */
 export class TmuxMember implements Member {
   readonly #ports: TmuxMemberPorts;

@@ -25,11 +25,12 @@ export class NoTmux extends Error {
  * The terminals of one project, on a tmux server of their own that outlives us.
  *
  * TMUX-SERVER-1. A private socket: neither the user's own tmux nor that of another project is touched.
- * TMUX-SERVER-2. A program gets the environment it was given and nothing of ours. We pass it by stdin, never as arguments.
- * TMUX-SERVER-3. A program that ends leaves its last screen behind, until it is started anew or killed.
- * TMUX-SERVER-4. Who is killed is ended with all that it began, also what does not care that its terminal is gone.
- *     Nobody else is ever signalled: its leader is a living child of this very server, known again by when it began,
- *     whatever tmux says. A session of the same name that was begun meanwhile stays.
+ * TMUX-SERVER-2. A program gets the given environment and nothing of ours. We pass it through stdin, never as
+ *     arguments.
+ * TMUX-SERVER-3. The last screen of a program that has ended stays, until the program is restarted or killed.
+ * TMUX-SERVER-4. Killing a session ends everything that it started, including processes that ignore the loss of their
+ *     terminal. No other process is ever signalled: the session's leader must be a living child of this server with the
+ *     same start time, whatever tmux says. A new session of the same name stays.
  * TMUX-SERVER-5. Nothing is pasted into a terminal whose program has ended: tmux 3.3a would crash, and all terminals
  *     with it.
  */
@@ -180,7 +181,7 @@ export class TmuxServer {
 const MISSING =
   'tmux is not installed, and this agent runs in a terminal. Install it (Debian, Ubuntu: apt install tmux; macOS: brew install tmux), or set "runs": "headless" or "harnessed" in the agent\'s config.json.';
 
-/** A session that is there, and the program that was started in it. */
+/** An existing session, and the program that was started in it. */
 export interface SessionInfo {
   name: string;
   /** As tmux has it: another one of the same name has another. */
@@ -222,7 +223,7 @@ const OPTIONS = [
   ["escape-time", "10"],
 ] as const;
 
-/** One for each project in a home. A socket's path must be short: if that in the home is too long, it is in /tmp. */
+/** One per project in a home. The path of a socket must be short: if the one in the home is too long, it is in /tmp. */
 export function tmuxSocket(home: string, project: string): string {
   const name = `tmux-${createHash("sha256").update(project).digest("hex").slice(0, 12)}.sock`;
   const path = join(home, "tmux", name);

@@ -18,10 +18,10 @@ export interface SessionPlan {
 }
 
 /**
- * One program in its terminal, followed and typed to.
+ * One program in its terminal: follows its state and types to it.
  *
- * TMUX-SESSION-1. Its death is reported within 5 s: usually tmux tells us, but we look every two seconds, too.
- * TMUX-SESSION-2. The reported state is what is seen: by hooks first, then by the title, then by the screen.
+ * TMUX-SESSION-1. Its death is reported within 5 s: usually by tmux; we also check every two seconds.
+ * TMUX-SESSION-2. The reported state is the visible one: by hooks first, then by the title, then by the screen.
  */
 export class TmuxSession {
   readonly plan: SessionPlan;

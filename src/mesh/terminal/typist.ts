@@ -3,7 +3,7 @@ import type { SessionState } from "./session-state.ts";
 import { canBeTypedTo, endsWithText, inputOf, seenState, showsText, type TerminalKind } from "./terminal-kind.ts";
 import type { UnsentInput } from "./unsent-input.ts";
 
-/** A message could not be delivered; why, in words. */
+/** A message could not be delivered; `message` says why. */
 export class Undelivered extends Error {
   override readonly name = "Undelivered";
 }
@@ -32,16 +32,16 @@ export interface TypistPorts {
 }
 
 /**
- * Types what is said into a terminal, and sees that it was taken.
+ * Types messages into a terminal, and checks that the program accepted them.
  *
- * TYPIST-1. What is said arrives exactly once, or `Undelivered` is thrown: pasted whole, seen on the screen, sent, seen
- *     taken. What was swallowed is pasted again, and since the input is emptied before, a slow program does not get it
- *     twice.
- * TYPIST-2. Nothing is typed while a dialog is open: it would be answered by what we paste. Nor into what a person is
- *     typing, whatever the program: it waits, and after some minutes a person is told that it does. Nor where a
- *     program's line to type in is not seen, whatever else its screen and its title say.
- * TYPIST-3. Nothing of the text is a key: control characters are taken out, so it cannot end the paste and go on as
- *     keys.
+ * TYPIST-1. A message arrives exactly once, or `Undelivered` is thrown: it is pasted whole, seen on the screen, sent,
+ *     and seen to be accepted. Text that was swallowed is pasted again; the input is cleared first, so a slow program
+ *     does not get it twice.
+ * TYPIST-2. Nothing is typed while a dialog is open: our text would answer it. Nor while a person is typing, whatever
+ *     the program: the message waits, and after some minutes the person is told. Nor if the program's input line is not
+ *     visible, whatever else its screen and its title say.
+ * TYPIST-3. No part of the text acts as a key: control characters are removed, so it cannot end the paste and continue
+ *     as keys.
  */
 export class Typist {
   readonly #terminal: TypistPorts;

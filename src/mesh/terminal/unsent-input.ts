@@ -1,6 +1,6 @@
 import { cursorOf, type PaneView } from "./pane-view.ts";
 
-/** The line that the cursor is in, also if it is wrapped over several rows. */
+/** The line that the cursor is in, even if it is wrapped over several rows. */
 interface Line {
   /** Counted from the beginning of everything that was ever shown. */
   row: number;
@@ -9,11 +9,12 @@ interface Line {
 }
 
 /**
- * Whether a person has begun a line in a terminal and not sent it, for programs whose input line we do not know.
+ * Whether a person has begun to type a line in a terminal and not sent it, for programs whose input line we do not
+ * know.
  *
- * UNSENT-1. What changes the line of the cursor while keys are pressed is a person's; without keys it is the program's.
- * UNSENT-2. A begun line is over when the cursor comes to another line together with a key (Enter, Ctrl-C), or when the
- *     line is again as it was before. What the program says in between does not end it, nor does a person who detaches.
+ * UNSENT-1. A change of the cursor's line while keys are pressed is the person's; without keys it is the program's.
+ * UNSENT-2. A begun line ends when the cursor moves to another line together with a key (Enter, Ctrl-C), or when the
+ *     line is back to what it was. Neither output of the program nor detaching ends it.
  */
 export class UnsentInput {
   /** The line as the program left it, and when that was seen: in seconds, by the clock of tmux. */

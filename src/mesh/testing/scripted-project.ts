@@ -8,7 +8,7 @@ import { Layout, type Place, QUEUES, type QueueName } from "../files/layout.ts";
 import type { MeshMessage } from "../files/mesh-message.ts";
 import { format } from "../files/message-file.ts";
 
-/** What a scripted agent says, by a file in its outbox. */
+/** A message of a scripted agent, as a file in its outbox. */
 export type Say = (
   to: string,
   type: MessageHeader["type"],
@@ -16,7 +16,7 @@ export type Say = (
   more?: Partial<MessageHeader> & { name?: string },
 ) => void;
 
-/** What an agent does when it is told a message. */
+/** What an agent does when it gets a message. */
 export type Script = (message: MeshMessage, say: Say) => void | Promise<void>;
 
 export interface ScriptedOptions {

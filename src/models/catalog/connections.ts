@@ -8,7 +8,7 @@ import { connectCompatible, type Provider, type ProviderConnection, type Speaker
 export type ProviderPlace = Extract<ModelPlace, { kind: "provider" }>;
 export type ServerPlace = Extract<ModelPlace, { kind: "server" }>;
 
-/** The ways to providers and servers, one for each, made when the first model of it is asked for. */
+/** The connections to providers and servers, one for each, opened when its first model is requested. */
 export class Connections {
   readonly #env: Environment;
   readonly #fetch: typeof globalThis.fetch;
@@ -53,7 +53,7 @@ export class Connections {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A malformed key is refused here, without showing it: further down it would end up in a message. */
+/** A malformed key is refused here, without showing it: later it could end up in a message. */
 export function keyIn(env: Environment, variable: string | undefined): string {
   const written = variable === undefined ? undefined : env[variable];
   if (keyState(written) !== "malformed") return written?.trim() ?? "";

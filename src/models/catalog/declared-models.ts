@@ -12,8 +12,8 @@ interface Ports {
 }
 
 /**
- * The names of models that this house brings, beside those that everybody knows: what config.json and the environment name,
- * and what its own servers say that they have. A server that does not answer at once has none to offer.
+ * The models that are specific to this home: those named in config.json and the environment, and those that its own
+ * servers list. A server that does not answer at once offers none.
  */
 export async function declaredModels(ports: Ports): Promise<string[]> {
   const { env, config } = ports;
@@ -33,12 +33,12 @@ export async function declaredModels(ports: Ports): Promise<string[]> {
   ];
 }
 
-/** What the names of a server's models begin with; any of its models can be named, listed or not. */
+/** The prefix of the names of a server's models; any of its models can be named, listed or not. */
 export function serverPrefix(server: string): string {
   return `openai-compatible/${server}/`;
 }
 
-/** The names a local Ollama has, newest first as it lists them; a machine without one answers at once. */
+/** The models of a local Ollama, in its own order, newest first; a machine without one answers at once. */
 export function ollamaModels({ env, fetch }: Pick<Ports, "env" | "fetch">): Promise<string[]> {
   return modelsAt(env.OLLAMA_BASE_URL || providerNamed("ollama")?.url || "", undefined, LOCAL_ANSWER_MS, fetch);
 }

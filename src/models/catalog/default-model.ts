@@ -21,7 +21,7 @@ export interface DefaultModelPorts {
 
 export const DEMO_MODEL = "demo/surveyor";
 
-/** Which model to take when no flag names one, in the order that the contract promises. */
+/** Which model to use if no flag names one, in the order that the contract promises. */
 export async function chooseDefaultModel(ports: DefaultModelPorts): Promise<ChosenModel> {
   const { env, config } = ports;
   if (env.AGIRAPH_MODEL) return { model: env.AGIRAPH_MODEL, why: "AGIRAPH_MODEL says so" };

@@ -1,6 +1,6 @@
 /**
- * The models we know by name (November 2026): how much they take in, and whether the provider searches the web for
- * them. New models appear all the time, so a name that is not here is not an error; a near miss of one that is, is.
+ * The models that we know by name (November 2026): their context windows, and whether the provider searches the web for
+ * them. New models appear all the time, so an unknown name is not an error; a near miss of a known one is.
  */
 export interface KnownModel {
   /** `provider/model`. */
@@ -83,7 +83,7 @@ export const KNOWN_MODELS: readonly KnownModel[] = [
   ...family("openrouter", 128_000, false, ["deepseek/deepseek-v3.2", "qwen/qwen3-coder", "moonshotai/kimi-k2.5"]),
 ];
 
-/** What each provider is asked for when nobody chose a model: able, and with a known price. */
+/** The model of each provider that is used when nobody chose one: capable, and with a known price. */
 export const DEFAULT_MODELS: Readonly<Record<string, string>> = {
   anthropic: "anthropic/claude-sonnet-5",
   openai: "openai/gpt-6-sol",
@@ -91,7 +91,7 @@ export const DEFAULT_MODELS: Readonly<Record<string, string>> = {
   openrouter: "openrouter/anthropic/claude-sonnet-5",
 };
 
-/** For names we do not know: small enough to be true of any model one would run an agent on. */
+/** For unknown names: small enough for any model on which one would run an agent. */
 export const UNKNOWN_WINDOWS: Readonly<Record<string, number>> = {
   anthropic: 200_000,
   openai: 128_000,
@@ -102,7 +102,7 @@ export const UNKNOWN_WINDOW = 32_768;
 
 const byId = new Map(KNOWN_MODELS.map((model) => [model.id, model]));
 
-/** Dated names (`claude-sonnet-4-5-20250929`) are the model they date. */
+/** A dated name (`claude-sonnet-4-5-20250929`) means the model without the date. */
 export function knownModel(id: string): KnownModel | undefined {
   return byId.get(id) ?? byId.get(id.replace(/-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$/, ""));
 }
@@ -116,8 +116,8 @@ export function searchesWeb(provider: string, model: string): boolean {
 }
 
 /**
- * Whether a model of this provider, known or not, can be shown pictures. All that these three have had for years can; of
- * others, and of models behind a server of one's own, nobody knows.
+ * Whether a model of this provider, known or not, can be shown pictures. All models of these three providers have been
+ * able to for years; for others, and for models behind one's own server, it is unknown.
  */
 export function seesPictures(provider: string, model: string): boolean {
   if (provider === "openrouter") {

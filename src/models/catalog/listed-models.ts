@@ -28,7 +28,7 @@ interface ListPorts {
   hasCommand(name: string): Promise<boolean>;
 }
 
-/** Every model that can be named here, each once, and what is missing to use it. */
+/** Every model that can be named here, once, with what is missing to use it. */
 export async function listModels(ports: ListPorts): Promise<ListedModel[]> {
   const { env, config, fetch, added, scrubber } = ports;
   const programs = ports.outsideAgents ? OUTSIDE : [];

@@ -14,7 +14,7 @@ import type { ModelConfig, ModelServerConfig } from "./model-config.ts";
 import { type ModelProvider, offeredModel } from "./model-provider.ts";
 import { PROVIDERS, type Provider, providerNamed } from "./providers.ts";
 
-/** Where a model's name leads. `id` is the name in full, with aliases replaced. */
+/** What a model's name refers to. `id` is the full name, with aliases replaced. */
 export type ModelPlace =
   | { kind: "provider"; id: string; provider: Provider; model: string }
   | { kind: "added"; id: string; provider: ModelProvider; model: string }
@@ -25,17 +25,17 @@ export type ModelPlace =
 type Env = Readonly<Record<string, string | undefined>>;
 
 const OTHERS = ["openai-compatible", "claude-code", "demo"];
-/** Everything before the slash that means something already. */
+/** All prefixes that are taken. */
 export const PROVIDER_NAMES: readonly string[] = [...PROVIDERS.map(({ name }) => name), "gemini", ...OTHERS];
-/** Programs that can stand where a model does. */
+/** Programs that can be used in place of a model. */
 export const OUTSIDE = ["claude-code/opus", "claude-code/sonnet", "claude-code/haiku"];
 
-/** A name that leads nowhere. */
+/** The name of a model is unknown. */
 export class UnknownModel extends Error {
   override readonly name = "UnknownModel";
 }
 
-/** Throws for a name that leads nowhere, and says which names come near. `added` are providers beside our own. */
+/** Throws for an unknown name, with the names closest to it. `added` are providers besides our own. */
 export function modelPlaceOf(written: string, config: ModelConfig, added: readonly ModelProvider[] = []): ModelPlace {
   const slash = written.indexOf("/");
   if (slash <= 0 || slash === written.length - 1) throw new UnknownModel(notAName(written));
@@ -55,7 +55,7 @@ export function modelPlaceOf(written: string, config: ModelConfig, added: readon
   return { kind: "provider", id, provider, model };
 }
 
-/** What keeps this model from being used here, with what to do about it; null when nothing does. */
+/** Why this model cannot be used here, and what to do about it; null if it can. */
 export function missingForModel(place: ModelPlace, env: Env): string | null {
   const variable = missingKey(place, env);
   if (variable === null) return null;
@@ -74,7 +74,7 @@ export function missingKey(place: ModelPlace, env: Env): string | null {
   return variable !== null && keyState(env[variable]) === "missing" ? variable : null;
 }
 
-/** The variable that has to be set again: what it holds is not a key. */
+/** The variable that has to be set again, because its value is not a key. */
 export function malformedKey(place: ModelPlace, env: Env): string | null {
   const variable = keyVariableOf(place);
   return variable !== null && keyState(env[variable]) === "malformed" ? variable : null;
@@ -104,7 +104,7 @@ export function seesAt(place: ModelPlace): boolean {
   return place.kind === "provider" && seesPictures(place.provider.name, place.model);
 }
 
-/** What people should know about a model that we do not. */
+/** What people should know when they use a model that we do not know. */
 export function noteOn(place: ModelPlace, config: ModelConfig): string | null {
   if (place.kind === "demo" || place.kind === "outside" || knownModel(place.id) !== undefined) return null;
   const told =

@@ -8,8 +8,9 @@ import type { ModelSettings, Price } from "./model-config.ts";
 /**
  * A provider that is added to the built-in ones: its models are called `NAME/MODEL`.
  *
- * PROVIDER-1. What it replies is checked before it is used: a reply is whole and as the protocol has it, or a failure.
- * PROVIDER-2. A stop goes through at once, whether the provider heeds the signal or not.
+ * PROVIDER-1. Its replies are checked before they are used: a reply is complete and follows the protocol, or it is a
+ *     failure.
+ * PROVIDER-2. A stop takes effect at once, whether the provider honours the signal or not.
  * PROVIDER-3. Whatever it throws is one ModelFailure: retried, scrubbed and recorded like that of any other provider.
  */
 export interface ModelProvider {
@@ -58,7 +59,7 @@ export interface ProvidedReply {
   finish?: string;
 }
 
-/** Checks the types of a provider where it is written. */
+/** Type-checks a provider where it is defined. */
 export function defineProvider(provider: ModelProvider): ModelProvider {
   return provider;
 }

@@ -3,9 +3,9 @@ import type { Usage } from "../../protocol/index.ts";
 import type { ModelConfig, Price } from "./model-config.ts";
 
 /**
- * What a call costs. `null` is "nobody knows", which is not zero: a budget has to treat it as such.
+ * What a call costs. `null` means unknown, not zero: a budget has to treat it as such.
  *
- * The price list is loaded when the first call is on its way, not before: it costs 28 ms.
+ * The price list is loaded during the first call, not before, because loading takes 28 ms.
  */
 export interface Prices {
   costOf(id: string, usage: Usage): Promise<number | null>;
@@ -13,7 +13,7 @@ export interface Prices {
   priceOf(id: string): Promise<Price | null>;
 }
 
-/** `offered` is what an added provider says of its own models. */
+/** `offered` are the prices that an added provider states for its own models. */
 export function createPrices(
   config: ModelConfig,
   now: () => number,

@@ -14,8 +14,8 @@ import type { Wire } from "../wire/wire.ts";
 import type { ModelSettings } from "./model-config.ts";
 
 /**
- * The providers we speak to by name. Each SDK is loaded when its first model is asked for: together they would cost
- * more than the rest of the start.
+ * The providers that we know by name. Each SDK is loaded when its first model is requested: together they would take
+ * longer than the rest of the start.
  */
 export interface Provider {
   readonly name: string;
@@ -29,7 +29,7 @@ export interface Provider {
   connect(connection: ProviderConnection): Promise<Speaker>;
 }
 
-/** A provider we are connected to: how to talk to one of its models. */
+/** A connection to a provider: creates the wire of one of its models. */
 export type Speaker = (model: string, quirks: Quirks, maxSearches: number | null, settings: ModelSettings) => Wire;
 
 export interface ProviderConnection {
@@ -110,7 +110,7 @@ export function providerNamed(name: string): Provider | undefined {
   return PROVIDERS.find((provider) => provider.name === (ALIASES.get(name) ?? name));
 }
 
-/** Any server that speaks chat completions; `provider` is the first part of its models' names. */
+/** Any server with the chat-completions format; `provider` is the first part of its models' names. */
 export function connectCompatible(provider: string, connection: ProviderConnection): Speaker {
   return (model, quirks, _, settings) => createChatWire(provider, model, quirks, connection, settings);
 }

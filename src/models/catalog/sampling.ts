@@ -2,7 +2,7 @@ import { own } from "../../protocol/dict.ts";
 import type { ModelConfig, ModelSettings } from "./model-config.ts";
 import type { ModelPlace } from "./model-name.ts";
 
-/** What config.json says about how a model is asked, for its provider and for the model itself, which wins. */
+/** The sampling settings of config.json, for the provider and for the model itself; those of the model win. */
 export function samplingOf(place: ModelPlace, config: ModelConfig): ModelSettings {
   const provider = own(config.providers, providerOf(place)) ?? {};
   const { native_tools, temperature, max_output_tokens, reasoning_effort } = {
@@ -19,7 +19,9 @@ const WIRE_NAMES: readonly [keyof ModelSettings, RegExp][] = [
   ["reasoning_effort", /reasoning|effort|thinking/i],
 ];
 
-/** The setting that a provider refused, in words for the person who can remove it; undefined if it is none of ours. */
+/**
+ * The setting that a provider refused, in words for the person who can remove it; undefined if it is not one of ours.
+ */
 export function refusedSetting(said: string, place: ModelPlace, config: ModelConfig): string | undefined {
   const settings = samplingOf(place, config);
   const found = WIRE_NAMES.find(([name, form]) => settings[name] !== undefined && form.test(said));

@@ -2,16 +2,17 @@ import { EventSize } from "../../boundary/event-size.ts";
 import { isWebPage, WebPageAnswer } from "../failure.ts";
 
 /**
- * One try at one request: it can be stopped from outside, and it stops itself when the wire goes silent or floods us.
+ * One attempt at one request: it can be stopped from outside, and it stops itself when the connection goes silent or
+ * floods us.
  *
  * ATTEMPT-1. `signal` fires once, for one of the reasons of `Broken`. `broken` says which.
- * ATTEMPT-2. Silence is about bytes, not about words: a ping or a comment keeps an attempt alive. The SDKs swallow
- *     those, so `listening` counts them below the SDK, at the response's reader.
- * ATTEMPT-3. There is one timer for an attempt; hearing something pushes it back.
- * ATTEMPT-4. Pings alone keep it alive for `quietMs` after the last words, and nothing for longer than `longestMs`:
- *     both are looked at whenever something is heard, so they need no timer.
- * ATTEMPT-5. What a parser has to keep is bounded: an event, or a body that is not a stream, by `maxEventBytes`; the
- *     body of an error is read up to `MOST_OF_AN_ERROR` and no further.
+ * ATTEMPT-2. Silence means no bytes, not no text: a ping or a comment keeps an attempt alive. The SDKs swallow those,
+ *     so `listening` counts them below the SDK, at the response's reader.
+ * ATTEMPT-3. There is one timer per attempt; received bytes postpone it.
+ * ATTEMPT-4. Pings alone keep it alive for `quietMs` after the last text, and nothing for longer than `longestMs`. Both
+ *     are checked whenever bytes arrive, so they need no timer.
+ * ATTEMPT-5. What a parser has to buffer is limited: an event, or a body that is not a stream, to `maxEventBytes`; the
+ *     body of an error is read up to `MOST_OF_AN_ERROR`.
  */
 export interface Attempt {
   readonly signal: AbortSignal;
@@ -98,7 +99,7 @@ export function beginAttempt(outer: AbortSignal, limits: AttemptLimits): Attempt
 
 const attempts = new WeakMap<AbortSignal, Attempt>();
 
-/** A fetch that tells the attempt its request belongs to whenever bytes arrive. */
+/** A fetch that reports arriving bytes to the attempt to which its request belongs. */
 export function listening(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
@@ -142,7 +143,7 @@ function reportReads(body: ReadableStream<Uint8Array>, attempt: Attempt, most: n
   Object.defineProperty(body, "getReader", { value: open });
 }
 
-/** Waits for the answer's beginning, but not longer than the signal allows: an SDK, or a fetch, may not look at it. */
+/** Waits for the beginning of the response until the signal fires: an SDK, or a fetch, may ignore the signal. */
 export function orAbort<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);

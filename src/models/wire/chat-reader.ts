@@ -12,7 +12,7 @@ interface OpenCall {
 }
 
 /**
- * Chunks of a chat completion in, stream parts out. Calls come out at the end, in the model's order, and only when the
+ * Turns chunks of a chat completion into stream parts. Calls come out at the end, in the model's order, and only if the
  * server has said why it stopped.
  */
 export class ChatReader {

@@ -12,12 +12,12 @@ import { createEventReader } from "./sse.ts";
 import type { Take, Wire } from "./wire.ts";
 
 /**
- * The chat-completions format, which every local server and most others speak, written out by hand: no SDK's pipeline
- * of streams and schemas comes near the cost of reading it directly.
+ * Our own implementation of the chat-completions format, which every local server and most others use: reading it
+ * directly is much cheaper than any SDK's pipeline of streams and schemas.
  *
  * CHAT-WIRE-1. A message is serialised once. A turn adds the bytes of what is new to those that are there (see
  *     growing-body.ts).
- * CHAT-WIRE-2. Nothing of a server's answer is trusted to have the shape it should have; what has another is left out.
+ * CHAT-WIRE-2. No part of a server's response is assumed to have the right shape; what does not is ignored.
  */
 export interface ChatServer {
   baseURL: string;

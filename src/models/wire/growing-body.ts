@@ -1,10 +1,8 @@
 /**
- * The messages of a conversation as the bytes of a JSON list, behind a head that stays. A conversation only grows, so a
- * turn adds what is new behind what is there; where it does not (a summary, another conversation), the part that still
- * holds is kept.
+ * The messages of a conversation as the bytes of a JSON list, after a fixed head. A conversation only grows, so a turn
+ * appends what is new; if something else changed (a summary, another conversation), the common beginning is kept.
  *
- * GROWING-BODY-1. What was handed out never changes, although it is not copied: nothing is written over bytes that
- *     somebody has.
+ * GROWING-BODY-1. Bytes that were handed out never change, although they are not copied: they are never overwritten.
  */
 export class GrowingBody<M extends object> {
   readonly #encode: (message: M) => string;

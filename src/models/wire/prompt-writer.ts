@@ -24,16 +24,16 @@ type UserMessage = Extract<LanguageModelV4Message, { role: "user" }>;
 type AssistantPart = AssistantMessage["content"][number];
 
 /**
- * Our conversation, as the SDKs want it.
+ * Converts our conversation into the SDKs' format.
  *
  * PROMPT-1. An entry is converted once; the message is kept for as long as the entry lives. Histories only grow, so a
  *     turn converts what is new and nothing else. Messages are shared between requests and never changed.
- * PROMPT-2. Neighbours that providers want as one message become one: user words after user words, and all results of a
+ * PROMPT-2. Neighbours that providers want as one message become one: consecutive user texts, and all results of a
  *     reply.
- * PROMPT-3. Every call has exactly one result, right behind its reply. A history that breaks this is a bug of ours and
- *     is not sent: providers refuse it, or worse, take it.
- * PROMPT-4. What a provider gave us to hand back (signatures, encrypted results) goes back whole to that provider, and
- *     to no other: another provider gets the words and the calls.
+ * PROMPT-3. Every call has exactly one result, directly after its reply. A history that violates this is a bug of ours
+ *     and is not sent: providers refuse it, or worse, accept it.
+ * PROMPT-4. What a provider gave us to hand back (signatures, encrypted results) is returned unchanged to that
+ *     provider, and to no other: another provider gets the text and the calls.
  */
 export class PromptWriter {
   readonly #provider: string;
@@ -147,12 +147,12 @@ interface WrittenReply {
   foreign: boolean;
 }
 
-/** Our own mistake, to be seen and not to be tried again. */
+/** A bug of ours: it must be seen, and is not retried. */
 export class HistoryBug extends Error {
   override readonly name = "HistoryBug";
 }
 
-/** The same for every request of a conversation until it is compacted, so that they land on the same cache. */
+/** The same for every request of a conversation until it is compacted, so that the requests use the same cache. */
 export function cacheKeyOf(system: string, history: readonly Entry[]): string {
   const first = history[0];
   const known = first && cacheKeys.get(first);

@@ -9,16 +9,17 @@ import { ReplyReader, usageOf } from "./reply-reader.ts";
 import type { Wire } from "./wire.ts";
 
 /**
- * One Model over any wire (an AI SDK package, or chat completions by hand).
+ * A Model over any wire (an AI SDK package, or our own chat completions).
  *
- * PROVIDER-MODEL-1. A reply is whole or it is a failure. Of a reply that broke off, stalled or flooded us, no call is
- *     ever returned.
+ * PROVIDER-MODEL-1. A reply is complete or it is a failure. No call is ever returned from a reply that broke off,
+ *     stalled or flooded us.
  * PROVIDER-MODEL-2. One request, one attempt. Retrying is up to retry.ts.
- * PROVIDER-MODEL-3. The caller's signal is looked at before any error: a stopped request rejects with the signal's
+ * PROVIDER-MODEL-3. The caller's signal is checked before any error: a stopped request rejects with the signal's
  *     reason, at once.
- * PROVIDER-MODEL-4. A provider that pauses its own long turn gets it back and goes on; for us it is one reply.
- * PROVIDER-MODEL-5. A reply that was cut at the output limit before it said anything is a reply too: its author has to
- *     be told.
+ * PROVIDER-MODEL-4. If a provider pauses its own long turn, we send it back so that it continues; for us it is one
+ *     reply.
+ * PROVIDER-MODEL-5. A reply that was cut at the output limit before it contained anything is a reply, too: the model
+ *     has to be told.
  */
 export interface ProviderModelPorts {
   /** Called after the request is on its way, so that loading prices costs no time. */

@@ -1,8 +1,8 @@
 import type { JSONObject } from "@ai-sdk/provider";
 
 /**
- * What is special about a provider, as data. The one adapter (provider-model.ts) reads this record and never asks for
- * a provider by name.
+ * What is special about a provider, as data. The one adapter (provider-model.ts) reads this record and never checks the
+ * name of a provider.
  */
 export interface Quirks {
   /** The SDK's namespace in provider options and metadata. */
@@ -105,7 +105,7 @@ export const openrouterQuirks: Quirks = {
   costAt: ["openrouter", "usage", "cost"],
 };
 
-/** A local server may load a model and read a long prompt before its first byte. */
+/** A local server may have to load a model and read a long prompt before its first byte. */
 export function compatibleQuirks(key: string): Quirks {
   return { ...plain, key, wantsCallsAsJson: true, stallMs: 290_000 };
 }

@@ -2,7 +2,7 @@ import type { Part } from "../../protocol/index.ts";
 
 export type RawArguments = ReturnType<typeof createRawArguments>;
 
-/** The arguments of each call as they came over the wire in the chat-completions format, by call id. */
+/** The arguments of each call as received in the chat-completions format, by call id. */
 export function createRawArguments() {
   /** A map: an index may be any number. */
   const ids = new Map<number, string>();

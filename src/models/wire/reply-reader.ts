@@ -11,13 +11,12 @@ type Finish = Extract<StreamPart, { type: "finish" }>;
 type Metadata = { [provider: string]: unknown };
 
 /**
- * Stream parts in, whole parts out.
+ * Collects stream parts into complete parts.
  *
- * REPLY-1. Parts stand in the order in which they began.
+ * REPLY-1. Parts are in the order in which they began.
  * REPLY-2. Metadata may come with the start, an (empty) delta or the end of a part; a part carries all of it.
- * REPLY-3. What the provider did by itself is kept in the form in which it is handed back.
- * REPLY-4. An error the provider streamed ends the reply. Only what is merely undocumented is passed over, with a
- *     warning.
+ * REPLY-3. What the provider did itself is kept in the form in which it has to be returned.
+ * REPLY-4. An error in the stream ends the reply. Parts that are merely undocumented are skipped, with a warning.
  */
 export class ReplyReader {
   readonly content: Part[] = [];

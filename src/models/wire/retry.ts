@@ -2,13 +2,13 @@ import type { ReplyEntry } from "../../protocol/index.ts";
 import { type FailureReason, type Model, ModelFailure, type ModelRequest } from "../model.ts";
 
 /**
- * Tries again what may go better the next time.
+ * Retries requests that may succeed the next time.
  *
- * RETRY-1. The number of tries is bounded, and lower where a try costs tokens although it failed.
- * RETRY-2. We wait at least as long as the provider asked. A wait longer than `maxWaitMs` is not ours to sit out: the
- *     failure goes to the caller with `retryAfterMs`, and the worker's owner parks it.
- * RETRY-3. Every failed try is told to `onFailure` before the wait that follows it. Words streamed by a failed try were
- *     heard already; `onFailure` is where a listener forgets them.
+ * RETRY-1. The number of attempts is limited, and lower where a failed attempt costs tokens.
+ * RETRY-2. We wait at least as long as the provider asked. A wait longer than `maxWaitMs` is left to the caller: it
+ *     gets the failure with `retryAfterMs`, and the worker's owner parks the worker.
+ * RETRY-3. Every failed attempt is reported to `onFailure` before the wait that follows it. Words streamed by a failed
+ *     attempt were already passed on; a listener discards them in `onFailure`.
  */
 export interface RetryPorts {
   /** Rejects with the signal's reason when it fires. */

@@ -8,7 +8,7 @@ import type { Take, Wire } from "./wire.ts";
 
 type Tools = NonNullable<LanguageModelV4CallOptions["tools"]>;
 
-/** Any provider package of the AI SDK, by its `doStream`: what it says goes through as it is. */
+/** Any provider package of the AI SDK, through its `doStream`; its parts are passed on unchanged. */
 export function createSdkWire(
   provider: string,
   language: LanguageModelV4,

@@ -1,8 +1,8 @@
 /**
- * Server-sent events, as bytes come: the data of each event, without comments, names and ids. An event that the stream
- * ends in the middle of does not count.
+ * Reads server-sent events as bytes arrive: the data of each event, without comments, names and ids. An event that is
+ * cut off by the end of the stream does not count.
  *
- * SSE-1. Each character is searched once, however small the pieces are: a line that is not whole is kept in its pieces.
+ * SSE-1. Each character is searched once, however small the pieces are: an incomplete line is kept in pieces.
  */
 export interface EventReader {
   /** Characters that are kept of an event that is not whole: who reads from a stranger bounds them. */

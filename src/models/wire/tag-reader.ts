@@ -1,9 +1,9 @@
 export type TagPiece = { type: "text" | "call"; text: string };
 
 /**
- * Splits streamed text into words and what stands between tags. Words come out as soon as they cannot be the
- * beginning of a tag any more; the inside of a tag comes out when its tag closes, or when the text ends (models like
- * to stop before the closing tag).
+ * Splits streamed text into plain text and the content of tags. Plain text comes out as soon as it cannot be the
+ * beginning of a tag; the content of a tag comes out when the tag closes, or when the text ends (models often stop
+ * before the closing tag).
  */
 export interface TagReader {
   push(text: string): TagPiece[];

@@ -12,16 +12,16 @@ import { parseArguments } from "./reply-reader.ts";
 import { createTagReader, type TagPiece } from "./tag-reader.ts";
 
 /**
- * Tools for models that cannot call tools by themselves: schemas in the prompt, calls and results as tagged text.
+ * Tools for models without native tool calls: schemas in the prompt, calls and results as tagged text.
  *
  * TEXT-TOOLS-1. The tags carry a nonce that only this conversation's model is told, so text that a tool fetched cannot
  *     forge a call or a result.
  * TEXT-TOOLS-2. In the record a call is a call and a result is a result. Only this middleware sees them as text, so a
- *     conversation can go on with another model, or with another nonce.
- * TEXT-TOOLS-3. What stands in a call's tags is answered, even when it is not a call: the toolbox tells the model what
- *     is wrong.
- * TEXT-TOOLS-4. A reply that called nothing and is answered by us sees the right form with that answer: a model
- *     that wrote a call in another form cannot know what was wrong with it.
+ *     conversation can continue with another model, or with another nonce.
+ * TEXT-TOOLS-3. The content of a call's tags is answered even if it is not a valid call: the toolbox tells the model
+ *     what is wrong.
+ * TEXT-TOOLS-4. If a reply called nothing and we answer it, the answer shows the right format: a model that wrote a
+ *     call in another format cannot know what was wrong with it.
  */
 export function withTextTools(model: Model, nonce: string): Model {
   const { id, contextWindow, searchesWeb } = model;
@@ -179,8 +179,8 @@ function tellWords(piece: TagPiece, onDelta: NonNullable<ModelRequest["onDelta"]
 }
 
 /**
- * Tools in the way that the model has them: natively unless `native` is false. Where nobody said, native tools are tried
- * until the provider answers that the model has none; from then on they are text.
+ * Native tools, or tools as text if `native` is false. If nobody said which, native tools are tried until the provider
+ * answers that the model has none; from then on they are text.
  */
 export function withToolsAsText(model: Model, nonce: () => string, native: boolean | undefined): Model {
   if (native === true) return model;

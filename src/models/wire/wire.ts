@@ -3,7 +3,7 @@ import type { Part } from "../../protocol/index.ts";
 import type { ModelRequest } from "../model.ts";
 import type { Attempt } from "./attempt.ts";
 
-/** How we talk to a provider: one request out, its parts in as they come. */
+/** How we talk to a provider: one request out, the parts of the reply in as they arrive. */
 export interface Wire {
   /**
    * Resolves when the stream has ended, whole or not; what it means is judged from the parts. Rejects when there was
@@ -12,5 +12,5 @@ export interface Wire {
   ask(request: ModelRequest, said: readonly Part[], attempt: Attempt, take: Take): Promise<void>;
 }
 
-/** Returns false when nothing more is wanted. */
+/** Returns false if no more parts are wanted. */
 export type Take = (part: LanguageModelV4StreamPart) => boolean;

@@ -11,7 +11,7 @@ export const agentStatusSchema = z.enum([
   "failed",
 ]);
 
-/** Somebody's model does not answer, though they look busy. */
+/** A worker that looks busy although its model does not answer. */
 export const troubleSchema = z.object({
   worker_id: z.string(),
   model: z.string(),
@@ -70,7 +70,7 @@ export const agentSummarySchema = z.object({
 export type AgentSummary = z.infer<typeof agentSummarySchema>;
 
 export type AgentDetail = z.infer<typeof agentDetailSchema>;
-/** With what came out of its last run. */
+/** With the outcome of its last run. */
 export const agentDetailSchema = agentSummarySchema.extend({
   /** The result, what is wanted first; each is at `/agents/{id}/workspace/{path}`. */
   results: z.array(z.object({ path: z.string(), bytes: z.int(), by: z.string(), changed: z.boolean() })),

@@ -4,7 +4,7 @@ import { factTypes } from "../fact.ts";
 import { nodeIdSchema } from "../ids.ts";
 import { afterSeqQuery } from "./page-query.ts";
 
-/** Facts after a number; without one the newest of all. */
+/** Facts after a number; without a number, the newest. */
 export const eventsQuery = afterSeqQuery.extend({ after: z.coerce.number().int().min(0).optional() });
 export const eventSchema = z.object({
   seq: z.int(),
@@ -20,7 +20,7 @@ export const eventsPageSchema = z.object({
   next_after: z.int().nullable(),
 });
 
-/** Words of a model as they come, over the WebSocket: no fact, and gone when nobody listens. */
+/** Words of a model as they are streamed over the WebSocket: not a fact, and not kept. */
 export const deltaFrameSchema = z.object({
   type: z.literal("delta"),
   agent_id: z.string(),
@@ -33,7 +33,7 @@ export const deltaFrameSchema = z.object({
 });
 export type DeltaFrame = z.infer<typeof deltaFrameSchema>;
 
-/** To a client that watches: nobody works on the agent any more and its files are written, as of this fact. */
+/** Sent to a client that watches: as of this fact, nobody works on the agent any more and its files are written. */
 export const restFrameSchema = z.object({
   type: z.literal("rest"),
   seq: z.int(),

@@ -32,7 +32,9 @@ export const meshAgentViewSchema = z.object({
   attach: z.array(z.string()).nullable(),
 });
 
-/** Whether a mesh may run. `hash` is of what is declared now; a mesh at work may still run the content before it. */
+/**
+ * Whether a mesh may run. `hash` is that of the current declaration; a running mesh may still use the previous content.
+ */
 export const meshTrustSchema = z.object({
   /** Only `trusted` and `bundled` (one that comes with Agiraph, unchanged) run. */
   status: z.enum(["trusted", "bundled", "changed", "untrusted"]),
@@ -96,7 +98,7 @@ export const meshProjectsPageSchema = z.object({
   projects: z.array(meshProjectSchema.omit({ meshes: true, problems: true })),
   next_after: z.string().nullable(),
 });
-/** A folder of the server's machine, as an absolute path. */
+/** A folder on the server's machine, as an absolute path. */
 export const startMeshesSchema = z.strictObject({
   project: z.string().min(1).max(4096),
   /** Overrides the server's own environment for the programs of these meshes, until the server ends. */
@@ -120,10 +122,10 @@ export const meshMessageSchema = z.object({
 export const meshQueuesQuery = z.strictObject({ limit: pageLimit.default(50) });
 const queueView = z.object({ count: z.int(), messages: z.array(meshMessageSchema) });
 const queuesOf = z.object({ agent: z.string().nullable(), queues: z.record(meshQueueSchema, queueView) });
-/** Of the mesh itself first, then of its agents; the newest of what is over. */
+/** The mesh's own queues first, then those of its agents; of ended messages, the newest. */
 export const meshQueuesSchema = z.object({ mesh: z.string(), places: z.array(queuesOf) });
 
-/** What came of a mesh's work. */
+/** The results of a mesh's work. */
 export const meshResultsSchema = z.object({
   mesh: z.string(),
   /** Its last task of its own, and the words with which it ended: of whoever came last, or of whoever gave up. */

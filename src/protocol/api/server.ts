@@ -34,9 +34,12 @@ export const modelsPageSchema = z.object({
   next_after: z.string().nullable(),
 });
 
-/** `disk_full`: nothing is recorded until there is room. `read_only`: a write failed; nothing is, until a restart. */
+/**
+ * `disk_full`: nothing is recorded until there is room. `read_only`: a write failed; nothing is recorded until a
+ * restart.
+ */
 export const healthSchema = z.object({ status: z.enum(["ok", "disk_full", "read_only"]), version: z.string() });
-/** How config.json stands against what the server goes by. */
+/** How config.json differs from the settings that the server uses. */
 export const configStandingSchema = z.object({
   /** Why the file cannot be taken; what was good before it holds. */
   problem: z.string().nullable(),

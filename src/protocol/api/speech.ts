@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { namedSchema } from "./agents.ts";
 
-/** What a person always allows programs of the agent, in this run. */
+/** What a person always allows the agent's programs, in this run. */
 export const permissionsPageSchema = z.object({
   permissions: z.array(
     z.object({ worker_id: z.string(), key: z.string(), tool: z.string(), what: z.string(), since_ts: z.number() }),
   ),
 });
-/** It is on disk. `detail` says what becomes of it. */
+/** It is on disk. `detail` says what happens with it. */
 export const deliveredSchema = z.object({ status: z.literal("delivered"), detail: z.string() });
 
 export const questionSchema = z.object({
@@ -35,7 +35,7 @@ export const threadEntrySchema = z.object({
   to: z.string(),
   text: z.string(),
 });
-/** Oldest first; `next_before` leads to what was said earlier. */
+/** Oldest first; `next_before` leads to earlier messages. */
 export const conversationPageSchema = z.object({
   messages: z.array(threadEntrySchema),
   next_before: z.int().nullable(),

@@ -6,7 +6,7 @@ import { namedSchema, troubleSchema } from "./agents.ts";
 import { eventsPageSchema } from "./events.ts";
 import { listedFileSchema } from "./files.ts";
 
-/** A whole file; `base64` for what is no text. */
+/** A whole file; `base64` for content that is not text. */
 export const putFileSchema = z.strictObject({ content: z.string(), encoding: z.enum(["utf8", "base64"]).optional() });
 export const fileWrittenSchema = z.object({ path: z.string(), bytes: z.int().nonnegative() });
 
@@ -91,9 +91,9 @@ export const workersPageSchema = z.object({
   next_after: z.string().nullable(),
 });
 
-/** What a worker read, said and did, entry by entry, oldest first. */
+/** What a worker read, said and did, oldest first. */
 export const entriesPageSchema = z.object({ entries: z.array(storedEntrySchema), next_before: z.int().nullable() });
-/** Everybody of all teams, in a few words: by these they are found. */
+/** The members of all teams in a few fields, for searching. */
 export const peoplePageSchema = z.object({
   workers: z.array(z.object({ id: z.string(), name: z.string(), identity: z.string(), agent: namedSchema })),
   next_after: z.string().nullable(),

@@ -13,7 +13,7 @@ const failed = { kind: "failed" as const, error: "No key." };
 /** When the sample triggers are due, and when again. */
 export const [DUE, NEXT] = [1_770_800_000, 1_770_900_000];
 
-/** One of each kind: a new kind of fact does not compile before it is here. */
+/** One fact of each kind: a new kind of fact does not compile until it is here. */
 export const EACH: { [T in FactType]: DataOf<T> } = {
   "agent.created": {
     name: "survey",
@@ -140,7 +140,7 @@ export const EACH: { [T in FactType]: DataOf<T> } = {
   "log.repaired": { file: "events.jsonl", what: "a torn tail", aside: null },
 };
 
-/** The sample of this kind, as it stands in a log. */
+/** The sample of this kind, as stored in a log. */
 export function sampleFact<T extends FactType>(type: T): Fact {
   return { seq: 1, agent_id: "agent-test", ts: 0, type, data: EACH[type] } as Fact;
 }

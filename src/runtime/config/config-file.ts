@@ -4,12 +4,12 @@ import { type Config, configSchema } from "../../protocol/config.ts";
 import { incompletePrograms, KNOWN_PROGRAMS } from "../../workers/outside/programs.ts";
 import { configProblemWords, EXAMPLE, fieldWords } from "./config-problems.ts";
 
-/** A person can fix this: it names the file, the line and what was expected. */
+/** A person can fix this: the message names the file, the line and what was expected. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
 }
 
-/** What a config.json says: all of it, or an error that says what is wrong and where. */
+/** Parses a config.json: all of it, or an error that says what is wrong and where. */
 export function parseConfig(path: string, text: string): Config {
   const value = jsonIn(path, text);
   const parsed = configSchema.safeParse(value);

@@ -3,10 +3,10 @@ import { nearest } from "../../boundary/nearest.ts";
 import type { Config } from "../../protocol/config.ts";
 
 /**
- * What is wrong with a config, in words for the person who wrote it.
+ * The problems of a config, in words for the person who wrote it.
  *
  * CONFIG-PROBLEMS-1. Each names the field, what is expected there and an example.
- * CONFIG-PROBLEMS-2. No value of the file is ever repeated, and no name that might be one: a key may stand anywhere by
+ * CONFIG-PROBLEMS-2. No value of the file is ever repeated, nor a name that might be one: a key may be anywhere by
  *     mistake.
  */
 export function configProblemWords(issue: z.core.$ZodIssue, value: unknown): string {
@@ -18,7 +18,7 @@ export function configProblemWords(issue: z.core.$ZodIssue, value: unknown): str
   return `${field}: expected ${expectedWords(issue)}${exampleWords(issue.path)}; ${found}.${hintFor(issue, value)}`;
 }
 
-/** Every field there is, as it could be written. */
+/** An example of every field. */
 export const EXAMPLE: Config = {
   model: "anthropic/claude-sonnet-4-5",
   worker_model: "openai-compatible/local/qwen3",
@@ -108,7 +108,7 @@ export const EXAMPLE: Config = {
 
 type Path = readonly PropertyKey[];
 
-/** As it is written in the file; what does not look like a name is not repeated (CONFIG-PROBLEMS-2). */
+/** As it is written in the file; something that does not look like a name is not repeated (CONFIG-PROBLEMS-2). */
 export function fieldWords(path: Path): string {
   return path.map((key) => (typeof key === "number" ? String(key) : named(String(key)))).join(".") || "the file";
 }

@@ -3,13 +3,16 @@ import { secretsIn } from "../../boundary/secrets.ts";
 import { tokenIfThere } from "../../store/home/token-file.ts";
 import type { Settings } from "./settings.ts";
 
-/** Takes every secret of this home out of a text: keys and tokens of the environment and config.json, and the server's. */
+/**
+ * Removes every secret of this home from a text: keys and tokens of the environment and config.json, and the server's
+ * token.
+ */
 export function scrubberFor({ home, env, config }: Settings, variables: readonly string[] = []): Scrubber {
   const named = variables.flatMap((name) => (env[name] ? [{ name, value: env[name].trim() }] : []));
   return createScrubber([...secretsIn({ env, config }), ...named, ...serverToken(home)]);
 }
 
-/** The one scrubber of a process: config.json may name other secrets while it works. `variables` hold secrets besides. */
+/** The one scrubber of a process: config.json may name other secrets while it runs. `variables` are further secrets. */
 export function liveScrubber(settings: Settings, variables: readonly string[] = []): Scrubber {
   let made: { config: Settings["config"]; scrubber: Scrubber } | undefined;
   const current = () => {

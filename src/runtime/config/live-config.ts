@@ -25,13 +25,12 @@ export interface LiveSettings extends Settings {
 const FIXED = ["server", "channels", "extensions", "sandbox"] as const satisfies readonly (keyof Config)[];
 
 /**
- * Settings whose `config` is what config.json says now.
+ * Settings whose `config` follows config.json.
  *
- * LIVE-CONFIG-1. The file is looked at whenever somebody needs something of it: nothing polls, and nothing lags behind.
- * LIVE-CONFIG-2. All of it or nothing: a file that cannot be used changes nothing, and `state` says why until it is
- *     fixed.
- * LIVE-CONFIG-3. What cannot change while the process runs (FIXED) stays as it was given; `state` names what waits
- *     for a restart.
+ * LIVE-CONFIG-1. The file is checked whenever a setting is needed: nothing polls, and nothing is out of date.
+ * LIVE-CONFIG-2. All or nothing: an invalid file changes nothing, and `state` says why until it is fixed.
+ * LIVE-CONFIG-3. What cannot change while the process runs (FIXED) stays as it was given; `state` names what waits for
+ *     a restart.
  */
 export function liveSettings(given: Settings, check: (config: Config) => void = () => {}): LiveSettings {
   const path = join(given.home, "config.json");
@@ -87,12 +86,12 @@ export function liveSettings(given: Settings, check: (config: Config) => void = 
   };
 }
 
-/** Settings that nobody reads again stay as they were given. */
+/** Settings that are not read again stay as they were given. */
 export function configStateOf(settings: Settings | LiveSettings): ConfigState {
   return "state" in settings ? settings.state : { problem: null, after_restart: [] };
 }
 
-/** What is missing may be missing because the file with it could not be used: both are told together. */
+/** Something may be missing because the file that defines it is invalid: both are reported together. */
 export function withConfigProblem(settings: Settings, message: string): string {
   const { problem } = configStateOf(settings);
   return problem === null

@@ -9,7 +9,7 @@ export { SettingsError } from "./config-file.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Everything that was decided before the program begins to work. Flag > environment > config.json > default. */
+/** Everything that is decided before the program starts to work. Flag > environment > config.json > default. */
 export interface Settings {
   home: string;
   /** The real environment, with what `.env` files add to it. */
@@ -18,8 +18,8 @@ export interface Settings {
 }
 
 /**
- * `packageRoot`: where a `.env` is read besides the one in the home. `onBroken`: who can do without config.json is told
- * what is wrong with it, and has an empty one.
+ * `packageRoot`: where another `.env` is read besides the one in the home. `onBroken`: for callers that can do without
+ * config.json: it is called with the problem, and the config is empty.
  */
 export async function loadSettings(
   flags: { home?: string | undefined },
@@ -39,7 +39,7 @@ export async function loadSettings(
   return { home, env: { ...inHome, ...beside, ...env }, config };
 }
 
-/** The person's time zone: what they set, else that of the process they started. */
+/** The person's time zone: the one they set, otherwise that of the process. */
 export function zoneOf({ time_zone }: Settings["config"]): string {
   return time_zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "../../protocol/clock.ts";
 
 /**
- * CLOCK-1. A sleep never ends early: a Node timer beyond 2³¹ ms would fire at once, so long sleeps are slept in pieces.
+ * CLOCK-1. A sleep never ends early: a Node timer beyond 2³¹ ms would fire at once, so long sleeps are split.
  * CLOCK-2. A sleep that ended, either way, leaves neither timer nor listener behind.
  */
 export const systemClock: Clock = {

@@ -7,16 +7,16 @@ import type { Additions } from "./additions.ts";
 
 type Kind = "tool" | "provider" | "channel";
 
-/** What agents of a mesh have besides (`runtime/meshes/tools.ts`). */
+/** Further tools of mesh agents (`runtime/meshes/tx-tools.ts`). */
 const MESH_TOOLS = ["tx_done", "tx_send", "tx_ask"];
 
 /**
- * Who has which name.
+ * Keeps track of which names are taken, and by what.
  *
- * ADDITION-1. A name belongs to one: what is added never takes the name of a built-in, of an MCP server's tool, of a
- *     channel in config.json, or of what was added before.
- * ADDITION-2. All or nothing: where one of several cannot be added, none of them is, and each problem says what to do.
- * ADDITION-3. What was written without types is checked too: nothing that is not a tool, provider or channel is used.
+ * ADDITION-1. Names are unique: an addition never takes the name of a built-in, of an MCP server's tool, of a channel
+ *     in config.json, or of an earlier addition.
+ * ADDITION-2. All or nothing: if one of several cannot be added, none of them is, and each problem says what to do.
+ * ADDITION-3. Code without types is checked too: nothing that is not a tool, provider or channel is used.
  */
 export class AdditionNames {
   readonly #owners: Readonly<Record<Kind, Map<string, string>>>;

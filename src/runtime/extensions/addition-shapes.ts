@@ -6,7 +6,7 @@ import type { Additions } from "./additions.ts";
 
 const LISTS = { tools: toolProblem, providers: providerProblem, channels: channelProblem };
 
-/** What is wrong with the first addition that is not what its list is for; nothing if all are right. */
+/** The problem of the first addition that does not fit its list; undefined if all are valid. */
 export function shapeProblem(additions: Additions): string | undefined {
   for (const [list, problemWith] of Object.entries(LISTS)) {
     const given: unknown = additions[list as keyof Additions];

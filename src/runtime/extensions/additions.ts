@@ -3,14 +3,14 @@ import type { ModelProvider } from "../../models/catalog/model-provider.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import type { Tool } from "../../tools/tool.ts";
 
-/** What is added to the built-ins, by `openRuntime` or by an extension. The runtime owns it and closes it. */
+/** What `openRuntime` or an extension adds to the built-ins. The runtime owns it and closes it. */
 export interface Additions {
   readonly tools?: readonly Tool[];
   readonly providers?: readonly ModelProvider[];
   readonly channels?: readonly Channel[];
 }
 
-/** Several, as one. */
+/** Merges several additions. */
 export function mergedAdditions(all: readonly Additions[]): Required<Additions> {
   return {
     tools: all.flatMap(({ tools = [] }) => tools),
@@ -23,7 +23,7 @@ export interface Closable {
   close?(): void | Promise<void>;
 }
 
-/** Everything that may hold something; what was not checked yet may be anything. */
+/** Everything that may hold resources; what was not checked yet may be anything. */
 export function closablesOf(parts: Additions & Closable): Closable[] {
   const lists = [parts.tools, parts.providers, parts.channels].map((list) => (Array.isArray(list) ? list : []));
   return [...lists.flat(), parts].filter((each) => typeof each?.close === "function");
@@ -31,7 +31,7 @@ export function closablesOf(parts: Additions & Closable): Closable[] {
 
 const CLOSING_MS = 5_000;
 
-/** Closes each of them once. One that fails, or takes too long, keeps nothing else from being closed. */
+/** Closes each of them once. If one fails, or takes too long, the others are still closed. */
 export async function closeAll(closables: readonly Closable[], { sleep }: Pick<Clock, "sleep">): Promise<void> {
   const done = new AbortController();
   const late = sleep(CLOSING_MS, done.signal).catch(() => {});

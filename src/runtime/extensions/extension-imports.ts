@@ -1,7 +1,7 @@
 import { type ResolveFnOutput, registerHooks } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/** What others could do to a file, in words; none if it is safe. */
+/** What others could do to a file, in words; undefined if it is safe. */
 export type ImportCheck = (path: string) => readonly string[];
 
 /** Modules of extensions, by their address, with the check that holds for what they import. */
@@ -9,9 +9,9 @@ const checks = new Map<string, ImportCheck>();
 let isHooked = false;
 
 /**
- * Imports an extension's module as it is: Node strips the types.
+ * Imports an extension's module directly: Node strips the types.
  *
- * IMPORTS-1. `agiraph` and `agiraph/…` are this very program, wherever the extension lies: one copy, nothing to install.
+ * IMPORTS-1. `agiraph` and `agiraph/…` are this very program, wherever the extension is: one copy, nothing to install.
  * IMPORTS-2. Every file that an extension brings along is checked like the extension itself, before it is run.
  */
 export async function importExtension(path: string, check: ImportCheck): Promise<{ default?: unknown }> {

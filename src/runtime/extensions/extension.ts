@@ -1,7 +1,7 @@
 import type { Settings } from "../config/settings.ts";
 import type { Additions } from "./additions.ts";
 
-/** What an extension's module exports by default: what it adds, or a function that makes it. */
+/** The default export of an extension's module: what it adds, or a function that creates it. */
 export type Extension = ExtensionParts | ((context: ExtensionContext) => ExtensionParts | Promise<ExtensionParts>);
 
 export interface ExtensionParts extends Additions {
@@ -16,7 +16,7 @@ export interface ExtensionContext {
   readonly home: string;
 }
 
-/** Checks the types of an extension where it is written. */
+/** Type-checks an extension where it is defined. */
 export function defineExtension(extension: Extension): Extension {
   return extension;
 }

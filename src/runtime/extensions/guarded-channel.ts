@@ -12,11 +12,11 @@ const deliverySchema = z.discriminatedUnion("kind", [
 ]);
 
 /**
- * A channel that somebody else wrote, as the postman needs it.
+ * Wraps a channel that somebody else wrote, so that it behaves as the postman needs.
  *
- * ADDED-CHANNEL-1. A try ends with its signal, whether the channel heeds it or not.
- * ADDED-CHANNEL-2. Whatever it throws or gives back is a delivery or a failure with a reason, without secrets and of bounded
- *     length.
+ * ADDED-CHANNEL-1. An attempt ends with its signal, whether the channel honours it or not.
+ * ADDED-CHANNEL-2. Whatever it throws or returns becomes a delivery or a failure with a reason, without secrets and of
+ *     limited length.
  */
 export function guardedChannel(channel: Channel, scrubber: Scrubber): OpenChannel {
   const why = (words: string) => scrubber.text(words).slice(0, MAX_WHY);

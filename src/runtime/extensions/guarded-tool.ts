@@ -2,17 +2,17 @@ import type { Clock } from "../../protocol/clock.ts";
 import { Output } from "../../sandbox/process/output.ts";
 import { refusal, type Tool, type ToolOutput } from "../../tools/tool.ts";
 
-/** As much as a command may say, and as long as it may take if it does not say otherwise. */
+/** The same limits as for a command: of its output, and of its time unless it says otherwise. */
 const MAX_BYTES = 30_000;
 const USUAL_SECONDS = 120;
 
 /**
- * A tool that somebody else wrote, with the limits that the built-in ones keep by themselves.
+ * Wraps a tool that somebody else wrote, with the limits that the built-in ones have themselves.
  *
- * ADDED-TOOL-1. A call ends: with its result, with the stop of its worker, or when its time is over; whether the tool heeds
- *     its signal or not.
- * ADDED-TOOL-2. What it gives back is text of bounded length; anything else is a failed call, in words.
- * ADDED-TOOL-3. It is shared by everyone and closed with the runtime, not with the work of the first who used it.
+ * ADDED-TOOL-1. A call ends: with its result, when its worker is stopped, or at its time limit; whether the tool
+ *     honours its signal or not.
+ * ADDED-TOOL-2. It returns text of limited length; anything else becomes a failed call, in words.
+ * ADDED-TOOL-3. It is shared by all and closed with the runtime, not when its first user is done.
  */
 export function guardedTool(tool: Tool, { sleep }: Pick<Clock, "sleep">): Tool {
   const { readOnly, ...spec } = tool.spec;

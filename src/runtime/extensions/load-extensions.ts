@@ -17,11 +17,12 @@ export interface LoadedExtensions {
 const PATIENCE_MS = 10_000;
 
 /**
- * The extensions of a home: the modules in `extensions/`, in the order of their names, then those that config.json lists.
+ * The extensions of a home: the modules in `extensions/`, in the order of their names, then those that config.json
+ * lists.
  *
- * EXTENSION-1. It never fails: one that cannot be read, throws, hangs or adds what it may not is named with what is
- *     wrong, and everything else works.
- * EXTENSION-2. Nothing is run that another user of the machine could have changed.
+ * EXTENSION-1. It never fails: an extension that cannot be read, throws, hangs or adds what it may not is reported with
+ *     the reason, and everything else works.
+ * EXTENSION-2. Code that another user of the machine could have changed is not run.
  * EXTENSION-3. An extension is added whole or not at all.
  */
 export async function loadExtensions(
@@ -55,7 +56,7 @@ export async function loadExtensions(
   return { loaded, states };
 }
 
-/** The same for somebody who only looks: they are closed again with what is returned. */
+/** The same for a caller that only looks: the returned function closes them again. */
 export async function openExtensions(
   settings: Settings,
   clock: Pick<Clock, "sleep">,

@@ -9,7 +9,7 @@ export interface ChannelListeners {
   close(): Promise<void>;
 }
 
-/** Has every channel that can take something in begin to listen. One that fails keeps no other from it. */
+/** Starts every channel that can receive messages. If one fails, the others still start. */
 export async function openListeners(
   channels: readonly OpenChannel[],
   execute: DoorPorts["execute"],

@@ -5,10 +5,10 @@ import { HumanRefusal } from "./human-refusal.ts";
 
 export { HumanRefusal, LONGEST_WORDS } from "./human-refusal.ts";
 
-/** By which way a person speaks: the terminal, the page, a webhook's name. */
+/** How a person's message came in: the terminal, the page, a webhook's name. */
 export type ChannelName = string;
 
-/** The answer to a question, checked: the one that is named, or the only one there is. */
+/** The checked answer to a question: the named one, or the only open one. */
 export function responseTo(now: Situation, text: string, id: string | undefined, channel: ChannelName): NewFact {
   const question = id === undefined ? onlyQuestion(now) : namedQuestion(now, id);
   return {
@@ -17,14 +17,14 @@ export function responseTo(now: Situation, text: string, id: string | undefined,
   };
 }
 
-/** A message never answers a question: what to tell somebody who writes to one that has asked. */
+/** A message never answers a question: the hint for a person who writes to a worker that has asked one. */
 export function openHint({ questions }: Situation, to: string): string {
   const ids = Object.values(questions.open).flatMap(({ id, worker_id }) => (worker_id === workerIdOf(to) ? [id] : []));
   if (ids.length === 0) return "";
   return ` This does not answer ${ids.join(", ")}, which ${ids.length === 1 ? "stays" : "stay"} open.`;
 }
 
-/** Takes back what was always allowed; `word` is its key, or enough of it. */
+/** Revokes a permanent permission; `word` is its key, or enough of it. */
 export function revocationOf({ agent, outside }: Situation, word: string): NewFact {
   const found = Object.entries(outside.permitted).flatMap(([worker_id, permissions]) =>
     permissions.filter(({ key }) => word !== "" && key.startsWith(word)).map(({ key }) => ({ worker_id, key })),
@@ -48,13 +48,13 @@ export function nudgeOf({ agent }: Situation, text: string, channel: ChannelName
   throw new HumanRefusal("conflict", `${agent.created.name} is ${agent.status}. Send it a message instead.`);
 }
 
-/** An archived agent rests until it is restored. */
+/** An archived agent does nothing until it is restored. */
 export function checkNotArchived({ agent }: Situation): void {
   if (agent.archived_ts === null) return;
   throw new HumanRefusal("conflict", `${agent.created.name} is archived. Restore it first.`);
 }
 
-/** The record of meshes has no mind that could be spoken to. */
+/** The record of meshes has no model that could be talked to. */
 export function checkThinks({ agent }: Situation): void {
   if (!agent.created.meshes) return;
   throw new HumanRefusal(
@@ -63,7 +63,7 @@ export function checkThinks({ agent }: Situation): void {
   );
 }
 
-/** Why a finished agent cannot be written to like that, or nothing. */
+/** Why a finished agent cannot be given this message, or nothing. */
 export function checkNewGoal({ agent }: Situation, to: string): void {
   if (to === "*" || workerIdOf(to) === COORDINATOR) return;
   throw new HumanRefusal(

@@ -1,7 +1,7 @@
-/** It is not there, it is not the time for it, or it could never be. */
+/** It does not exist, it is not possible now, or it is never possible. */
 export type RefusalCode = "not_found" | "conflict" | "bad_request";
 
-/** What a person wants cannot be done: the thing they name is not there, or it is not the time for it. */
+/** A person's request cannot be carried out: what they name does not exist, or it is not possible now. */
 export class HumanRefusal extends Error {
   override readonly name = "HumanRefusal";
   readonly code: RefusalCode;

@@ -36,9 +36,9 @@ interface VoicePorts {
 }
 
 /**
- * What the human says to an agent. A message is a message and an answer an answer: `send` answers no question. It is on
- * disk when it resolves, with what becomes of it in words. The worker it is for hears it before their next turn, at once
- * if they wait; an agent that rests takes up its work, one that has finished takes it as its next goal.
+ * What the human says to an agent. Messages and answers are separate: `send` never answers a question. When a call
+ * resolves, the message is on disk, and the result says in words what happens with it. The worker reads it before its
+ * next turn, or at once if it waits; an agent at rest resumes its work, and a finished one takes it as its next goal.
  */
 export class HumanVoice {
   readonly #ports: VoicePorts;

@@ -34,10 +34,10 @@ interface HumanWorkPorts {
 }
 
 /**
- * What the human does with the work itself: gives it to a worker, and publishes what is theirs.
+ * What the human does with the work itself: assigns it, and publishes their own nodes.
  *
  * HUMAN-WORK-1. A node that was given to the human is in their inbox and can be published, whether the agent is at work
- *     or not: while nobody works on it, it is put before them here, as the question that the next start finds.
+ *     or not. While no process works on it, this code asks the question that the next start will find.
  */
 export class HumanWork {
   readonly #ports: HumanWorkPorts;
@@ -167,7 +167,7 @@ function isGivenToHuman(node: NodeState, { board, roster }: Situation): boolean 
   return node.status === "pending" && node.reserved_for === HUMAN && !node.held && isReady && isFree;
 }
 
-/** A file of theirs goes only where it is theirs to put. */
+/** People may put files only into nodes that are theirs. */
 export function checkYours(name: string, now: Situation): NodeState {
   const node = nodeOf(now, name);
   const isYours = (node.status === "assigned" || node.status === "running") && node.worker_id === HUMAN;

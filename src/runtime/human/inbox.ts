@@ -2,9 +2,10 @@ import { type FailedTask, type MeshSession, needsDecision, type Situation } from
 import { type AgentId, COORDINATOR, HUMAN } from "../../protocol/index.ts";
 
 /**
- * Something for the human. What waits for them, because nothing goes on without them: a question until it is answered,
- * what wants their approval and a run that failed until they resume it or put it away, a mesh's task that failed until
- * they have seen it or it is done after all, a session of a mesh until it goes on. And a message, until it is read.
+ * An item of the human's inbox. Some items wait for the human, because nothing continues without them: a question until
+ * it is answered; a stage that needs approval, or a failed run, until it is resumed or archived; a failed task of a
+ * mesh until it was seen or is done after all; a stuck session of a mesh until it continues. The others are messages,
+ * until they are read.
  */
 export interface InboxItem {
   kind: "question" | "approval" | "failure" | "message";
@@ -28,7 +29,7 @@ export interface InboxItem {
   mesh_trust?: { project: string; mesh: string; hash: string };
 }
 
-/** Whether something goes on only when a person has done their part. */
+/** Whether something continues only after a person has acted. */
 export function needsPerson({ kind }: Pick<InboxItem, "kind">): boolean {
   return kind !== "message";
 }

@@ -15,7 +15,7 @@ export interface OpenChannel extends Channel {
 
 const CHANNELS = { plain: webhookChannel, slack: slackChannel, discord: discordChannel };
 
-/** The channels of `config.json`, with their secrets looked up. */
+/** The channels of `config.json`, with their secrets resolved. */
 export function channelsOf({ config, env }: Pick<Settings, "config" | "env">, now: () => number): OpenChannel[] {
   return Object.entries(config.channels ?? {}).map(([name, channel]) => {
     const { url, preset = "plain", listen } = channel;
@@ -28,7 +28,7 @@ export function channelsOf({ config, env }: Pick<Settings, "config" | "env">, no
   });
 }
 
-/** What a channel delivers, in our order. */
+/** The topics that a channel delivers, in our order. */
 export function topicsOf({ to = CHANNEL_TOPICS }: { to?: readonly ChannelTopic[] | undefined }): ChannelTopic[] {
   return CHANNEL_TOPICS.filter((topic) => to.includes(topic));
 }

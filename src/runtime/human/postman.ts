@@ -14,7 +14,7 @@ interface PostmanPorts {
   random(): number;
 }
 
-/** How long one try may take, and how long the last ones may take when the agent closes. */
+/** How long one attempt may take, and how long the last ones may take when the agent closes. */
 const TRY_MS = 10_000;
 const FAREWELL_MS = 5_000;
 const FIRST_WAIT_MS = 2_000;
@@ -25,15 +25,16 @@ const LONGEST_WAIT_MS = 60 * 60_000;
 const PATIENCE_MS = 24 * 60 * 60_000;
 
 /**
- * Carries what one agent says to its human to the channels of the house.
+ * Delivers one agent's messages to its human through the channels of the home.
  *
- * POSTMAN-1. What is to be carried follows from the log (`outbox`), and so does what was: a delivery that is not on
- *     record is made again after a restart, under the same id. At least once, never silently not.
- * POSTMAN-2. Each channel carries one thing at a time, in the order it was said; channels do not wait for each other.
- * POSTMAN-3. What failed is tried again, ever more rarely and never before the other side asked for it; after a day, or
- *     when the other side says it will never take it, it is given up with a fact, and the next one has its turn. Each
- *     try that failed is a fact too.
- * POSTMAN-4. Nobody waits for the postman but `close`, and that not for long.
+ * POSTMAN-1. What is to be delivered follows from the log (`outbox`), and so does what was: a delivery that is not
+ *     recorded is repeated after a restart, under the same id. Delivery is at least once, and a failure is never
+ *     silent.
+ * POSTMAN-2. Each channel delivers one message at a time, in order; channels do not wait for each other.
+ * POSTMAN-3. A failed delivery is retried, at growing intervals and never earlier than the other side asked. After a
+ *     day, or when the other side refuses permanently, it is given up with a fact, and the next message follows. Each
+ *     failed attempt is a fact, too.
+ * POSTMAN-4. Only `close` waits for the postman, and only briefly.
  */
 export class Postman {
   readonly #channels: readonly OpenChannel[];

@@ -8,11 +8,11 @@ import { HumanRefusal } from "./human-facts.ts";
 import type { OpenChannel } from "./open-channels.ts";
 
 /**
- * Where answers come in by webhook: `POST /webhooks/NAME`, signed.
+ * Receives answers by webhook: `POST /webhooks/NAME`, signed.
  *
- * WEBHOOK-1. POST and JSON of at most 64 KB, else a refusal; nothing is believed before the signature is checked.
- * WEBHOOK-2. What is answered with 200 is on disk.
- * WEBHOOK-3. Every refusal is `{error: {code, message}}`; of what went wrong inside, nothing is told.
+ * WEBHOOK-1. Only POST with JSON of at most 64 KB is accepted; nothing is trusted before the signature is checked.
+ * WEBHOOK-2. A message that was answered with 200 is on disk.
+ * WEBHOOK-3. Every refusal is `{error: {code, message}}`; internal errors are not disclosed.
  */
 export function webhookHandler(
   channels: readonly SignedChannel[],
@@ -72,7 +72,7 @@ export function commandIn(words: ReceivedWords): WebhookCommand {
   return { do: "send", id, message: words.message, ...(words.to !== undefined && { to: words.to }) };
 }
 
-/** A person can mend this: another port, or whoever holds this one. */
+/** A person can fix this: with another port, or by stopping the process that holds this one. */
 export class DoorError extends Error {
   override readonly name = "DoorError";
 }
@@ -83,7 +83,7 @@ export interface Door {
   close(): void;
 }
 
-/** One door for each port that a channel wants, on this machine only. */
+/** One door for each port that a channel needs, on this machine only. */
 export async function openDoors(channels: readonly SignedChannel[], ports: DoorPorts): Promise<Door[]> {
   const doors: Door[] = [];
   const byPort = Map.groupBy(

@@ -24,7 +24,7 @@ export type LoginState =
   /** Only a person can sign in again. */
   | { kind: "ended"; why: string };
 
-/** Programs that renew by themselves do so 5 minutes before the end. */
+/** Programs that renew their logins themselves do so 5 minutes before they expire. */
 const EARLY_MS = 10 * 60_000;
 /** A program that says that its token is refused is believed so often. */
 const BELIEVED_EVERY_MS = 60_000;
@@ -34,13 +34,12 @@ const LONGEST_PAUSE_MS = 5 * 60_000;
 const HALF_WRITTEN = { tries: 5, pauseMs: 100 };
 
 /**
- * The login of a person with one program, kept valid for the person and for all workers.
+ * A person's login with one program, kept valid for the person and for all workers.
  *
- * LOGIN-1. One renewal at a time, whoever asks and how many; who asks meanwhile gets what it brings.
- * LOGIN-2. A refresh token is sent once if it is answered. Only if no answer came is it sent again, after a pause that
- *     grows.
- * LOGIN-3. What another process has written into the file meanwhile wins: the newer login is never overwritten.
- * LOGIN-4. A renewal that fails takes nothing away: the access token is used as long as it is valid.
+ * LOGIN-1. One renewal at a time, however many ask; those that ask meanwhile get its result.
+ * LOGIN-2. A refresh token is sent once. Only if no answer came is it sent again, after growing pauses.
+ * LOGIN-3. If another process has written to the file meanwhile, that wins: a newer login is never overwritten.
+ * LOGIN-4. After a failed renewal the access token is still used as long as it is valid.
  */
 export class BrokeredLogin {
   readonly format: LoginFormat;

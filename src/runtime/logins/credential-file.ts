@@ -8,12 +8,11 @@ const MOST_BYTES = 1024 * 1024;
 const ASIDE = ".agiraph-renewed-";
 
 /**
- * The file of a person in which a program keeps its login. The program itself writes it too.
+ * A person's file in which a program keeps its login. The program itself writes it, too.
  *
- * CREDENTIAL-1. It is replaced as a whole or not at all, and is on disk then; the new one is the same owner's, and
- *     nobody else may read it.
- * CREDENTIAL-2. What a renewal brought is on disk under another name before the file is replaced. If the process dies in
- *     between, the next one finishes it, unless the file has changed meanwhile.
+ * CREDENTIAL-1. It is replaced atomically and durably; the new file has the same owner, and nobody else may read it.
+ * CREDENTIAL-2. The result of a renewal is on disk under another name before the file is replaced. If the process dies
+ *     in between, the next one finishes the replacement, unless the file has changed meanwhile.
  */
 export class CredentialFile {
   readonly #path: string;
@@ -92,7 +91,7 @@ export class CredentialFile {
   }
 }
 
-/** A refresh token as it may be written down: it cannot be used. */
+/** A hash of a refresh token: it can be written down, because it cannot be used. */
 export const markOf = (token: string): string => createHash("sha256").update(token).digest("hex").slice(0, 16);
 
 const asideOf = (path: string, refresh: string): string => `${path}${ASIDE}${markOf(refresh)}`;

@@ -18,7 +18,7 @@ export interface BrokerOptions {
   fetch: typeof globalThis.fetch;
 }
 
-/** How often files are looked at that a person's own program may renew. */
+/** How often files are checked that a person's own program may renew. */
 const LOOK_EVERY_MS = 30_000;
 /** The same while somebody waits for a person to sign in. */
 const WAIT_MS = 2000;
@@ -27,7 +27,7 @@ const WAIT_MS = 2000;
  * The logins of programs, for the person and all workers of this home.
  *
  * BROKER-1. A worker's program gets an access token and never a refresh token: it has a private copy of the login file
- *     without it, and where it insists on renewing, it asks us.
+ *     without it, and if it insists on renewing, it asks us.
  * BROKER-2. As long as a program works, its copy is replaced before it expires, and when the person's file changes.
  */
 export class LoginBroker {

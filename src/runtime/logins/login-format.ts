@@ -12,7 +12,7 @@ export interface Login {
   client?: string;
 }
 
-/** What a token server answers to a renewal. */
+/** A token server's answer to a renewal. */
 export interface Renewed {
   access: string;
   /** The old one goes on where the server sends none. */
@@ -22,22 +22,22 @@ export interface Renewed {
   id?: string;
 }
 
-/** How the renewal of a login is asked for, as the program itself asks. */
+/** The request that renews a login, as the program itself would send it. */
 export interface TokenRequest {
   url: string;
   type: "json" | "form";
   body: Readonly<Record<string, string>>;
 }
 
-/** Where a worker's program asks for a new access token: at our door, not at its vendor. */
+/** Where a worker's program requests a new access token: at our door, not from its vendor. */
 export interface TokenDoor {
   url: string;
 }
 
-/** Stands where a program wants a refresh token: it opens nothing. */
+/** Placeholder for programs that require a refresh token: it cannot be used. */
 export const NO_REFRESH_TOKEN = "kept-by-agiraph";
 
-/** How one program keeps its login in a file. */
+/** How one program stores its login in a file. */
 export interface LoginFormat {
   /** The program's profile. */
   readonly program: string;
@@ -71,7 +71,7 @@ export function expiryOf(token: string): number | null {
   return typeof exp === "number" ? exp * 1000 : null;
 }
 
-/** Not verified: it is only shown, and tells when to renew. */
+/** Not verified: it is only displayed, and says when to renew. */
 export function claimsOf(token: string): Record<string, unknown> {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());

@@ -25,7 +25,7 @@ const claudeFile = z.looseObject({
 
 const CLAUDE_CLIENT = "9d1c250a-e61b-44d9-88ed-5944d1962f5e";
 
-/** Where Claude Code has its login on a Mac. */
+/** Where Claude Code stores its login on a Mac. */
 export const keychainService = "Claude Code-credentials";
 
 const claude: LoginFormat = {
@@ -237,7 +237,7 @@ export const LOGIN_FORMATS: readonly LoginFormat[] = [claude, codex, gemini, ope
 export const loginFormatOf = (share: string): LoginFormat | undefined =>
   LOGIN_FORMATS.find((each) => each.share === share);
 
-/** Variables with which a program that has the user's rights uses the user's own login, and locks it for others. */
+/** Variables with which a program that runs with the user's rights uses the user's own login and its lock. */
 export function ownLoginVariables(
   share: readonly string[],
   env: Readonly<Record<string, string | undefined>>,

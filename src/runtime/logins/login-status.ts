@@ -4,7 +4,7 @@ import type { LoginState } from "./brokered-login.ts";
 import type { BrokerOptions, LoginBroker } from "./login-broker.ts";
 import { keychainService } from "./login-formats.ts";
 
-/** How a program is signed in; what a worker of it would find. Times are in milliseconds. */
+/** How a program is signed in, as a worker would find it. Times are in milliseconds. */
 export interface LoginStatus {
   /** By a variable, by its login file, or by a file that holds a key; null where it is not, as far as we can see. */
   how: "variable" | "login" | "key_file" | null;
@@ -26,7 +26,7 @@ const NOTHING: LoginStatus = {
   ...{ renewed_at: null, problem: null, failed_at: null },
 };
 
-/** What is known of a program's login. Nothing is renewed by it. */
+/** The state of a program's login. Does not renew it. */
 export async function loginStatus(
   profile: ProgramProfile,
   broker: LoginBroker,
@@ -61,7 +61,7 @@ function absent(profile: ProgramProfile, broker: LoginBroker): string | null {
   return `on a Mac, Claude Code keeps its login in the keychain ("${keychainService}"), where workers do not look: run claude setup-token, and put CLAUDE_CODE_OAUTH_TOKEN=… into the .env of your Agiraph home`;
 }
 
-/** The variable that signs a program in, instead of a login. */
+/** The variable with a key that a program uses instead of a login. */
 export function keyVariable(
   { env: names = [], set = {} }: ProgramProfile,
   env: Readonly<Record<string, string | undefined>>,

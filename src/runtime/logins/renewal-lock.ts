@@ -9,7 +9,7 @@ import type { LoginFormat } from "./login-format.ts";
 
 const OURS = ".agiraph-lock";
 const WAIT_MS = 50;
-/** Longer than a lock of Claude Code whose holder died is left alone. */
+/** Longer than Claude Code waits before it takes over the lock of a dead holder. */
 const PATIENCE_MS = 65_000;
 const STALE_MS = 60_000;
 const SIGN_OF_LIFE_MS = 5000;
@@ -17,12 +17,12 @@ const SIGN_OF_LIFE_MS = 5000;
 type Release = () => Promise<void>;
 
 /**
- * Keeps everybody else from renewing the login in this file.
+ * Keeps all other processes from renewing the login in this file.
  *
- * RENEWAL-LOCK-1. One renewal at a time: of all our processes, by a lock of ours beside the file; and of the person's own
- *     program, by the lock that this program itself takes.
- * RENEWAL-LOCK-2. A lock whose holder died does not stay: ours and Codex's end with the process, that of Claude Code is
- *     taken over when it has given no sign of life for a minute, as Claude Code itself does.
+ * RENEWAL-LOCK-1. One renewal at a time: among our processes by our own lock beside the file, and with the person's own
+ *     program by the lock that this program itself uses.
+ * RENEWAL-LOCK-2. The lock of a dead holder does not stay: ours and Codex's are released with the process, that of
+ *     Claude Code is taken over when it was not touched for a minute, as Claude Code itself does.
  */
 export async function lockRenewal(
   file: string,

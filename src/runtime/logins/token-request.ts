@@ -23,12 +23,12 @@ const tokensSchema = z.object({
   refresh_token_expires_in: seconds.nullish(),
 });
 
-/** As the standard has it (a word), and as OpenAI has it (an object). */
+/** As in the standard (a word), and as OpenAI sends it (an object). */
 const refusalSchema = z.object({
   error: z.union([z.string(), z.object({ code: z.string().nullish(), type: z.string().nullish() })]),
 });
 
-/** One request for new tokens. Never throws, never says what the tokens are, and ends by a time limit alone. */
+/** One request for new tokens. Never throws, never reveals the tokens, and ends only by its time limit. */
 export async function requestTokens(
   { url, type, body }: TokenRequest,
   { fetch, clock }: { fetch: typeof globalThis.fetch; clock: Clock },

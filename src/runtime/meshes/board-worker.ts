@@ -17,15 +17,16 @@ import type { Adapter, OutsideEvent, OutsideJob, OutsideSession } from "../../wo
 import { copyFiles, filesBelow, MOST_BYTES } from "./output-files.ts";
 
 /**
- * A mesh is a worker on a board: its entry gets the node's spec and refs as a task, and what it completes is published.
+ * A mesh as a worker on a board: its entry agent gets the node's spec and refs as a task, and its result is published.
  *
- * MESH-WORKER-1. A task is named after the agent and its node: taken up by that name after a restart, never given
- *     twice. Its end waits in the mesh's outbox until the end of the node is recorded (`takeEnds`).
- * MESH-WORKER-2. What the mesh left in shared/output since it began is copied into the node's folder before its end is
+ * MESH-WORKER-1. A task is named after the agent and its node: after a restart it is found by that name and never sent
+ *     twice. Its end message waits in the mesh's outbox until the end of the node is recorded (`takeEnds`).
+ * MESH-WORKER-2. What the mesh wrote to shared/output since it began is copied into the node's folder before its end is
  *     reported.
- * MESH-WORKER-3. What it says to `agiraph` goes to the team, once; what the team says goes to its entry as a question.
+ * MESH-WORKER-3. Its messages to `agiraph` go to the team, once; messages of the team go to its entry agent as
+ *     questions.
  * MESH-WORKER-4. A node whose result is refused goes back to the mesh as another task, a few times.
- * MESH-WORKER-5. The mesh lives by itself: closing this only stops listening. Its task goes on, and is taken up
+ * MESH-WORKER-5. The mesh runs independently: closing this only stops listening. Its task continues, and is resumed
  *     later.
  */
 export function meshAdapter({ agent, layout, host, problemOf, clock }: BoardWorkerPorts): Adapter {
@@ -42,14 +43,14 @@ export function meshAdapter({ agent, layout, host, problemOf, clock }: BoardWork
   };
 }
 
-/** The end of a node is recorded: what the mesh said of it was dealt with and need not wait any more. */
+/** The end of a node is recorded: the mesh's end messages for it have been handled and can be removed. */
 export async function takeEnds(layout: Layout, name: string, agent: AgentId, node: string): Promise<void> {
   const mesh = new MeshFileClient(layout, readMesh(layout, name));
   const first = stemOf(taskName(agent, node, 1));
   mesh.takeEnds((task) => task === first || task.startsWith(`${first}-`));
 }
 
-/** The node was cancelled: a mesh that has its task, or has yet to begin with it, is told to end it as it is. */
+/** The node was cancelled: a mesh that has its task, or has yet to begin it, is told to end it. */
 export function withdraw(layout: Layout, name: string, agent: AgentId, node: string, now: Date): void {
   const mesh = new MeshFileClient(layout, readMesh(layout, name));
   let round = 1;

@@ -10,7 +10,7 @@ import { type MeshTrust, type MeshTrustState, mayRun } from "./trust.ts";
 import { type TrustSummary, trustQuestion, trustSummary } from "./trust-text.ts";
 
 export type MeshTrustView = MeshTrustState & TrustSummary;
-/** The content that the person saw, and what they allow. */
+/** The content that the person saw, and what they allowed. */
 export type Agreed = Pick<TrustGrant, "hash" | "terminals" | "by">;
 
 export interface ConsentPorts {
@@ -22,8 +22,8 @@ export interface ConsentPorts {
 /**
  * A person's consent to the meshes of a project that is at work.
  *
- * CONSENT-1. Consent is for the content that the person was shown: if the project holds another one now, it is refused.
- * CONSENT-2. Each content is asked about once, in the inbox, wherever the request to run it came from.
+ * CONSENT-1. Consent is for the content that the person was shown: if the project has changed since, it is refused.
+ * CONSENT-2. The person is asked once about each content, in the inbox, wherever the request to run it came from.
  * CONSENT-3. Consent to a mesh is consent to all its instances.
  */
 export class MeshConsent {

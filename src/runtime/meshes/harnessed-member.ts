@@ -28,13 +28,13 @@ export interface HarnessedPorts {
 }
 
 /**
- * A mesh agent that is a model in our own loop. Each task is a conversation of its own: what remains is in the messages
- * and in the shared files (seed 004, "Stateless agents").
+ * A mesh agent that is a model in our own loop. Each task is a separate conversation: only messages and shared files
+ * remain (seed 004, "Stateless agents").
  *
- * HARNESSED-MEMBER-1. A message is told when it is in the conversation, on disk. What comes while it works enters
- *     between two turns.
- * HARNESSED-MEMBER-2. A task ends: by `tx_done`, or given up on with the reason.
- * HARNESSED-MEMBER-3. A task that was under way when the process ended goes on where it was.
+ * HARNESSED-MEMBER-1. A message counts as delivered when it is in the conversation, on disk. Messages that come while
+ *     it works are added between two turns.
+ * HARNESSED-MEMBER-2. Every task ends: by `tx_done`, or it is given up with a reason.
+ * HARNESSED-MEMBER-3. A task that was in progress when the process ended continues where it was.
  */
 export class HarnessedMember implements Member {
   readonly #ports: HarnessedPorts;

@@ -34,9 +34,10 @@ export interface HeadlessPorts {
 /**
  * A mesh agent that is a program without a terminal, in the sandbox, with `tx` as tools over MCP.
  *
- * HEADLESS-MEMBER-1. What is said while it works is in its context by its next model call, if the program can do that.
- * HEADLESS-MEMBER-2. If a turn ends before its task does, the program is reminded a few times; then the task is given up
- *     on.
+ * HEADLESS-MEMBER-1. Messages that come while it works are in its context by its next model call, if the program
+ *     supports that.
+ * HEADLESS-MEMBER-2. If a turn ends before its task does, the program is reminded a few times; then the task is given
+ *     up.
  * HEADLESS-MEMBER-3. A program that has ended is started again by the next message.
  */
 export class HeadlessMember implements Member {
@@ -188,8 +189,8 @@ const OUR_NAMES = new RegExp(`^(mcp[._]+${OUR_SERVER}[._]+)?tx_(done|send|ask)$`
 const AWAITED = new Set(["tx_ask", "tx_send"]);
 
 /**
- * Whether it asks for one of our own tools, which need no permission. The name alone does not tell: some programs make it
- * from words that their model chose. None of our tools is called with a command or works on a file.
+ * Whether the request is for one of our own tools, which need no permission. The name alone is not enough: some
+ * programs build it from words that their model chose. None of our tools takes a command or a file.
  */
 export function isForOurTool(request: ToolRequest): boolean {
   return OUR_NAMES.test(request.tool) && commandOf(request) === undefined && pathsOf(request).length === 0;

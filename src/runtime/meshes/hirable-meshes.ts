@@ -18,7 +18,7 @@ interface MeshProgramsPorts {
   clock: Clock;
 }
 
-/** The configured programs, and the meshes of an agent's project as programs beside them, called `mesh/NAME`. */
+/** The configured programs, plus the meshes of an agent's project as programs called `mesh/NAME`. */
 export function withMeshes(
   outside: ProgramPorts,
   { agent, project, hostMeshes, trust, clock }: MeshProgramsPorts,

@@ -60,7 +60,7 @@ export interface MemberOrder {
   before: Promise<void>;
 }
 
-/** Makes the member that does an agent's work: a terminal, a program without one, or a model in our own loop. */
+/** Creates the member that does an agent's work: a terminal, a program without one, or a model in our own loop. */
 export class MemberFactory {
   readonly #layout: Layout;
   readonly #ports: MembersPorts;

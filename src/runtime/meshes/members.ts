@@ -17,7 +17,7 @@ export interface AgentStatusView extends ReportedState {
   problem: string | null;
 }
 
-/** The members of a project's meshes: one for each agent that has something to do. */
+/** The members of a project's meshes: one for each agent that has work to do. */
 export class MeshMembers {
   /** The runtime closes, and terminals are left as they are. */
   isLeaving = false;

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { allFilesIn, type ForeignFile, putFile, readPart } from "../../store/disk/foreign-folder.ts";
 
 /**
- * Copies files from one folder to another. No link is followed; files that are too many or too large stay where they are,
- * and that is noted. Returns the files that were copied.
+ * Copies files from one folder to another. No link is followed; files beyond the limits of number or size stay where
+ * they are, which is noted. Returns the copied files.
  */
 export async function copyFiles(
   from: string,
@@ -39,7 +39,7 @@ export interface CopyOrder {
   note(text: string): void;
 }
 
-/** The regular files in a folder and below it, as seen from there. */
+/** The regular files in a folder and below it, relative to it. */
 export async function filesBelow(dir: string): Promise<string[]> {
   return pathsOf((await allFilesIn(dir, [], BOUNDS)).files);
 }

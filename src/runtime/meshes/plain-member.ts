@@ -39,16 +39,16 @@ export interface PlainPorts {
 }
 
 /**
- * A mesh agent that is any program, without a terminal: it knows no turns and no tools, so each task and each question is
- * one run of it, by the files of the autonomous protocol.
+ * A mesh agent that is any program, without a terminal. It has neither turns nor tools, so each task and each question
+ * is one run of it, through the files of the autonomous protocol.
  *
- * PLAIN-MEMBER-1. It works in a folder of its own and writes nothing to the user's project. What it leaves there goes
- *     to shared/output; a file that another agent has written there since its run began stays, and its own goes to
- *     shared/output/AGENT.
- * PLAIN-MEMBER-2. Its task ends with `_result.md`, or else with its exit: exit code 0 means done, with what it printed as
- *     its result; anything else means failed, with the last that it said.
- * PLAIN-MEMBER-3. What it is told while it runs is in `_inbox.md`; what it writes to `_outbox.md` is sent, as
- *     the answer if the receiver had asked it something.
+ * PLAIN-MEMBER-1. It works in a folder of its own and writes nothing to the user's project. Its files go to
+ *     shared/output; if another agent has written the same file since the run began, that one stays, and its own goes
+ *     to shared/output/AGENT.
+ * PLAIN-MEMBER-2. Its task ends with `_result.md`, or else with its exit: exit code 0 means done, with what it printed
+ *     as its result; anything else means failed, with its last output.
+ * PLAIN-MEMBER-3. Messages that come while it runs are in `_inbox.md`; what it writes to `_outbox.md` is sent, as an
+ *     answer if the receiver had asked it something.
  */
 export class PlainMember implements Member {
   readonly #ports: PlainPorts;

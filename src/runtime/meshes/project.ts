@@ -55,10 +55,10 @@ export interface HostedMeshes {
 /**
  * Opens the meshes that a project declares, and keeps their record.
  *
- * MESH-PROJECT-1. When the runtime is closed and opened again, everything goes on where it was: messages are files, and
- *     terminals outlive us.
- * MESH-PROJECT-2. When a person stops the meshes, nothing runs on: sessions end with everything they started. What they
- *     had not ended, they are told when they are started again.
+ * MESH-PROJECT-1. When the runtime is closed and opened again, everything continues where it was: messages are files,
+ *     and terminals outlive us.
+ * MESH-PROJECT-2. When a person stops the meshes, nothing keeps running: sessions end with everything they started.
+ *     Unfinished tasks are delivered again at the next start.
  */
 export async function openMeshes(record: MeshRecordPorts, ports: MembersPorts): Promise<HostedMeshes> {
   const { project } = record.now().agent.created;

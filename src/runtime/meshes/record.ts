@@ -21,7 +21,7 @@ export interface MeshRecordPorts {
   live(delta: Delta): void;
 }
 
-/** A task that failed, as it is shown to the person who gave it. */
+/** A failed task, as it is shown to the person who sent it. */
 export interface FailureView {
   agent: string | null;
   task: string;
@@ -29,15 +29,15 @@ export interface FailureView {
   at: number;
 }
 
-/** The record of a project's meshes has one run, which is never started: its agents are the workers of it. */
+/** The record of a project's meshes has one run, which is never started: the mesh agents are its workers. */
 export const MESH_RUN: RunId = "run-1";
 /** The most open requests for permission of one agent; more are denied. */
 const MOST_REQUESTS = 20;
 
 /**
- * What happens in the meshes of a project, in the log of the agent that is their record.
+ * Records what happens in the meshes of a project, in the log of the agent that is their record.
  *
- * MESH-RECORD-1. Facts keep their order; those that come while the disk is busy go together in the next append.
+ * MESH-RECORD-1. Facts keep their order; those that come while the disk is busy are combined in the next append.
  * MESH-RECORD-2. A question to the human is asked once, by the name of its message, and its answer comes to the asker
  *     once.
  */

@@ -9,9 +9,9 @@ import type { OpenFile } from "../../store/disk/walk.ts";
 import type { HostedMeshes } from "./project.ts";
 
 /**
- * What came of a mesh's work: the words with which its last task ended, and the files in shared/output.
+ * The results of a mesh's work: the end text of its last task, and the files in shared/output.
  *
- * MESH-RESULTS-1. It is read from the files, and from the record what no file says, so it is there after a restart too.
+ * MESH-RESULTS-1. It is read from the files, and from the record where no file says it, so it survives a restart.
  * MESH-RESULTS-2. The writer of a file is named only if exactly one agent had a task when it was last changed.
  */
 export async function resultsView(hosted: HostedMeshes, mesh: string) {

@@ -7,8 +7,8 @@ import { filesBelow } from "./output-files.ts";
 const MOST_MS = 600_000;
 
 /**
- * Runs a named check of what a mesh has made. Null: passed; otherwise what is wrong. The scripts are written by people, but
- * run in the sandbox: they run what agents wrote.
+ * Runs a named check of a mesh's result. Null if it passed; otherwise what is wrong. The scripts are written by people,
+ * but run in the sandbox, because they run what agents wrote.
  */
 export async function runGate(
   layout: Layout,

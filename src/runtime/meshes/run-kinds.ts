@@ -4,7 +4,7 @@ import { CLAUDE_CODE, programsOf } from "../../workers/outside/programs.ts";
 import type { Settings } from "../config/settings.ts";
 import { missingFor } from "../programs/missing-program.ts";
 
-/** A terminal, a program without one, or a model in our own loop. */
+/** How a mesh agent is run: in a terminal, as a program without one, or as a model in our own loop. */
 export type Runs = "tmux" | "headless" | "harnessed";
 
 /** As declared; otherwise a provider's model runs in our loop, and a program in a terminal if tmux is installed. */
@@ -27,7 +27,7 @@ export function modelName({ config: { options } }: DeclaredAgent): string | null
   return alias ?? model;
 }
 
-/** What an agent is, for the roster. */
+/** A description of an agent for the roster. */
 export function describedRun(agent: DeclaredAgent): string {
   const { options } = agent.config;
   const isModel = options?.runs === "harnessed" || (options?.program === undefined && options?.model?.includes("/"));
@@ -35,7 +35,7 @@ export function describedRun(agent: DeclaredAgent): string {
   return `${programName(agent)}/${modelName(agent) ?? "default"}`;
 }
 
-/** The programs of a mesh that are not installed, once each. */
+/** The programs of a mesh that are not installed, each once. */
 export function missingPrograms({ agents }: DeclaredMesh, { config, env }: Pick<Settings, "config" | "env">): string[] {
   const programs = programsOf(config);
   const names = [...agents.values()].flatMap((agent) => (runsOf(agent) === "harnessed" ? [] : [programName(agent)]));

@@ -6,9 +6,9 @@ import { projectBinds } from "../../store/scope/project-binds.ts";
 import type { Scope } from "../../store/scope/scope.ts";
 
 /**
- * What a mesh agent in the sandbox may touch: it writes what the mesh shares and its own workspace, and reads its own
- * messages and the project, except names that begin with a dot and our home. Where others work at the same time its
- * `output/` is a folder of its own.
+ * What a mesh agent in the sandbox may access: it writes to the mesh's shared files and its own workspace, and reads
+ * its own messages and the project, except our home and names that begin with a dot. If others work at the same time,
+ * it has its own `output/` folder.
  */
 export function meshScope(
   layout: Layout,

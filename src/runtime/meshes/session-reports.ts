@@ -13,10 +13,10 @@ export interface ReportedState {
   since: number | null;
 }
 
-/** A session was started anew (`starting`), or can be told something now (`ready`). */
+/** A session was started again (`starting`), or can receive messages now (`ready`). */
 export type SessionStarted = (state: "starting" | "ready", mesh: string, agent: string) => void;
 
-/** Records what becomes of the sessions of mesh agents, and knows the last state of each. */
+/** Records the states of the sessions of mesh agents, and knows the last state of each. */
 export class SessionReports {
   readonly #record: MeshRecord;
   readonly #now: () => number;

@@ -112,7 +112,9 @@ const TERMINALS: Partial<Record<TerminalKindName, readonly string[]>> = {
   opencode: ["opencode"],
 };
 
-/** Of our environment: what is not secret. Then what the profile names, and where the agent is. */
+/**
+ * Variables of our environment that are not secret. Those that the profile names, and the agent's location, are added.
+ */
 export const PLAIN_VARIABLES = ["PATH", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SHELL", "SEARXNG_URL"];
 
 function environmentOf(

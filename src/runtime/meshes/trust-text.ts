@@ -24,7 +24,7 @@ interface ShownFile {
   is_cut: boolean;
 }
 
-/** The same words at the terminal, in the inbox and on the page. */
+/** The same text at the terminal, in the inbox and on the page. */
 export function trustSummary(
   layout: Layout,
   mesh: DeclaredMesh,
@@ -59,7 +59,7 @@ export function trustSummary(
   return { says, files, wants_terminals: inTerminals.length > 0 };
 }
 
-/** For the inbox: everything, with the hash that an answer is about. */
+/** For the inbox: everything, with the hash that the answer applies to. */
 export function trustQuestion(project: string, mesh: string, state: MeshTrustState, summary: TrustSummary): string {
   const head =
     state.status === "changed"

@@ -2,7 +2,7 @@ import { isBundled } from "../../mesh/declaration/bundled-meshes.ts";
 import type { DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import { type GrantedFile, TrustFile, type TrustGrant } from "../../store/home/trust-file.ts";
 
-/** What differs from the content that the person agreed to, by path in the project. */
+/** The differences from the content that the person agreed to, by path in the project. */
 export interface FileChanges {
   changed: string[];
   added: string[];
@@ -13,8 +13,8 @@ export interface FileChanges {
 export type TrustedContent = Pick<DeclaredMesh, "declaredAs" | "hash" | "sources">;
 
 /**
- * `trusted`: a person agreed to exactly this content. `bundled`: one of the meshes that come with us, unchanged.
- * `changed`: a person agreed to another content. `untrusted`: nobody was ever asked, or they said no.
+ * `trusted`: a person agreed to exactly this content. `bundled`: one of our bundled meshes, unchanged. `changed`: a
+ * person agreed to other content. `untrusted`: nobody was asked yet, or they declined.
  */
 export type TrustStatus = "trusted" | "bundled" | "changed" | "untrusted";
 
@@ -27,7 +27,7 @@ export interface MeshTrustState {
   changes: FileChanges | null;
 }
 
-/** Whether the meshes of projects may run, by what the person has agreed to. */
+/** Whether the meshes of projects may run, according to what the person agreed to. */
 export class MeshTrust {
   readonly #file: TrustFile;
   readonly #now: () => number;

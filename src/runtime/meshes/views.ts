@@ -123,7 +123,7 @@ function viewOf(name: string, message: MeshMessage | { reason: string }, at: num
   return { name, from, to, type, status, title: titleOf(message.body), at, problem: null };
 }
 
-/** One message, whole. Undefined if it is not there (any more). */
+/** One whole message. Undefined if it does not exist (any more). */
 export function wholeMessageView(hosted: HostedMeshes, place: Place, queue: QueueName, name: string) {
   const queues = new Queues(hosted.layout, place);
   const view = messageView(hosted, queues, queue, name);

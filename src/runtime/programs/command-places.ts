@@ -2,7 +2,7 @@ import type { AgentState } from "../../projections/index.ts";
 import { runDir } from "../../store/paths.ts";
 import type { Scope } from "../../store/scope/scope.ts";
 
-/** What a command may call its folders. */
+/** The names of folders that a command may use. */
 export function placesOf(
   { cwd }: Pick<Scope, "cwd">,
   agentDir: string,

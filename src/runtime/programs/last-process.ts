@@ -4,10 +4,11 @@ import { z } from "zod";
 import { allGone, type First } from "../../sandbox/index.ts";
 
 /**
- * Who was started last in a program's home, so that after a kill of ours nobody else begins there while it may still
- * live: two would work in one session. What is confined dies with us, but not in the same instant.
+ * The process that was last started in a program's home. After a kill of ours, no other one starts there while it may
+ * still run: two would work in one session. Confined processes die with us, but not at the same instant.
  *
- * It is kept beside that home, where the program cannot write: it could have a person told to end a process of its choice.
+ * It is stored beside that home, where the program cannot write: otherwise the program could have a person told to end
+ * a process of its choice.
  */
 export async function lastIsGone(home: string): Promise<void> {
   const text = await readFile(noteOf(home), "utf8").catch(() => "");

@@ -7,8 +7,8 @@ import type { Loans, LoginBroker } from "../logins/login-broker.ts";
 import { keyVariable } from "../logins/login-status.ts";
 
 /**
- * The login of one process of a program: a copy in its home, and answers at its door when it wants to renew. The address
- * has a secret in it: without a sandbox of its own, other processes of this machine could reach the door.
+ * The login of one process of a program: a copy in its home, and answers at its door when it wants to renew. The
+ * address contains a secret: without a sandbox, other processes of this machine could reach the door.
  */
 export class LoginLoan {
   readonly #logins: LoginBroker;
@@ -43,7 +43,7 @@ export class LoginLoan {
   }
 }
 
-/** Undefined where the program is signed in by a key, or has no login that we know. */
+/** Undefined if the program is signed in by a key, or has no login that we know. */
 export function programLogin(
   name: string,
   profile: ProgramProfile,

@@ -6,9 +6,9 @@ import type { Sandbox } from "../../sandbox/index.ts";
 import type { Machine } from "../../workers/surroundings.ts";
 
 /**
- * What commands find in the sandbox: asked inside it, once in this process, and kept for the next one, which tells it
- * at once and asks again. Where nothing is kept, the first worker waits a moment, and nobody else does; before it is
- * known it is left out.
+ * What commands find in the sandbox. It is asked inside the sandbox, once per process, and stored for the next process,
+ * which uses the stored answer at once and asks again. Without a stored answer only the first worker waits a moment;
+ * until it is known it is left out.
  */
 export function machineOf(
   sandbox: () => Promise<Sandbox>,

@@ -4,7 +4,7 @@ import { own } from "../../protocol/dict.ts";
 import type { ProgramProfile } from "../../protocol/index.ts";
 import { INSTALLED_BY } from "../../workers/outside/programs.ts";
 
-/** Why a program cannot be started here, with what to do; null where it can. */
+/** Why a program cannot be started here, and what to do; null if it can. */
 export function missingFor(name: string, { kind, command }: ProgramProfile, path: string | undefined): string | null {
   if (kind === "mesh") return null;
   const [program = ""] = command;

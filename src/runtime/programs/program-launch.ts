@@ -32,7 +32,7 @@ interface OutsidePorts {
   scrubber: Scrubber;
 }
 
-/** Programs that think for themselves, as this machine has them. */
+/** The outside programs of this machine. */
 export function outsidePlace(
   settings: Settings,
   { price, sandbox, clock, scrubber, logins }: OutsidePorts,
@@ -60,7 +60,7 @@ export function outsidePlace(
   };
 }
 
-/** What a catalog has to know of programs: that they can be used, and whether one is installed. */
+/** What a catalog needs to know about programs: whether they can be used, and whether one is installed. */
 export function programsForCatalog(settings: Pick<Settings, "config" | "env">) {
   const hasCommand = async () => {
     const claude = programsOf(settings.config)[CLAUDE_CODE];
@@ -149,8 +149,8 @@ async function startConfined(
 }
 
 /**
- * What a program says to these words, asked as a worker's program: with the same environment, sandbox, hosts and login.
- * Undefined when it cannot be run, or takes too long.
+ * A program's answer to these words, in the same environment, sandbox, hosts and login as a worker's program. Undefined
+ * if it cannot be run, or takes too long.
  */
 export async function askAsWorker(
   profile: ProgramProfile,

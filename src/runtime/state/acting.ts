@@ -4,10 +4,10 @@ import type { Actor } from "../../protocol/index.ts";
 /**
  * Whose command is being carried out.
  *
- * ACTING-1. Facts that are appended while a command is carried out bear its actor (`pending-log.ts`). Passing the actor
- *           through every function on the way would put it into the interface of nearly everything.
- * ACTING-2. What a command sets going (workers, alarms, what follows from a fact) is not carried out by it: it is begun
- *           with `onItsOwn`, and its facts bear no actor.
+ * ACTING-1. Facts that are appended while a command is carried out have its actor (`pending-log.ts`). Passing the actor
+ *     through every function would put it into the interface of nearly everything.
+ * ACTING-2. What a command starts (workers, alarms, reactions to a fact) is not part of it: it is started with
+ *     `onItsOwn`, and its facts have no actor.
  */
 const acting = new AsyncLocalStorage<Actor | undefined>();
 

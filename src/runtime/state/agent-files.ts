@@ -27,7 +27,7 @@ interface FilePorts {
 }
 
 const SNAPSHOT_EVERY = 1000;
-/** Keeping a node costs about as much as reading a fact again: so it is a small part of a fact's price, and so is a restart. */
+/** Saving a node costs about as much as reading a fact again: with this ratio both saving and a restart stay cheap. */
 const FACTS_A_NODE = 4;
 
 const CHANGES_THE_PLAN = new Set<Fact["type"]>([
@@ -42,8 +42,8 @@ const CHANGES_THE_PLAN = new Set<Fact["type"]>([
 ]);
 
 /**
- * What lies beside an agent's log and follows it: folders, plan, messages, traces, snapshots. The log can make all of it
- * again, so failing to write a file loses nothing; only a folder that cannot be made keeps somebody from working.
+ * The files beside an agent's log that follow it: folders, plan, messages, traces, snapshots. All of them can be
+ * rebuilt from the log, so a failed write loses nothing; only a folder that cannot be created prevents work.
  */
 export class AgentFiles {
   readonly #ports: FilePorts;

@@ -1,12 +1,12 @@
 import { type Board, isLost, type NodeState, type Situation } from "../../projections/index.ts";
 import { COORDINATOR, type NewFact, type NodeId, type RunId } from "../../protocol/index.ts";
 
-/** For the person to fix: with a larger budget. */
+/** The person can fix this with a larger budget. */
 export class TooLittleMoney extends Error {
   override readonly name = "TooLittleMoney";
 }
 
-/** Why nobody could think if the agent went on with these budgets, or null. */
+/** Why no model could be called if the agent continued with these budgets, or null. */
 export function whyTooLittle(
   { agent, spending }: Situation,
   allowed: { budget_usd?: number | undefined; budget_tokens?: number | undefined },
@@ -42,7 +42,7 @@ function tooLittle(
   return `The budget of ${inWords(budget)} is used up: ${used} ${isAre} spent. Go on with more: ${flag} ${flag === "--budget" ? "USD" : "N"}.`;
 }
 
-/** A budget can only be kept where the prices of all who go on are known: said before anything goes on. */
+/** A budget can only be enforced if all prices are known: checked before anything continues. */
 export async function checkPricesToGoOn(
   { agent, roster }: Situation,
   budget_usd: number | undefined,
@@ -58,12 +58,12 @@ export async function checkPricesToGoOn(
 }
 
 /**
- * What ended only because the money did, and what was given up with it, waits again.
+ * Reopens nodes that ended only because the money ran out, and those that were given up with them.
  *
- * RAISE-1. A worker who had begun a node goes on with it, with their words and files; nothing is done twice.
- * RAISE-2. What has used up its own share, or that of a node above it, stays as it is: a larger budget is not a larger
- *     share.
- * RAISE-3. Work that was given up comes back only when nothing it builds on is lost: else it would wait for ever.
+ * RAISE-1. A worker that had begun a node continues with it, with its conversation and files; nothing is done twice.
+ * RAISE-2. A node that used up its own share, or that of a node above it, stays as it is: a larger budget is not a
+ *     larger share.
+ * RAISE-3. Work that was given up is reopened only if nothing it depends on is lost: otherwise it would wait for ever.
  */
 export function reopenings(
   { board, roster, agent, spending }: Situation,
@@ -107,7 +107,7 @@ function hasShareLeft(node: NodeState, board: Board): boolean {
   return true;
 }
 
-/** What was given up because these failed, and would wait for nothing else that is lost. */
+/** What was given up because these failed, and depends on nothing else that is lost. */
 export function givenUpWith(board: Board, run: RunId, ids: readonly NodeId[]): NodeId[] {
   const again = new Set(ids);
   for (const node of Object.values(board.nodes))

@@ -3,7 +3,10 @@ import { COORDINATOR, HUMAN, type NewFact, type Outcome, type RunId } from "../.
 import { endOfCycles } from "../../workers/coordinator/cycles.ts";
 import { explain } from "./outcomes.ts";
 
-/** How the coordinator's work ends. Only the goal ends a run: one that failed (a wrong key, no turns left) goes on with resume. */
+/**
+ * How the coordinator's work ends. Only reaching the goal ends a run: a failed one (a wrong key, no turns left)
+ * continues with resume.
+ */
 export function endOf(now: Situation, run_id: RunId, outcome: Outcome): NewFact[] {
   const idle: NewFact = { type: "worker.idle", data: { worker_id: COORDINATOR } };
   if (outcome.kind !== "finished") return [idle, { type: "agent.failed", data: { error: explain(outcome), outcome } }];
@@ -37,7 +40,7 @@ function closing({ stages, board, letters }: Situation, run_id: RunId): NewFact[
   return facts;
 }
 
-/** What the human said when the run was just ending, and nobody heard: it is the next goal. */
+/** A message of the human that came just as the run ended, and was not read: it is the next goal. */
 export function unheardGoal({ agent, letters }: Situation): { goal: string; first: NewFact[] } | undefined {
   if (!agent.run?.finished || agent.status !== "completed") return undefined;
   const unheard = Object.values(letters.queued).filter(isNextGoal);

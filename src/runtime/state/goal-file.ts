@@ -9,7 +9,7 @@ import { codeOf } from "../../store/disk/disk.ts";
 import type { PendingLog } from "./pending-log.ts";
 import type { Start, WhyStarted } from "./start-facts.ts";
 
-/** As text of at most four bytes a character. */
+/** Text of at most four bytes per character. */
 const MOST_BYTES = 4 * LONGEST_WORDS;
 
 interface GoalPorts {
@@ -21,7 +21,7 @@ type Read = { goal: string } | { refused: string } | "as it was";
 
 /**
  * `GOAL.md` belongs to the person: what they write there is the goal from the next start or waking on. We write it only
- * before the fact that makes it true, so what differs from the record was written by somebody else.
+ * before the fact that makes it true, so a difference from the record was written by somebody else.
  */
 export class GoalFile {
   readonly #ports: GoalPorts;

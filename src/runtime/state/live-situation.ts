@@ -5,8 +5,8 @@ import { type PendingLog, pendingLog } from "./pending-log.ts";
 import { RecentFacts } from "./recent-facts.ts";
 
 /**
- * An agent's log with its two folds: `now` is what is on disk, `pending` also what has been appended and is on its way
- * there. Decisions are made by `pending`, and what is done and told follows `now`.
+ * An agent's log with its two folds: `now` is what is on disk, `pending` includes what has been appended and is not on
+ * disk yet. Decisions are based on `pending`, actions and messages follow `now`.
  */
 export class LiveSituation {
   readonly log: PendingLog;

@@ -2,7 +2,7 @@ import type { Outcome } from "../../protocol/index.ts";
 import { StoreError } from "../../store/errors.ts";
 import { BudgetExhausted } from "../../workers/loop/purse.ts";
 
-/** Whatever else goes wrong with one worker is that worker's failure. Only a log that cannot be kept is everybody's. */
+/** Any other error of a worker is that worker's failure. Only a log that cannot be written concerns everybody. */
 export function asOutcome(signal: AbortSignal): (error: unknown) => Outcome {
   return (error) => {
     if (error instanceof StoreError) throw error;

@@ -9,9 +9,10 @@ export interface PendingLog extends AgentLog {
 }
 
 /**
- * The same log; `hear` is called with each fact as soon as it has its number, before it is on disk. So decisions do
- * not contradict each other; what follows from a fact still waits for `subscribe`. What is still in memory is read there.
- * When the disk refuses, everything that was foreseen is void: that is told once, before anybody who waits hears of it.
+ * The same log, but `hear` is called with each fact as soon as it has its number, before it is on disk, so that
+ * decisions do not contradict each other. Reactions to a fact still wait for `subscribe`. Facts that are still in
+ * memory are read there. If the disk refuses a write, all pending facts are void: that is reported once, before any
+ * waiting caller learns of it.
  */
 export function pendingLog(
   log: AgentLog,

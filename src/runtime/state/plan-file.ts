@@ -3,14 +3,15 @@ import type { Clock } from "../../protocol/clock.ts";
 import { runDir } from "../../store/paths.ts";
 import { writePlan } from "../../store/run/run-files.ts";
 
-/** A board so small that it is written in less costs nothing worth saving. */
+/** A board that is written in less time than this is not worth delaying. */
 const SHORT_MS = 2;
 const LONG_MS = 1000;
 const REST = 50;
 
 /**
- * `_plan.md` follows the board, once for all that changed together. Writing it takes as long as the board is: after
- * that it rests fifty times as long, so that a large board spends two hundredths of its time on it and no more.
+ * `_plan.md` follows the board, with one write for all changes that come together. Writing takes longer the larger the
+ * board is: after a write it pauses fifty times as long, so that a large board spends at most two percent of its time
+ * on it.
  */
 export class PlanFile {
   readonly #agentDir: string;

@@ -1,11 +1,11 @@
 import type { Fact } from "../../protocol/index.ts";
 
-/** Enough for a team of hundreds that begins together; less than a megabyte. */
+/** Enough for a team of hundreds that starts together; less than a megabyte. */
 const KEPT = 1000;
 
 /**
- * The newest facts of an agent at work, in memory. A worker who begins asks for what came since its assignment; a team that
- * begins together would read and check the same lines of the log once for every worker.
+ * The newest facts of a working agent, in memory. A worker that starts asks for the facts since its assignment; without
+ * this, a team that starts together would read and check the same lines of the log once for every worker.
  */
 export class RecentFacts {
   #facts: Fact[] = [];

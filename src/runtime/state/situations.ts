@@ -10,7 +10,7 @@ import {
 import type { AgentId } from "../../protocol/index.ts";
 import type { AgentLog, Store } from "../../store/store.ts";
 
-/** The newest snapshot, and the facts since. */
+/** The newest snapshot plus the facts since. */
 export async function situationOf(log: AgentLog): Promise<Situation> {
   const snapshot = await log.snapshot<Situation>("situation", SITUATION_VERSION);
   let now = snapshot && withOwnKeys(snapshot.state);
@@ -31,13 +31,13 @@ export async function situationOf(log: AgentLog): Promise<Situation> {
 /** They are applied in one go, in which nobody else has a turn. */
 const PAGE = 500;
 
-/** For the next time it is opened or listed. Disposable: failing to write it loses nothing. */
+/** For the next time it is opened or listed. Disposable: a failed write loses nothing. */
 export async function saveSituation(log: Pick<AgentLog, "saveSnapshot">, now: Situation): Promise<void> {
   await log.saveSnapshot("situation", SITUATION_VERSION, now.seq, now);
   await log.saveSnapshot("summary", AGENT_SUMMARY_VERSION, now.seq, summarise(now));
 }
 
-/** Every agent of the home that can be read, newest first; the others with the reason. */
+/** Every readable agent of the home, newest first; the others with the reason. */
 export async function allSituations(
   store: Store,
 ): Promise<{ situations: Situation[]; unreadable: { id: AgentId; why: string }[] }> {

@@ -21,7 +21,7 @@ export interface Start {
   coordinator_decides?: boolean;
 }
 
-/** What is true once an agent goes on, or begins; and the nodes that somebody was on and goes on with. */
+/** The facts with which an agent starts or continues, and the nodes on which workers continue. */
 export function startOf(
   now: Situation,
   why: WhyStarted,

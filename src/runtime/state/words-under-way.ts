@@ -1,7 +1,7 @@
 import type { Fact } from "../../protocol/index.ts";
 import type { Delta } from "../../workers/loop/recorded-loop.ts";
 
-/** What was streamed of replies that have not ended: for somebody who begins to look on in the middle of one. */
+/** What was streamed of unfinished replies: for clients that begin to watch in the middle of one. */
 export class WordsUnderWay {
   readonly #saying = new Map<string, Delta>();
 
