@@ -65,9 +65,11 @@ test("wrong usage ends with 2 and says what was meant", async () => {
     stdout: "",
     stderr: "✗ unknown command 'shwo'\n(Did you mean show?)\nSee: agiraph --help\n",
   });
-  expect(await Promise.all([call("help", "shwo"), call("shwo", "--help")])).toEqual([
+  const helps = [call("help", "shwo"), call("shwo", "--help"), call("help", "tx", "strat")];
+  expect(await Promise.all(helps)).toEqual([
     { stdout, ...rest },
     { stdout, ...rest },
+    { code: 2, stdout: "", stderr: "✗ unknown command 'strat'\n(Did you mean start?)\nSee: tx --help\n" },
   ]);
   expect((await call("run")).stderr).toBe("✗ missing required argument 'goal'\nSee: agiraph run --help\n");
   const near = await Promise.all([
@@ -133,6 +135,25 @@ test("a home that is a file is wrong usage, whatever is asked of it", async () =
       code: 2,
       stdout: "",
       stderr: `✗ The home ${file} is a file, not a folder. Name a folder with --home or AGIRAPH_HOME.\n`,
+    })),
+  );
+});
+
+test("a home that cannot be created is wrong usage", async () => {
+  const file = join(folder.path, "a-file");
+  await writeFile(file, "no home");
+  const homes = [
+    ["/proc/x", "ENOENT"],
+    [join(file, "x"), "ENOTDIR"],
+  ] as const;
+  const ended = await Promise.all(
+    homes.map(([home]) => call("run", "goal", "--model", "demo/surveyor", "--home", home)),
+  );
+  expect(ended).toEqual(
+    homes.map(([home, code]) => ({
+      code: 2,
+      stdout: "",
+      stderr: `✗ The home ${home} cannot be created (${code}). Name another folder with --home or AGIRAPH_HOME.\n`,
     })),
   );
 });

@@ -28,6 +28,14 @@ export class DiskFullError extends StoreError {
   }
 }
 
+/** The folder is not there, and cannot be made where it was named. */
+export class HomeNotMadeError extends Error {
+  override readonly name = "HomeNotMadeError";
+  constructor(root: string, code: string, cause: unknown) {
+    super(`The home ${root} cannot be created (${code}). Name another folder with --home or AGIRAPH_HOME.`, { cause });
+  }
+}
+
 /** No file could be opened. Nothing of the batch was acknowledged or kept; the next append may succeed. */
 export class TooManyFilesError extends StoreError {
   override readonly name = "TooManyFilesError";

@@ -2,7 +2,9 @@ import { stat } from "node:fs/promises";
 import type { Situation } from "../../projections/index.ts";
 import { loadSettings, type Settings } from "../../runtime/config/settings.ts";
 import { findAgent } from "../../runtime/views/find-agent.ts";
+import { codeOf } from "../../store/disk/disk.ts";
 import { nodeDisk } from "../../store/disk/node-disk.ts";
+import { HomeNotMadeError } from "../../store/errors.ts";
 import { type HomeHolder, readHolder } from "../../store/home/home.ts";
 import { homeProblems, requireTrustedHome } from "../../store/home/home-modes.ts";
 import { isRunning } from "../../store/home/process-mark.ts";
@@ -54,7 +56,10 @@ export async function settingsOf(
     const meanwhile = holder ? ` The running process (pid ${holder.pid}) still uses the last valid one.` : "";
     if (isTold) terminal.say(`${terminal.errPaint.yellow("!")} ${error.message}${meanwhile}`);
   });
-  const there = await stat(settings.home).catch(() => undefined);
+  const there = await stat(settings.home).catch((error: unknown) => {
+    if (codeOf(error) === "ENOTDIR") throw new HomeNotMadeError(settings.home, "ENOTDIR", error);
+    return undefined;
+  });
   if (there && !there.isDirectory())
     throw new UsageError(
       `The home ${settings.home} is a file, not a folder. Name a folder with --home or AGIRAPH_HOME.`,

@@ -44,6 +44,7 @@ export function failureOf(error: unknown): Failure {
 
 const KINDS: Record<string, Omit<Failure, "message">> = {
   UsageError: { code: "usage", exit: EXIT.usage },
+  HomeNotMadeError: { code: "usage", exit: EXIT.usage },
   Refusal: { code: "refused", exit: EXIT.failed },
   SettingsError: { code: "settings", exit: EXIT.failed },
   NoSuchAgent: { code: "no_such_agent", exit: EXIT.failed },

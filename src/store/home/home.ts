@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import { replaceFile, writeFileAtomic } from "../disk/atomic-file.ts";
 import { codeOf, type Disk, type FileLock, readWhole } from "../disk/disk.ts";
-import { HomeLockedError, NewerVersionError, NotFoundError, StoreUsageError } from "../errors.ts";
+import { HomeLockedError, HomeNotMadeError, NewerVersionError, NotFoundError, StoreUsageError } from "../errors.ts";
 import { agentsDir, holderFile, journalDir, lockFile, versionFile } from "../paths.ts";
 import { isRunning, processMark } from "./process-mark.ts";
 
@@ -157,9 +157,21 @@ function checkVersion(disk: Disk, root: string): boolean {
 }
 
 function makeRoot(disk: Disk, root: string): void {
-  if (disk.size(root) !== undefined) return;
-  makeRoot(disk, dirname(root));
-  disk.makeDir(root);
+  try {
+    makeFolders(disk, root);
+  } catch (error) {
+    const code = codeOf(error);
+    throw code !== undefined && UNMAKEABLE.includes(code) ? new HomeNotMadeError(root, code, error) : error;
+  }
+}
+
+/** Another folder may do; a full disk is told as such. */
+const UNMAKEABLE = ["EACCES", "ELOOP", "ENAMETOOLONG", "ENOENT", "ENOTDIR", "EPERM", "EROFS"];
+
+function makeFolders(disk: Disk, folder: string): void {
+  if (disk.size(folder) !== undefined) return;
+  makeFolders(disk, dirname(folder));
+  disk.makeDir(folder);
 }
 
 /** The folder above may belong to another user; then syncing it is up to them. */
