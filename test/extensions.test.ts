@@ -44,6 +44,7 @@ test("EXTENSION-1: a broken extension is named with what is wrong, and the other
     "extensions/7-import.js": 'import "./nowhere.js"; export default {};',
     "extensions/8-maker.js": `export default async ({ home, env }) => ({ tools: [${TOOL("made")}].filter(() => home && env) });`,
     "extensions/9-enum.ts": "enum A { B } export default {};",
+    "extensions/9-line.ts": "const a: number = 1;\n\nexport default {{ a };",
     "extensions/notes.md": "not a module",
     "extensions/types.d.ts": "export {};",
     "extensions/weather.test.ts": "throw 1;",
@@ -58,6 +59,7 @@ test("EXTENSION-1: a broken extension is named with what is wrong, and the other
     broken("extensions/7-import.js", expect.stringMatching(/nowhere\.js/)),
     loaded("extensions/8-maker.js", { tools: ["made"] }),
     broken("extensions/9-enum.ts", expect.stringMatching(/enum/)),
+    broken("extensions/9-line.ts", expect.stringMatching(/^extensions\/9-line\.ts:3: SyntaxError: /)),
     broken("missing.ts", 'there is no such file. Fix "extensions" in config.json.'),
   ]);
 });

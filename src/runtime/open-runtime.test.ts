@@ -44,6 +44,10 @@ test("OPEN-1: what cannot be added is refused before anything is opened", async 
   await expect(open({ channels: [pager] }, { channels })).rejects.toThrow(
     'The channel "pager" already exists (config.json). Rename one of them.',
   );
+  for (const name of ["terminal", "web"])
+    await expect(open({ channels: [{ ...pager, name }] })).rejects.toThrow(
+      `The channel "${name}" is built in. Give yours another name.`,
+    );
   const provider = { name: "gemini", model: () => ({ reply: say("Hi.") }) };
   await expect(open({ providers: [provider] })).rejects.toThrow('The provider "gemini" is built in.');
   await expect(open({ channels: [{ ...pager, name: "No Name" }] })).rejects.toThrow(

@@ -10,6 +10,9 @@ type Kind = "tool" | "provider" | "channel";
 /** Further tools of mesh agents (`runtime/meshes/tx-tools.ts`). */
 const MESH_TOOLS = ["tx_done", "tx_send", "tx_ask"];
 
+/** By these names facts say that the person spoke at the terminal or at the page. */
+const OWN_CHANNELS = ["terminal", "web"];
+
 /**
  * Keeps track of which names are taken, and by what.
  *
@@ -26,7 +29,10 @@ export class AdditionNames {
     this.#owners = {
       tool: builtIn([...TOOL_NAMES, ...MESH_TOOLS]),
       provider: builtIn(PROVIDER_NAMES),
-      channel: new Map(Object.keys(channels).map((name) => [name, "config.json"])),
+      channel: new Map([
+        ...Object.keys(channels).map((name) => [name, "config.json"] as const),
+        ...builtIn(OWN_CHANNELS),
+      ]),
     };
   }
 

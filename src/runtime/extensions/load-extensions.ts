@@ -50,7 +50,7 @@ export async function loadExtensions(
       loaded.push(parts);
       states.push({ file: shown, state: "loaded", ...namesIn(parts) });
     } catch (error) {
-      states.push({ file: shown, state: "broken", problem: problemIn(error) });
+      states.push({ file: shown, state: "broken", problem: problemIn(error, home) });
     }
   }
   return { loaded, states };
@@ -126,8 +126,9 @@ function shownPath(file: string, home: string): string {
   return inside.startsWith("..") || isAbsolute(inside) ? file : inside;
 }
 
-function problemIn(error: unknown): string {
-  const words = error instanceof Error ? `${nameIn(error)}${error.message}` : `it threw ${String(error)}`;
+function problemIn(error: unknown, home: string): string {
+  const words =
+    error instanceof Error ? `${placeIn(error, home)}${nameIn(error)}${error.message}` : `it threw ${String(error)}`;
   return words.length > MAX_PROBLEM ? `${words.slice(0, MAX_PROBLEM)}…` : words;
 }
 
@@ -136,4 +137,10 @@ const MAX_PROBLEM = 1_000;
 /** An error of the language is told by its kind too: `SyntaxError: Unexpected token`. */
 function nameIn({ name }: Error): string {
   return name === "Error" ? "" : `${name}: `;
+}
+
+/** Where a mistake of TypeScript stands: Node writes the file and the line above the stack, and nowhere else. */
+function placeIn({ name, stack = "" }: Error, home: string): string {
+  const [, file, line] = (name === "SyntaxError" && /^(?:file:\/\/)?(\/\S.*):(\d+)\n/.exec(stack)) || [];
+  return file === undefined ? "" : `${shownPath(file, home)}:${line}: `;
 }
