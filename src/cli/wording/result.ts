@@ -1,15 +1,20 @@
 import { join } from "node:path";
 import type { Situation } from "../../projections/index.ts";
 import { runDir } from "../../store/paths.ts";
-import { type RunFile, runFiles } from "../../store/run/results.ts";
+import { isDerived, OUTPUT_FILE, type RunFile, runFiles } from "../../store/run/results.ts";
 import { plain, plainLines, wrap } from "./width.ts";
 
-/** The outcome: the summary, the absolute paths of the results, then those of all other files that were made. */
+/**
+ * The outcome: the summary, the absolute paths of the results, then those of all other files that were made. Nothing for
+ * a run that ended without a result: a script that reads these lines would take our own files for it.
+ */
 export async function resultLines(now: Situation, agentDir: string, columns: number): Promise<string[]> {
   const { summary, status } = now.agent;
   const words =
     status === "completed" && summary !== null ? plainLines(summary).flatMap((line) => wrap(line, columns)) : [];
   const { results, others } = await resultFiles(now, agentDir);
+  const isResult = ({ name, path }: ResultFile) => name !== OUTPUT_FILE || !isDerived(path);
+  if (status !== "completed" && !results.some(isResult)) return [];
   return withGaps([words, results.map(fileLine), others.map(fileLine)]);
 }
 
