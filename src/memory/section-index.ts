@@ -42,6 +42,10 @@ export interface SectionPlace {
 
 /** So many sections are weighed by one search. In a memory that large, the rarest words decide and the others are left out. */
 const WEIGHED = 30_000;
+/** In such a memory, a word that more than this part of those have says by being there nearly all that it says. */
+const COMMON = 1 / 15;
+/** So many rows are taken before the clock is looked at. */
+const STRIDE = 32;
 /** Words that no section has and that are looked for under other spellings; each costs some hundred look-ups. */
 const MOST_UNKNOWN = 4;
 const MOST_LONGER = 20;
@@ -49,6 +53,7 @@ const MOST_LONGER = 20;
 export class SectionIndex {
   readonly #database: DatabaseSync;
   readonly #weighed: number;
+  readonly #common: number;
   readonly #statements = new Map<string, StatementSync>();
   readonly #slices = new TimeSlices();
   /** The texts that were taken out; some of them may be said elsewhere. */
@@ -57,6 +62,7 @@ export class SectionIndex {
   constructor(database: DatabaseSync, { weighed = WEIGHED }: { weighed?: number } = {}) {
     this.#database = database;
     this.#weighed = weighed;
+    this.#common = weighed * COMMON;
   }
 
   /** Makes the index say what the files say. `read` gives a file's text, or undefined when it cannot be read. */
@@ -96,9 +102,12 @@ export class SectionIndex {
   async search(terms: readonly Term[]): Promise<SectionHit[]> {
     const sections = this.#size();
     const known = await this.#asWritten(terms);
-    const telling = sections <= this.#weighed ? known : await this.#rarest(known);
+    const telling = sections <= this.#weighed ? known.map((word) => ({ word, having: 0 })) : await this.#rarest(known);
     const weights: Weights[] = [];
-    for (const term of telling) weights.push(await this.#weights(term, sections));
+    for (const { word, having } of telling) {
+      await this.#rest();
+      weights.push(having > this.#common ? this.#presence(word, sections) : await this.#weights(word, sections));
+    }
     const hits = await rankedSections(weights, (ids) => this.#filesOf(ids), this.#slices);
     return newerFirst(hits, weights, this.#ages(hits));
   }
@@ -181,19 +190,29 @@ export class SectionIndex {
     return (id) => ages.get(id) ?? 1;
   }
 
-  async #rarest(terms: readonly Term[]): Promise<readonly Term[]> {
-    const counted: { word: Term; sections: number }[] = [];
+  async #rarest(terms: readonly Term[]): Promise<{ word: Term; having: number }[]> {
+    const counted: { word: Term; having: number }[] = [];
     for (const word of terms) {
       await this.#rest();
-      counted.push({ word, sections: this.#sectionsWith(word, this.#weighed + 1) });
+      counted.push({ word, having: this.#sectionsWith(word, this.#weighed + 1) });
     }
-    counted.sort((a, b) => a.sections - b.sections);
+    counted.sort((a, b) => a.having - b.having);
     let weighed = 0;
-    const rare = counted.filter(({ sections }, at) => {
-      weighed += sections;
+    return counted.filter(({ having }, at) => {
+      weighed += having;
       return weighed <= this.#weighed || at === 0;
     });
-    return rare.map(({ word }) => word);
+  }
+
+  /**
+   * What a word says where it occurs once in a section of average length. bm25 looks up each section's length and takes
+   * five times as long; a row for each section, instead of one list, would double the rest.
+   */
+  #presence(term: Term, sections: number): Weights {
+    const [found] = this.#all("select json_group_array(rowid) as ids from words where words match ?", matchOf(term));
+    const ids = JSON.parse(String(found?.ids)) as number[];
+    const { ours } = rarity(sections, ids.length);
+    return new Map(ids.map((id) => [id, ours]));
   }
 
   async #weights(term: Term, sections: number): Promise<Weights> {
@@ -202,7 +221,7 @@ export class SectionIndex {
     matches.setReturnArrays(true);
     for (const [id, rank] of matches.iterate(matchOf(term)) as unknown as Iterable<[number, number]>) {
       weights.set(id, -rank);
-      if (this.#slices.isDue) await this.#slices.rest();
+      if (weights.size % STRIDE === 0 && this.#slices.isDue) await this.#slices.rest();
     }
     const { theirs, ours } = rarity(sections, weights.size);
     for (const [id, rank] of weights) weights.set(id, (rank / theirs) * ours);
