@@ -46,8 +46,8 @@ export interface ToolFactory {
 }
 
 /**
- * The hands of everyone in the house: files, shell and web, each bound to what its owner may touch, and the tools that
- * were added.
+ * Creates the tools of all workers: files, shell and web, each limited to what its owner may access, and the added
+ * tools.
  */
 export function createToolFactory(
   settings: Settings,
@@ -197,7 +197,7 @@ function liveEmbedder(settings: Pick<Settings, "env" | "config">): () => Embeddi
   };
 }
 
-/** Off unless somebody chose one; a choice that cannot work is said at once. */
+/** Off unless somebody chose one; a choice that cannot work is reported at once. */
 export function embedderOf({ env, config }: Pick<Settings, "env" | "config">): EmbeddingModel | undefined {
   const name = config.memory?.embeddings;
   if (name === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The command never ran: the confinement itself failed. */
+/** The command never ran, because the confinement itself failed. */
 export class SandboxFailure extends Error {
   override readonly name = "SandboxFailure";
 }

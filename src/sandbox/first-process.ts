@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { setTimeout as after } from "node:timers/promises";
 
 /**
- * Who is who in a pid namespace, seen from outside (Linux).
+ * Identifies the processes in a pid namespace, from outside (Linux).
  *
- * INSIDE-1. The first process inside is dead only when all others inside are, in namespaces within it too: the kernel
+ * INSIDE-1. The first process inside is dead only when all others inside are, including nested namespaces: the kernel
  *     kills and awaits them first.
  */
 export interface First {
@@ -13,7 +13,7 @@ export interface First {
   readonly since: string;
 }
 
-/** The first process of the outermost namespace that this process holds; null as long as there is none. */
+/** The first process of the outermost namespace that this process holds; null while there is none. */
 export function firstInside(holder: number): First | null {
   const pid = childWithin(holder, 1);
   const since = pid === null ? undefined : statOf(pid)?.since;
@@ -22,19 +22,19 @@ export function firstInside(holder: number): First | null {
 
 /**
  * The program itself: bubblewrap's first process starts nothing else. That process is the first of the outermost
- * namespace, or where that is one around bubblewrap, the first of the one within.
+ * namespace or, if that is one around bubblewrap, the first of the inner one.
  */
 export function programInside(first: First): number | null {
   return isAlive(first) ? childWithin(childWithin(first.pid, 1) ?? first.pid, 2) : null;
 }
 
-/** This very process; null where there is none, or nobody could tell it from a later one. */
+/** This exact process; null if there is none, or if it could not be told from a later one. */
 export function thisProcess(pid: number): First | null {
   const since = statOf(pid)?.since;
   return since === undefined ? null : { pid, since };
 }
 
-/** Resolves when nothing inside is alive, or after so long; whether it is so. */
+/** Resolves when nothing inside is alive, or after this time; returns whether everything is gone. */
 export async function allGone(first: First, mostMs = Number.POSITIVE_INFINITY): Promise<boolean> {
   const began = performance.now();
   while (isAlive(first)) {

@@ -24,8 +24,8 @@ export interface SandboxOptions {
 }
 
 /**
- * The best confinement this machine has, already tried out. Landlock is not among them: Node cannot make its calls, and
- * alone it would hold neither SANDBOX-2 (it knows TCP only) nor SANDBOX-4 (it has no pid namespace).
+ * The best confinement that this machine has, already tested. Landlock is not used: Node cannot make its system calls,
+ * and alone it would guarantee neither SANDBOX-2 (it knows only TCP) nor SANDBOX-4 (it has no pid namespace).
  */
 export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const platform = options.platform ?? process.platform;

@@ -5,7 +5,7 @@ import type { Bound, Limits } from "./bounds/limits.ts";
 import type { First } from "./first-process.ts";
 import type { Network } from "./network/egress.ts";
 
-/** A program that lives on and talks, where a command runs and is over. The same confinement holds for both. */
+/** A program that keeps running and exchanges messages, while a command runs once. Both have the same confinement. */
 export interface Program {
   /**
    * The program and its arguments, and all its environment beside PATH, HOME, LANG and TERM; `door` is where it finds

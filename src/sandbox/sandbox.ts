@@ -5,17 +5,17 @@ import type { Lookup } from "./network/public-address.ts";
 import type { Program, Running } from "./program.ts";
 
 /**
- * How a command that a model wrote is confined, and a program that thinks for itself.
+ * How a command that a model wrote, or an outside program, is confined.
  *
- * SANDBOX-1. It reads and writes its binds and nothing else of the user's; system folders are there to read.
- * SANDBOX-2. It has no network, except the hosts that were allowed, by way of our own proxy.
- * SANDBOX-3. It gets the environment it was given and none of ours.
+ * SANDBOX-1. It can read and write its binds and nothing else of the user's; system folders are readable.
+ * SANDBOX-2. It has no network, except for allowed hosts, through our own proxy.
+ * SANDBOX-3. It gets the given environment and none of ours.
  * SANDBOX-4. When `run` or `ended` settles, none of its processes is alive; when we are killed, neither. Nothing inside
  *     can prevent that. Only where the kernel itself does not end a killed process, both settle without it after a
  *     while.
- * SANDBOX-5. Processes, memory, files, file size, disk, time and output are bounded.
- * SANDBOX-6. If this machine cannot hold SANDBOX-1 to SANDBOX-5, `kind` is "none" and both refuse, unless someone asked
- *     for "unsafe".
+ * SANDBOX-5. Processes, memory, files, file size, disk, time and output are limited.
+ * SANDBOX-6. If this machine cannot guarantee SANDBOX-1 to SANDBOX-5, `kind` is "none" and both refuse, unless someone
+ *     asked for "unsafe".
  */
 export interface Sandbox {
   readonly kind: SandboxKind;
@@ -63,7 +63,7 @@ export interface ShellResult {
   ms: number;
 }
 
-/** What every kind of sandbox is made with. */
+/** What every kind of sandbox is created with. */
 export interface SandboxPorts {
   limits: Limits;
   uid: number;

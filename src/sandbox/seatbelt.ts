@@ -38,8 +38,9 @@ async function isThere(): Promise<void> {
 }
 
 /**
- * The last rule that matches decides, so the order of the mounts (the deeper later) is the order of the rules. Of all
- * networks only the listed ports of this machine are reached: our proxy, which goes on to listed hosts, and our door.
+ * The last matching rule decides, so the order of the mounts (deeper ones later) is the order of the rules. Of all
+ * networks only the listed ports of this machine can be reached: our proxy, which connects to listed hosts, and our
+ * door.
  */
 export function seatbeltProfile(mounts: readonly Mount[], reachable: readonly number[] = []): string {
   return [

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import type { Sandbox, SelfTest } from "./sandbox.ts";
 
 /**
- * One thing that must work, writing into a bind, and some that must not: reading beside it, writing the kernel's
- * settings, and where system calls are filtered, a namespace of one's own.
+ * Tests one thing that must work, writing into a bind, and some that must not: reading outside it, changing the
+ * kernel's settings and, if system calls are filtered, creating a namespace.
  */
 export async function proveSandbox(sandbox: Sandbox, { filtered = false } = {}): Promise<SelfTest> {
   const root = await realpath(await mkdtemp(join(tmpdir(), "agiraph-self-test-")));

@@ -8,8 +8,9 @@ import type { Program, Running } from "./program.ts";
 import type { Sandbox, SandboxPorts, ShellCommand } from "./sandbox.ts";
 
 /**
- * No confinement: the command has all our rights, because someone asked for it. Bounds, time-outs and the stripped
- * environment still hold, and its process group is killed, even when we are killed; a process that leaves its group is not.
+ * No confinement: the command has all our rights, because someone asked for it. Limits, time-outs and the stripped
+ * environment still apply, and its process group is killed, even when we are killed; a process that leaves its group is
+ * not.
  */
 export function openUnsafe(ports: SandboxPorts): Sandbox {
   return {
@@ -22,7 +23,7 @@ export function openUnsafe(ports: SandboxPorts): Sandbox {
   };
 }
 
-/** A launch whose processes are held together by their group alone, under the confining program given, if any. */
+/** A launch whose processes are held together only by their group, under the given confining program, if any. */
 export async function unconfined(
   command: ShellCommand,
   ports: SandboxPorts,
@@ -33,7 +34,7 @@ export async function unconfined(
   return grouped([...wrapper, ...bash, script, "bash", command.command], command.cwd, command.env);
 }
 
-/** The same for a program; the confining one is told which ports of this machine are to be reached. */
+/** The same for a program; the confining program is told which ports of this machine may be reached. */
 export async function startUnconfined(
   program: Program,
   ports: SandboxPorts,

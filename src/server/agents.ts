@@ -7,15 +7,17 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { existingAgent } from "../runtime/views/existing-agent.ts";
 import type { AgentLog } from "../store/store.ts";
 
-/** Situations of agents at rest that are kept, newest looked at: a page asks for several things of one agent at once. */
+/**
+ * How many situations of agents at rest are cached, by last use: a page asks for several things about one agent at
+ * once.
+ */
 const MOST_KEPT = 8;
 
 /**
  * All agents of the home, those at work and those at rest.
  *
- * AGENT-LIST-1. Looking opens nothing: of an agent at rest its summary is known, and its situation is read when it is
- *     asked for.
- * AGENT-LIST-2. Only this process writes, so what was read stands for as long as the log has not grown.
+ * AGENT-LIST-1. Reading opens no agent: the summary of an agent at rest is known, and its situation is read on demand.
+ * AGENT-LIST-2. Only this process writes, so what was read is valid as long as the log has not grown.
  */
 export class Agents {
   readonly #runtime: Runtime;

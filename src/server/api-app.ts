@@ -7,7 +7,7 @@ import type { Agents } from "./agents.ts";
 import type { ServerDeps } from "./deps.ts";
 import { Refused } from "./refusal.ts";
 
-/** The server as the routes see it: what comes in and goes out is of the types that their schemas say. */
+/** The server as the routes see it: requests and responses have the types of their schemas. */
 export type Api = FastifyInstance<
   RawServerDefault,
   IncomingMessage,
@@ -20,17 +20,17 @@ export interface RouteDeps extends ServerDeps {
   agents: Agents;
 }
 
-/** An id that leads nowhere is "not found", whatever it looks like. */
+/** An unknown id is "not found", whatever it looks like. */
 export const ofAgent = z.object({ id: z.string().max(200) });
 
-/** Whatever is refused, by whosever fault, is refused in the same form. */
+/** Every refusal has the same form, whoever is at fault. */
 export const refusals = { "4xx": errorBodySchema, "5xx": errorBodySchema };
 
 export function answers<S extends z.ZodType>(schema: S): { 200: S } & typeof refusals {
   return { 200: schema, ...refusals };
 }
 
-/** The part of a list that begins after an item, and where the next one begins. */
+/** The part of a list that begins after an item, and where the next page begins. */
 export function pageOf<T>(
   items: readonly T[],
   { after, limit }: { after?: string | undefined; limit: number },

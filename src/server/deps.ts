@@ -4,7 +4,7 @@ import type { LiveSettings } from "../runtime/config/live-config.ts";
 import type { Settings } from "../runtime/config/settings.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
-/** What the server is made of; everything real is handed in. */
+/** The dependencies of the server, all passed in. */
 export interface ServerDeps {
   runtime: Runtime;
   /** Those that follow config.json, or those that stay. */

@@ -4,7 +4,7 @@ import type { Agent } from "../runtime/agent.ts";
 import type { Delta } from "../workers/loop/recorded-loop.ts";
 import { wordsOf } from "./spoken-words.ts";
 
-/** What a feed needs of an agent. */
+/** What a feed needs from an agent. */
 export type FeedSource = Pick<Agent, "log" | "onDelta" | "saying" | "idle" | "now">;
 
 export interface FeedLimits {
@@ -17,18 +17,20 @@ export interface FeedLimits {
 }
 
 /**
- * One agent's facts and streamed words, to everybody who looks on.
+ * Sends one agent's facts and streamed words to all its followers.
  *
- * EVENT-FEED-1. A follower gets each fact after its cursor once, in order: from the file first, then as they come.
- * EVENT-FEED-2. An agent never waits for a follower, and nothing is kept for one that is slow: it is put back to its
- *     cursor and reads from the file again when it has taken what it was sent.
- * EVENT-FEED-3. Streamed words go only to those who are up to date, before the fact they lead to, and are never sent
- *     late.
- * EVENT-FEED-4. A fact is made into bytes once, for all who follow; so is a page of the file, for all who read it about
- *     then.
- * EVENT-FEED-5. Followers read the file a few at a time: however many begin at once, others are answered in between.
- * EVENT-FEED-6. Whoever watches hears every reply whole, before the fact that ends it: what was said before they were up
- *     to date comes as one frame (`so_far`). When everybody rests and the files are written, they are told (`rest`).
+ * EVENT-FEED-1. A follower gets each fact after its cursor once, in order: from the file first, then live.
+ * EVENT-FEED-2. An agent never waits for a follower, and nothing is buffered for a slow one: it is reset to its cursor
+ *     and reads from the file again when it has received what was sent.
+ * EVENT-FEED-3. Streamed words go only to followers that are up to date, before the fact they lead to, and are never
+ *     sent late.
+ * EVENT-FEED-4. A fact is serialised once for all followers; so is a page of the file, for all that read it at about
+ *     the same time.
+ * EVENT-FEED-5. Only a few followers read the file at a time: however many begin at once, other requests are answered
+ *     in between.
+ * EVENT-FEED-6. A follower that watches gets every reply whole, before the fact that ends it: what was streamed before
+ *     it was up to date comes as one frame (`so_far`). When everybody rests and the files are written, it is told
+ *     (`rest`).
  */
 export class Feed {
   readonly #agent: FeedSource;
@@ -153,7 +155,7 @@ interface Source {
   live: (() => Buffer[]) | undefined;
 }
 
-/** One who looks on. */
+/** One follower. */
 export class Follower {
   readonly #socket: WebSocket;
   readonly #source: Source;
@@ -331,7 +333,7 @@ class Pages {
 const KEPT_PAGES = 4;
 const LARGEST_PAGE = 512 * 1024;
 
-/** So many at a time; the others wait in order. After each, whatever else waits in the event loop comes first. */
+/** Limits how many run at a time; the others wait in order. After each, other work in the event loop comes first. */
 export class Turns {
   #free: number;
   readonly #waiting: (() => void)[] = [];

@@ -25,14 +25,14 @@ export const EVENT_LIMITS: EventLimits = {
   pingMs: 20_000,
 };
 
-/** Why a socket is closed, beside the standard 1000, 1001, 1008, 1011. The reason says it in words. */
+/** Why a socket is closed, besides the standard 1000, 1001, 1008, 1011. The reason says it in words. */
 export const CLOSED = { badRequest: 4400, unknownAgent: 4404, tooMany: 4429 } as const;
 
 export interface EventDeps {
   runtime: Pick<Runtime, "agent" | "listed" | "onLoaded" | "subscribe">;
 }
 
-/** What of the sockets can be counted. */
+/** Counts of the sockets. */
 export interface EventSockets {
   readonly clients: number;
 }
@@ -40,10 +40,10 @@ export interface EventSockets {
 /**
  * `WS /agents/{id}/events` and `WS /events`.
  *
- * EVENT-SOCKET-1. Who may connect was decided before (the guard); here a wrong question is answered with a close code
+ * EVENT-SOCKET-1. The guard has already decided who may connect; here an invalid request is answered with a close code
  *     and a reason.
- * EVENT-SOCKET-2. A client that neither answers nor takes anything for two rounds is let go.
- * EVENT-SOCKET-3. Nothing is taken from clients: the API is for that.
+ * EVENT-SOCKET-2. A client that neither answers nor reads anything for two rounds is disconnected.
+ * EVENT-SOCKET-3. Nothing is accepted from clients: the API is for that.
  */
 export async function registerEvents(
   app: FastifyInstance,

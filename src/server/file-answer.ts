@@ -5,11 +5,11 @@ import type { OpenFile } from "../store/disk/walk.ts";
 import { Refused } from "./refusal.ts";
 
 /**
- * A file that somebody in a team wrote, as an answer.
+ * Sends a file that somebody in a team wrote.
  *
- * FILE-ANSWER-1. It is streamed, never loaded whole; a client that leaves costs nothing more.
- * FILE-ANSWER-2. No browser runs what is in it: it is plain text, one of four kinds of image, or bytes, and says so.
- * FILE-ANSWER-3. The same content has the same ETag; parts can be asked for (one range).
+ * FILE-ANSWER-1. It is streamed, never loaded whole; a client that disconnects costs nothing more.
+ * FILE-ANSWER-2. No browser runs its content: it is declared as plain text, one of four kinds of image, or bytes.
+ * FILE-ANSWER-3. The same content has the same ETag; a single range can be requested.
  */
 export function answerFile(
   file: OpenFile,

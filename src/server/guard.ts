@@ -22,17 +22,18 @@ export interface GuardPorts {
 }
 
 /**
- * Stands before every route, for HTTP and WebSocket alike.
+ * Checks every request before its route, for HTTP and WebSocket alike.
  *
- * GUARD-1. Exactly the names in `hosts` are answered, exactly the pages in `origins` may call; no CORS header is ever
- *     sent. A request that a browser calls cross-site is refused whatever it carries.
- * GUARD-1a. Without TLS, from other machines only the proxy is heard: a token must not travel openly.
- * GUARD-2. The token, or the page's cookie, whose origin must be the one that is asked; else 401.
- * GUARD-3. Who guesses tokens is told to wait after TRIES a minute. Whoever has the right one is never locked out.
- * GUARD-4. A body is JSON, or it is not taken.
- * GUARD-4a. A header that decides who may do what, or where a request ends, is given once: two programs on the way may
- *     each believe another one.
- * GUARD-5. A WebSocket that is refused leaves no open connection behind.
+ * GUARD-1. Only the names in `hosts` are answered, and only the pages in `origins` may call; no CORS header is ever
+ *     sent. A request that a browser marks as cross-site is refused whatever it carries.
+ * GUARD-1a. Without TLS, only the proxy may connect from another machine: a token must not be sent unencrypted.
+ * GUARD-2. A request needs the token, or the page's cookie, whose origin must be the requested one; otherwise 401.
+ * GUARD-3. A client that guesses tokens has to wait after TRIES a minute. A client with the right token is never locked
+ *     out.
+ * GUARD-4. Only JSON bodies are accepted.
+ * GUARD-4a. A header that decides about access, or where a request ends, may occur only once: two programs on the way
+ *     could each use a different one.
+ * GUARD-5. A refused WebSocket leaves no open connection behind.
  */
 export function registerGuard(app: FastifyInstance, { keys, config, now }: GuardPorts): void {
   let reach: Reach | undefined;

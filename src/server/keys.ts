@@ -5,12 +5,12 @@ const COOKIE_SECONDS = 30 * 24 * 3600;
 const MOST_LINKS = 100;
 
 /**
- * Who may come in.
+ * The credentials of the server: token, login links and cookies.
  *
  * KEYS-1. Secrets are compared in constant time, whatever their length.
- * KEYS-2. A login link works once, and for ten minutes.
- * KEYS-3. A cookie is good for the origin it was given to and no other: it names it, signed with the token. So it
- *     outlives a restart, and ends with a new token.
+ * KEYS-2. A login link works once, within ten minutes.
+ * KEYS-3. A cookie is valid only for the origin it was given to: it names that origin, signed with the token. So it
+ *     survives a restart, and becomes invalid with a new token.
  */
 export class Keys {
   readonly #token: string;

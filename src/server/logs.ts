@@ -19,9 +19,9 @@ export interface LogOptions {
 }
 
 /**
- * What the server says about itself: one JSON object a line.
+ * The server's log: one JSON object per line.
  *
- * LOGS-1. A secret is left out twice: by the name of its field, and by its value wherever it turns up in a line.
+ * LOGS-1. Secrets are removed twice: by the name of the field, and by value wherever they occur in a line.
  */
 export function createLogger({
   settings,
@@ -56,7 +56,7 @@ function standardError(): ReturnType<typeof pino.destination> {
 /** Bytes that wait until they can be written; what comes after them is left out. */
 const MOST_UNWRITTEN = 64 * 1024;
 
-/** For Fastify's `genReqId`: unique over restarts, short enough to be quoted. Nobody outside chooses it. */
+/** For Fastify's `genReqId`: unique across restarts, short enough to quote. Clients cannot choose it. */
 export function requestId(): string {
   return randomUUID().slice(0, 13);
 }

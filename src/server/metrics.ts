@@ -12,9 +12,9 @@ export interface MetricsDeps {
 }
 
 /**
- * `GET /metrics`, for Prometheus. What agents do is counted as the facts come, since this process began.
+ * `GET /metrics`, for Prometheus. Facts are counted as they come, since this process started.
  *
- * METRICS-1. Labels come from small sets: models and tools are named by models too, so that beyond so many they are
+ * METRICS-1. Labels come from small sets: models can invent names of models and tools, so beyond a limit they become
  *     `other`.
  */
 export function registerMetrics(app: FastifyInstance, { runtime, now = Date.now }: MetricsDeps): void {

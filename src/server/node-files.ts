@@ -8,7 +8,7 @@ const MOST_SPEC_BYTES = 256 * 1024;
 const MOST_LOG_BYTES = 8 * 1024 * 1024;
 const MOST_FILES = 1000;
 
-/** What lies in a node's folder. What is not there yet, or no more, is empty. */
+/** The files in a node's folder. A folder that does not exist yet, or any more, is empty. */
 export async function nodeFiles(scope: Scope, { id, spec }: NodeState, page: { after: number; limit: number }) {
   const folder = `runs/${spec.run_id}/nodes/${id}`;
   const log = eventsIn(await textIn(scope, `${folder}/log.jsonl`, MOST_LOG_BYTES));

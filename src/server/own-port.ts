@@ -3,15 +3,15 @@ import type { FastifyInstance } from "fastify";
 import type { ServerDeps } from "./deps.ts";
 import { addressOf, ownUrl } from "./reach.ts";
 
-/** Whoever has not been answered by then is not waited for. */
+/** Connections that have not been answered by then are not waited for. */
 const ANSWERS_WITHIN_MS = 1000;
 
 /**
  * The API of a process that works in a home without being a server: other terminals on this machine join it there.
  *
- * OWN-PORT-1. On loopback alone, on a port that the system chooses, with the same guard and token as a server.
- * OWN-PORT-2. It costs nothing before somebody comes: the server is loaded and made at the first connection, which waits
- *     for it unread, and then has the port.
+ * OWN-PORT-1. Only on loopback, on a port that the system chooses, with the same guard and token as a server.
+ * OWN-PORT-2. It costs nothing until it is used: the server is loaded and created at the first connection, which waits
+ *     unread until then.
  */
 export class OwnPort {
   url = "";

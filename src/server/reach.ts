@@ -5,7 +5,7 @@ import type { ServerConfig } from "../protocol/config.ts";
 import { SettingsError } from "../runtime/config/settings.ts";
 import { codeOf } from "../store/disk/disk.ts";
 
-/** Where the server listens, and by which names it may be called. */
+/** Where the server listens, and under which names. */
 export interface Reach {
   /** Exactly these `Host` headers are answered. */
   hosts: ReadonlySet<string>;
@@ -15,7 +15,7 @@ export interface Reach {
 
 export const LOOPBACK: ReadonlySet<string> = new Set(["127.0.0.1", "::1", "localhost"]);
 
-/** It leaves this machine only encrypted: by itself, or by the proxy before it. */
+/** Other machines may reach it only encrypted: by itself, or through a proxy. */
 export function checkReach(host: string, { tls, proxy }: ServerConfig): void {
   if (LOOPBACK.has(host) || tls || proxy) return;
   throw new SettingsError(
@@ -39,12 +39,12 @@ export function reachOf({ port, address }: Pick<AddressInfo, "port" | "address">
   return { hosts: new Set([...hosts, new URL(origin).host]), origins: new Set([...origins, origin]) };
 }
 
-/** By this machine's own programs. */
+/** The address for programs on this machine. */
 export function ownUrl({ port, address }: Pick<AddressInfo, "port" | "address">, { tls }: ServerConfig): string {
   return `${tls ? "https" : "http"}://${ANY.has(address) ? "127.0.0.1" : bracketed(address)}:${port}`;
 }
 
-/** By people, in a browser: where the proxy is reached, or by the name that the certificate is for. */
+/** The address for people, in a browser: that of the proxy, or the name of the certificate. */
 export function pageOrigin(
   at: Pick<AddressInfo, "port" | "address">,
   config: ServerConfig,
@@ -55,7 +55,7 @@ export function pageOrigin(
   return name === undefined ? otherwise : new URL(`https://${name}`).origin;
 }
 
-/** A certificate or its key; a relative path begins at the home, wherever the server was started. */
+/** A certificate or its key; a relative path is relative to the home, wherever the server was started. */
 export function readPem(home: string, file: string): Buffer {
   try {
     return readFileSync(resolve(home, file));
@@ -66,7 +66,7 @@ export function readPem(home: string, file: string): Buffer {
   }
 }
 
-/** Where a server listens that does. */
+/** The address of a server that listens. */
 export function addressOf(server: Pick<Server, "address">): AddressInfo {
   const address = server.address();
   if (typeof address !== "object" || address === null) throw new Error("a listening server has no address");
@@ -74,14 +74,14 @@ export function addressOf(server: Pick<Server, "address">): AddressInfo {
 }
 
 /**
- * Whether somebody comes from this machine: what they say does not travel. Those from elsewhere come encrypted, or by
+ * Whether a client is on this machine: its requests are not sent over a network. Others connect encrypted, or through
  * the proxy.
  */
 export function isFromHere({ remoteAddress = "", localAddress }: Pick<Socket, "remoteAddress" | "localAddress">) {
   return remoteAddress === localAddress || /^(?:127\.|::1$)/.test(plainAddress(remoteAddress));
 }
 
-/** As it is written in config.json. */
+/** As written in config.json. */
 export function plainAddress(address = ""): string {
   return address.replace(/^::ffff:/, "");
 }

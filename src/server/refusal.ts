@@ -6,7 +6,7 @@ import { isForWantOfRoom, isOutOfFiles } from "../store/disk/disk.ts";
 import { StoreError } from "../store/errors.ts";
 import { ScopeRefusal } from "../store/scope/scope-refusal.ts";
 
-/** What was asked cannot be done, and the one who asked can fix it. */
+/** The request cannot be carried out, and the client can fix it. */
 export class Refused extends Error {
   override readonly name = "Refused";
   readonly status: number;
@@ -30,7 +30,7 @@ export class Refused extends Error {
   }
 }
 
-/** A field of the body that only looking can find wrong. */
+/** A field of the body that is well-formed but wrong. */
 export function wrongField(field: string, problem: string, code = "bad_request"): Refused {
   return new Refused(400, code, `${field}: ${problem}`, {}, [{ field, problem }]);
 }
@@ -39,7 +39,7 @@ export function notFound(message: string): Refused {
   return new Refused(404, "not_found", message);
 }
 
-/** The only place where what went wrong becomes an answer. Of what went wrong inside, nothing is told. */
+/** The only place where errors become responses. Internal errors are not disclosed. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { status, body, headers } = refusalFor(error, request.routeOptions.schema);
   if (status >= 500) request.log.error({ err: error }, "a request failed");

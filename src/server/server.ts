@@ -46,7 +46,7 @@ declare module "fastify" {
   }
 }
 
-/** More belongs into a file. */
+/** More belongs in a file. */
 const LARGEST_BODY = 256 * 1024;
 
 /** Who opens connections and says nothing, or says it a byte at a time, does not hold them for long. */
@@ -55,7 +55,7 @@ const PATIENCE = { headersTimeout: 10_000, connectionsCheckingInterval: 2_000 };
 /** Connections are open files, and the home needs some too. */
 const MOST_CONNECTIONS = 2000;
 
-/** Everything through one API: not yet listening. The guard stands before every route that is registered here. */
+/** Assembles the server, not yet listening. The guard checks every route that is registered here. */
 export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   const { runtime, settings, token, webDir, reach: config = settings.config.server ?? {} } = deps;
   const app = newApp(deps);

@@ -20,15 +20,15 @@ const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 type Signal = keyof typeof SIGNALS;
 
 /**
- * Ends the server on SIGTERM and SIGINT.
+ * Shuts the server down on SIGTERM and SIGINT.
  *
- * SHUTDOWN-1. First nothing new is taken and what was asked is answered; then workers are stopped, what they did is
- *     recorded, and the home is closed. Agents at work go on at the next start. Exit code 0.
- * SHUTDOWN-2. It takes no longer than `withinMs`. What has not ended by then is left as a crash would leave it: nothing
- *     that was acknowledged is lost. Exit code 1.
- * SHUTDOWN-3. A second signal leaves at once.
+ * SHUTDOWN-1. First no new requests are accepted and open ones are answered; then workers are stopped, their work is
+ *     recorded, and the home is closed. Agents at work continue at the next start. Exit code 0.
+ * SHUTDOWN-2. It takes at most `withinMs`. What has not ended by then is left as after a crash: nothing that was
+ *     acknowledged is lost. Exit code 1.
+ * SHUTDOWN-3. A second signal exits at once.
  *
- * Returns what stops listening for signals.
+ * Returns a function that stops listening for signals.
  */
 export function stopOnSignals({
   app,

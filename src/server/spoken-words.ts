@@ -6,7 +6,7 @@ import type { Delta } from "../workers/loop/recorded-loop.ts";
 
 type Conversations = Pick<AgentLog, "entriesBefore">;
 
-/** What was said in the replies that these facts end, by the fact's number, as it stands in the conversations. */
+/** The text of the replies that these facts end, by the number of the fact, from the conversations. */
 export async function wordsOf(
   facts: readonly Fact[],
   log: Conversations,

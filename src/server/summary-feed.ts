@@ -5,9 +5,9 @@ import type { Runtime } from "../runtime/runtime.ts";
 import type { FeedLimits } from "./event-feed.ts";
 
 /**
- * All agents at a glance, for a list of them: first a summary of each, with the fact it was made at, then the facts that
- * change one, or that change how a mesh stands. A client that is too slow is not sent more; once it has taken what it was
- * sent, it gets the summaries anew; so does every client when agents that were marked `loading` have been loaded.
+ * All agents for a list: first a summary of each, with the fact at which it was made, then the facts that change a
+ * summary or the state of a mesh. A client that is too slow is not sent more; once it has received what was sent, it
+ * gets new summaries. So does every client when agents that were marked `loading` have been loaded.
  */
 export function followAll(
   socket: WebSocket,

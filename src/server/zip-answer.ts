@@ -9,7 +9,7 @@ import { Refused } from "./refusal.ts";
 const MOST_FILES = 10_000;
 const PUBLISHED = /^runs\/run-\d+\/nodes\/(node-\d+)\/published\/?$/;
 
-/** What a node published, as one archive: made while it is sent, file after file. */
+/** A node's published files as one archive, created while it is sent, file by file. */
 export async function answerZip(scope: Scope, path: string, reply: FastifyReply): Promise<FastifyReply> {
   const node = PUBLISHED.exec(path)?.[1];
   if (node === undefined) throw notAnArchive();

@@ -1,6 +1,6 @@
 /** What can go wrong with the home. Each message says what happened, to what, and what to do next. */
 
-/** The record could not be kept: whatever depends on it must stop. */
+/** The record could not be written: everything that depends on it must stop. */
 export class StoreError extends Error {}
 
 /** STORE-4: another append came first. Nothing was changed. */
@@ -13,7 +13,7 @@ export class FenceError extends StoreError {
   }
 }
 
-/** STORE-5: a write or a sync failed, so what is on disk is no longer certain; or the home was opened only to look. */
+/** STORE-5: a write or a sync failed, so what is on disk is no longer certain; or the home was opened read-only. */
 export class ReadOnlyError extends StoreError {
   override readonly name = "ReadOnlyError";
 }

@@ -13,15 +13,15 @@ export const nodeDir = (agentFolder: string, run: RunId, node: NodeId): string =
 export const workerDir = (agentFolder: string, run: RunId, worker: WorkerId): string =>
   join(runDir(agentFolder, run), "workers", worker);
 
-/** The homes of programs that think for themselves: beyond the reach of everybody in the team, their own worker included. */
+/** The homes of outside programs: out of reach of everybody in the team, including their own worker. */
 export const programsDir = (agentFolder: string): string => join(agentFolder, ".programs");
 export const programHome = (agentFolder: string, run: RunId, worker: WorkerId): string =>
   join(programsDir(agentFolder), run, worker);
 
-/** Where a program that leads works: the same in every run. */
+/** The folder in which a leading program works: the same in every run. */
 export const leadFolder = (agentFolder: string): string => join(agentFolder, "scratch");
 
-/** Made from the memory's files, and made again when it is not there. */
+/** Built from the memory's files, and rebuilt if it is missing. */
 export const agentMemoryIndex = (agentFolder: string): string => join(agentFolder, ".index", "memory.sqlite");
 
 export const journalDir = (root: string): string => join(root, "journal");
@@ -32,7 +32,7 @@ export const versionFile = (root: string): string => join(root, "VERSION");
 export const lockFile = (root: string): string => join(root, "home.lock");
 export const holderFile = (root: string): string => join(root, "home.lock.json");
 
-/** The conversation's file, relative to the agent's folder, as `append` and `conversation` want it. */
+/** The conversation's file, relative to the agent's folder, as `append` and `conversation` expect it. */
 export function conversationFile(run: RunId, worker: WorkerId): string {
   return worker === COORDINATOR ? "conversation.jsonl" : `runs/${run}/workers/${worker}/conversation.jsonl`;
 }
@@ -41,7 +41,7 @@ export function isAgentId(name: string): name is AgentId {
   return agentIdSchema.safeParse(name).success;
 }
 
-/** Streams are named inside the home, so a name must not lead out of its agent's folder nor onto the facts. */
+/** Streams are named inside the home, so a name must not lead out of its agent's folder, nor to the facts. */
 export function streamPath(agent: AgentId, file: string): string {
   const sound = /^[\w.-]+(\/[\w.-]+)*\.jsonl$/.test(file) && !/(^|\/)\.{1,2}(\/|$)/.test(file);
   if (!sound || file === EVENTS_FILE) {

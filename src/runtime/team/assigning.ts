@@ -15,7 +15,7 @@ interface AssigningPorts {
   failed(error: unknown): void;
 }
 
-/** What may let somebody begin: work, a reservation, a worker, or room for one. */
+/** Facts that may let a worker begin: work, a reservation, a worker, or room for one. */
 const WAKES_THE_SCHEDULER = new Set<Fact["type"]>([
   "node.created",
   "node.reserved",
@@ -30,7 +30,7 @@ const WAKES_THE_SCHEDULER = new Set<Fact["type"]>([
   "worker.retired",
 ]);
 
-/** Has the scheduler's decisions recorded, one append at a time, until there is nothing to decide. */
+/** Records the scheduler's decisions, one append at a time, until there is nothing left to decide. */
 export class Assigning {
   readonly #ports: AssigningPorts;
   #isUnderWay = false;

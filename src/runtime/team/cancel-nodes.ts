@@ -17,7 +17,7 @@ import { gist } from "../../workers/loop/recorded-loop.ts";
 import { isTaken } from "../state/taken-node.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
 
-/** What became of it: which nodes are cancelled, and which now wait for one of them. */
+/** The result: which nodes are cancelled, and which now wait for one of them. */
 export interface Cancelled {
   nodes: NodeId[];
   waiting: NodeId[];
@@ -26,8 +26,9 @@ export interface Cancelled {
 /**
  * Ends nodes that are no longer needed, each with everything below it.
  *
- * CANCEL-1. Who works on one is stopped first, then all of it is one append: a crash in between changes nothing.
- * CANCEL-2. What is completed meanwhile stays completed, and so does what is below it.
+ * CANCEL-1. Workers on these nodes are stopped first, then everything is one append: a crash in between changes
+ *     nothing.
+ * CANCEL-2. A node that is completed meanwhile stays completed, and so do those below it.
  * CANCEL-3. Files stay as they are. What depends on a cancelled node waits and is never begun.
  */
 export async function cancelNodes(
@@ -103,7 +104,7 @@ async function leftBy(
   return { id, facts: [...cutOff.facts, idle], said: [{ file, entries: [...cutOff.entries, told] }] };
 }
 
-/** Calls that had begun when they were stopped and will never be answered: who gets the node back knows it. */
+/** Calls that had begun when they were stopped and will never be answered: the next worker on the node is told. */
 export function cutOffCalls(
   node_id: NodeId,
   worker_id: WorkerId,
@@ -129,7 +130,7 @@ async function withdraw({ id, worker_id }: NodeState & { worker_id: WorkerId }, 
   if (worker && worker_id !== COORDINATOR) await ports.outside.ended?.(worker.spawned, id, "cancelled");
 }
 
-/** The answer to who asked for it. */
+/** The answer to the one who asked for it. */
 export function cancelledWords(id: NodeId, { nodes, waiting }: Cancelled): string {
   const below = nodes.filter((each) => each !== id);
   const parts = below.length > 0 ? `, with ${below.join(", ")}` : "";

@@ -11,12 +11,13 @@ import { FileNotFound, ScopeRefusal } from "../../store/scope/scope-refusal.ts";
 import { coordinatorScope, workerScope } from "../../store/scope/team-scopes.ts";
 
 /**
- * Files that go with a node although they were not published in its run: of earlier runs, of the coordinator's notes and
- * results, of the project, of the scratch folder of a worker who hands out a part.
+ * Files that go with a node although they were not published in its run: from earlier runs, the coordinator's notes and
+ * results, the project, or the scratch folder of a worker that hands out a part.
  *
- * HANDED-1. They are copied into the node's `inputs/` when it is made, with their hashes in its fact: its worker reads
- *           exactly these, as they were, and nothing else of where they come from.
- * HANDED-2. Who hands something over can read it themselves; memory, other people's files and unpublished work never go along.
+ * HANDED-1. They are copied into the node's `inputs/` when it is created, with their hashes in its fact: its worker
+ *     reads exactly these, as they were, and nothing else from their source.
+ * HANDED-2. The giver must be able to read what it hands over; memory, other workers' files and unpublished work are
+ *     never handed over.
  */
 export interface FoundInput {
   name: string;
@@ -31,7 +32,7 @@ type By = { worker_id: WorkerId; node_id: NodeId | null };
 const MOST_FILES = 200;
 const MOST_BYTES = 32 * 1024 * 1024;
 
-/** Who hands something over, and what they can read. */
+/** The one who hands something over, and what they can read. */
 export interface Giver {
   by: By;
   run: RunId;
@@ -39,7 +40,7 @@ export interface Giver {
   agentDir: string;
 }
 
-/** What of these refs is to be copied, or why it cannot be. Refs to nodes of this run are none of it. */
+/** Which of these refs are to be copied, or why one cannot be. Refs to nodes of this run are not copied. */
 export async function findInputs(
   refs: Readonly<Record<string, string>>,
   giver: Giver,
@@ -71,7 +72,7 @@ export async function findInputs(
   return { ok: true, inputs, scope };
 }
 
-/** Copies them, and tells what they are called now. */
+/** Copies them, and returns their new names. */
 export async function copyInputs(
   inputs: readonly FoundInput[],
   scope: Scope,
@@ -105,7 +106,7 @@ function scopeOf({ by, run: runId, now, agentDir }: Giver): Scope {
     : workerScope({ agentDir, runId, project, published, nodeId: by.node_id, workerId: by.worker_id });
 }
 
-/** As people in the run write it: programs know things by their whole paths. */
+/** Refs as people in the run write them: programs use absolute paths. */
 export function plainRefs(
   refs: Readonly<Record<string, string>>,
   { by, run, now, agentDir }: Giver,

@@ -14,10 +14,10 @@ interface Candidate {
 
 type Applicant = Pick<Candidate, "name" | "model" | "program" | "tools">;
 
-/** What to think of a name that somebody in the run has already. */
+/** What to do about a name that is already taken in the run. */
 type Taken = "may stay" | "is wrong";
 
-/** Why one of them cannot be hired: their name or model, or that a budget could not be kept with it. */
+/** Why one of them cannot be hired: the name, the model, or a budget that could not be enforced. */
 export async function problemHiring(
   people: readonly Applicant[],
   taken: Taken,

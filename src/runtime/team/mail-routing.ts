@@ -3,7 +3,7 @@ import { COORDINATOR, HUMAN, type NewFact } from "../../protocol/index.ts";
 import { isTaken } from "../state/taken-node.ts";
 import { forwardedMail } from "./forwarded-mail.ts";
 
-/** Someone without work would never look: the coordinator reads it in their place. */
+/** A worker without work would never read it: the coordinator reads it instead. */
 export function readerOf(to: string, { roster, board }: Situation): string {
   const worker = roster[to];
   if (!worker || to === COORDINATOR || to === HUMAN) return to;
@@ -16,7 +16,7 @@ export function readerOf(to: string, { roster, board }: Situation): string {
   return hasWork ? to : COORDINATOR;
 }
 
-/** Mail for people who lost the work they were to begin with it. */
+/** Mail for workers that lost the node they were to read it on. */
 export function strandedMail(now: Situation): NewFact[] {
   if (!now.agent.run || now.agent.run.finished) return [];
   return forwardedMail(now, (reader) => {

@@ -18,7 +18,7 @@ export interface CreatingPorts {
 
 type By = { worker_id: WorkerId; node_id: NodeId | null };
 
-/** Puts a piece of work on the board: its node, its stage where none is under way, and who is to do it. */
+/** Puts a piece of work on the board: its node, a stage if none is in progress, and its worker. */
 export async function createNode(by: By, wish: NewWork, creating: CreatingPorts): Promise<Created> {
   const { ports, directory, stages } = creating;
   const { run, pending, log } = ports;

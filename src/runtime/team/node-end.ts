@@ -22,7 +22,7 @@ import { forwardedMail } from "./forwarded-mail.ts";
 
 type Who = { node_id: NodeId; worker_id: WorkerId };
 
-/** What there is of a node that was not done: published as a part, with notes for the next worker. */
+/** Publishes the partial result of a node that was not completed, with notes for the next worker. */
 export async function leavePartialResult(
   node: NodeState,
   who: Who,
@@ -41,7 +41,9 @@ export async function leavePartialResult(
   await publishPrepared(log, dir, intent);
 }
 
-/** The facts with which a node ends, and how it has ended in truth: its run may have ended meanwhile, and the node with it. */
+/**
+ * The facts with which a node ends, and how it really ended: its run may have ended meanwhile, and the node with it.
+ */
 export async function endFacts(
   node: NodeState,
   who: Who,

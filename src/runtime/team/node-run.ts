@@ -21,7 +21,7 @@ import { endFacts, leavePartialResult } from "./node-end.ts";
 import { pinnedRefs, problemWithRefs } from "./pinned-refs.ts";
 import { cannotWork, ringAfter } from "./working-time.ts";
 
-/** Who works on what, with whom and where. */
+/** The worker, its node, its team and its workplace. */
 interface NodeWork {
   node: TakenNode;
   worker: WorkerState;
@@ -34,11 +34,9 @@ interface NodeWork {
 /**
  * One worker on one node, to its end.
  *
- * NODE-RUN-1. A try that failed is repeated once, and who tries again is told what went wrong; a node that fails leaves
- *     notes.
- * NODE-RUN-2. A worker who runs out of turns, time or money publishes what there is, and hands the rest over.
- * NODE-RUN-3. The end is one append: node and worker change together, and mail that nobody read goes to the
- *     coordinator.
+ * NODE-RUN-1. A failed try is repeated once, and the worker is told what went wrong; a node that fails leaves notes.
+ * NODE-RUN-2. A worker that runs out of turns, time or money publishes what it has, and hands over the rest.
+ * NODE-RUN-3. The end is one append: node and worker change together, and unread mail goes to the coordinator.
  */
 export async function runNode(
   node: TakenNode,

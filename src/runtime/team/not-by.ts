@@ -1,7 +1,7 @@
 import { type Board, type NodeState, nodeNamed, type Roster } from "../../projections/index.ts";
 import { HUMAN, type NodeId, type WorkerId } from "../../protocol/index.ts";
 
-/** Those who must not get a node: workers who are named, and those who work, or worked, on nodes that are named. */
+/** Workers that must not get a node: those that are named, and those that work, or worked, on nodes that are named. */
 export function barredFrom({ not_by }: Pick<NodeState["spec"], "not_by">, board: Board): ReadonlySet<WorkerId> {
   if (!not_by) return NOBODY;
   return new Set(
@@ -14,14 +14,17 @@ export function barredFrom({ not_by }: Pick<NodeState["spec"], "not_by">, board:
 
 const NOBODY: ReadonlySet<WorkerId> = new Set();
 
-/** Whom it is reserved for, unless they must not get it. A person's word goes before that, and so does work of theirs. */
+/**
+ * The worker it is reserved for, unless that one is barred. A person's decision, and work that is already theirs,
+ * override the bar.
+ */
 export function wantedFor(node: NodeState, barred: ReadonlySet<WorkerId>): WorkerId | null {
   const { reserved_for, reserved_by } = node;
   if (reserved_for === null || reserved_for === HUMAN || reserved_by === HUMAN) return reserved_for;
   return barred.has(reserved_for) ? null : reserved_for;
 }
 
-/** Why somebody who is named must not get it, in words. */
+/** Why a named worker must not get it, in words. */
 export function whyBarred(
   { not_by }: Pick<NodeState["spec"], "not_by">,
   worker: WorkerId,

@@ -4,8 +4,8 @@ import type { NodeId, PublishedFile } from "../../protocol/index.ts";
 import { changedFiles } from "../../store/run/manifests.ts";
 
 /**
- * What each ref of a node points at, by hash: of the file, or of all files of the folder with their names. Published
- * files never change, nor do those that were handed over, so a pin that no longer fits means that somebody tampered.
+ * The hash of what each ref of a node points at: of the file, or of all files of the folder with their names. Neither
+ * published nor handed-over files ever change, so a mismatch means that somebody tampered with them.
  */
 export function pinnedRefs(refs: Readonly<Record<string, string>>, board: Board): Record<string, string> {
   return Object.fromEntries(
@@ -16,7 +16,7 @@ export function pinnedRefs(refs: Readonly<Record<string, string>>, board: Board)
   );
 }
 
-/** Says which refs lead to files that were changed after they were published; undefined where none does. */
+/** Which refs point at files that were changed after they were published; undefined if none does. */
 export async function problemWithRefs(
   refs: Readonly<Record<string, string>>,
   board: Board,

@@ -11,7 +11,7 @@ import type { TeamPorts } from "./team-ports.ts";
 
 type Begun = Extract<NodeState, { worker_id: WorkerId }>;
 
-/** Why this node cannot go to this worker, or nothing. */
+/** Why this node cannot be given to this worker, or nothing. */
 export function problemAssigning(node: NodeState, worker: WorkerState, { board }: Situation): string | undefined {
   if (node.status === "completed") return `${node.id} is completed. Create a new node for what is still to be done.`;
   if (node.status === "publishing") return `${node.id} is being published; wait for its end.`;
@@ -23,8 +23,8 @@ export function problemAssigning(node: NodeState, worker: WorkerState, { board }
 }
 
 /**
- * The node waits again, for its next worker, with what the last one left: the folder as it is, and a few words. The
- * worker who had it is free, and what was given up because it had failed waits again too.
+ * The node waits for its next worker, with what the last one left: the folder as it is, and a few words. The previous
+ * worker is free, and nodes that were given up because this one had failed wait again, too.
  */
 export async function handingOver(
   node: NodeState,

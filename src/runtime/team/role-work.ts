@@ -11,7 +11,7 @@ type Role = StageOfRoles["roles"][number];
 type Refused = { ok: false; reason: string };
 const LEAD = { worker_id: COORDINATOR, node_id: null };
 
-/** What the node of a role is made of, beside its brief. */
+/** The parts of a role's node besides its brief. */
 export interface RoleWork {
   dependencies: NodeId[];
   refs: Record<string, string>;
@@ -20,7 +20,7 @@ export interface RoleWork {
   inputs?: HandedInput[];
 }
 
-/** What one role is given, as create_work_node gives it: found, then checked, then copied. */
+/** The inputs of one role, as with create_work_node: found, then checked, then copied. */
 export class GivenToRole {
   readonly #role: Role;
   readonly #ports: TeamPorts;

@@ -8,7 +8,7 @@ interface TaskPorts {
   ended(): Promise<void>;
 }
 
-/** Who works for an agent in this process, each by an id: a node's, or the coordinator's. One signal ends them all. */
+/** Who works for an agent in this process, by id: a node's, or the coordinator's. One signal stops them all. */
 export class RunningTasks {
   readonly #ports: TaskPorts;
   readonly #running = new Map<string, { task: Promise<void>; own: AbortController }>();

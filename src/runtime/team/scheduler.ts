@@ -14,16 +14,16 @@ import { barredFrom, wantedFor } from "./not-by.ts";
 import { freeName, workerIdOf } from "./worker-names.ts";
 
 /**
- * Who takes what now. Pure: the same situation always gives the same answer.
+ * Which worker gets which node now. Pure: the same situation always gives the same answer.
  *
- * SCHEDULER-0. Nobody begins after a stop before the coordinator has decided.
+ * SCHEDULER-0. After a stop nobody begins until the coordinator has decided.
  * SCHEDULER-1. Oldest ready node first. A node that is reserved waits for its worker; the others do not wait behind it.
- * SCHEDULER-2. Idle workers are asked before anybody is hired, in the order they were hired; those somebody has
- *     reserved last.
- * SCHEDULER-3. At most `maxConcurrent` work at the same time. Who waits for sub-nodes, for people or for the team does
- *     not count: otherwise parents could keep their own children from beginning.
- * SCHEDULER-4. Who is barred from a node (`not_by`) never gets it, unless a person gave it to them: somebody else does,
- *     and is hired where nobody else is there.
+ * SCHEDULER-2. Idle workers are used before anybody is hired, in the order they were hired; those that are reserved
+ *     come last.
+ * SCHEDULER-3. At most `maxConcurrent` work at the same time. Workers that wait for sub-nodes, for people or for the
+ *     team do not count: otherwise parents could keep their own children from beginning.
+ * SCHEDULER-4. A worker that is barred from a node (`not_by`) never gets it, unless a person assigned it. Somebody else
+ *     does, and is hired if there is nobody else.
  */
 export function assignments(now: Situation, { maxConcurrent }: { maxConcurrent: number }): NewFact[] {
   const run = now.agent.run;

@@ -4,7 +4,7 @@ import { COORDINATOR, HUMAN } from "../../protocol/index.ts";
 import type { TeamPorts } from "./team-ports.ts";
 import { workerIdOf } from "./worker-names.ts";
 
-/** Those in a run who can be given work or written to, by the words people have for them. */
+/** Those in a run who can be given work or written to, by the names that people use for them. */
 export class TeamDirectory {
   readonly #ports: Pick<TeamPorts, "run" | "pending">;
 

@@ -6,7 +6,7 @@ import { readerOf } from "./mail-routing.ts";
 import type { TeamDirectory } from "./team-directory.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
 
-/** What people in a run say to each other: to whom it goes, who reads it in their place, and when it is enough. */
+/** Messages within a run: who gets them, who reads them instead, and when there are too many. */
 export class TeamMail {
   readonly #ports: TeamPorts;
   readonly #directory: TeamDirectory;

@@ -4,7 +4,7 @@ import type { AgentLog, Batch } from "../../store/store.ts";
 import type { ProgramPorts } from "../../workers/outside/session/program-ports.ts";
 import type { TeamLimits } from "./team-limits.ts";
 
-/** What those who decide for one run have at hand. */
+/** What the decisions for one run depend on. */
 export interface TeamPorts {
   run: RunId;
   log: AgentLog;
@@ -24,7 +24,7 @@ export interface TeamPorts {
   checkPrices(...models: (string | undefined)[]): Promise<void>;
 }
 
-/** A decision becomes facts in one append; nothing is decided any more for a run that has ended. */
+/** Records a decision in one append; for a run that has ended, nothing is recorded any more. */
 export function record(
   { run, log, pending }: TeamPorts,
   facts: NewFact[],

@@ -10,7 +10,7 @@ import { agreedContract, type PartialContract } from "./team-limits.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
 import { workerIdOf } from "./worker-names.ts";
 
-/** The stages of a run: which one new work belongs to, how one ends and the next begins, with whom. */
+/** The stages of a run: which one new work belongs to, how one ends and the next begins, and with which workers. */
 export class TeamStages {
   readonly #ports: TeamPorts;
   readonly #directory: TeamDirectory;

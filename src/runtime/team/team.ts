@@ -34,7 +34,7 @@ const CONTRACT_MET = "The contract of its stage is met without it.";
 
 /**
  * What people in a run may ask of the runtime: work, workers, stages, messages. Everything is checked against the fold
- * and then becomes facts in one append; what cannot be is answered with the reason, and nothing changes.
+ * and then recorded in one append; what is not possible is answered with the reason, and nothing changes.
  */
 export class Team {
   readonly #ports: TeamPorts;

@@ -20,7 +20,7 @@ import { workerIdOf } from "./worker-names.ts";
 type Checked = { ok: true; dependencies: NodeId[]; refs: Record<string, string> } | Refused;
 type Refused = { ok: false; reason: string };
 
-/** Where the work is to be. */
+/** Where the new work belongs. */
 interface OrderPlace {
   now: Situation;
   run: RunId;
@@ -31,7 +31,7 @@ interface OrderPlace {
   copied: ReadonlySet<string>;
 }
 
-/** Work may only build on nodes that exist; a node made now can therefore never be part of a cycle. */
+/** Work may only depend on existing nodes, so a new node can never be part of a cycle. */
 export function checkedWork(order: NewWork, place: OrderPlace): Checked {
   const { now, run, parent, limits } = place;
   const { board } = now;
@@ -104,7 +104,7 @@ function refused(reason: string): Refused {
   return { ok: false, reason };
 }
 
-/** Who must not get it, by id: nodes of any run, whose authors are meant, and people. */
+/** The workers that must not get it, by id: the authors of the named nodes of any run, and the named people. */
 export function checkedNotBy(
   { not_by }: Pick<NewWork, "not_by">,
   { board, roster }: Situation,

@@ -14,12 +14,12 @@ type Refused = { ok: false; reason: string };
 type Chosen = { ok: true; worker?: WorkerState; id?: WorkerId; facts: NewFact[] };
 
 /**
- * Who is to do a new piece of work, where somebody is wished for: by name, by model, by program.
+ * Who does a new piece of work, if a worker was requested: by name, by model, by program.
  *
- * CHOICE-1. A free worker with that model or program is taken before anybody is hired for it.
- * CHOICE-1a. A name that nobody in the run has is hired under that name.
- * CHOICE-2. The coordinator may hire as with spawn_worker. A worker may choose among the models that the team has
- *           already and the programs that config.json has; anything else is the coordinator's to decide.
+ * CHOICE-1. A free worker with that model or program is used before anybody is hired for it.
+ * CHOICE-1a. If nobody in the run has the name, a worker of that name is hired.
+ * CHOICE-2. The coordinator may hire as with spawn_worker. A worker may choose among the models that the team already
+ *     has and the programs of config.json; everything else is up to the coordinator.
  */
 export async function choose(
   wish: Wish,

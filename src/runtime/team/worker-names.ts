@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { WorkerId } from "../../protocol/index.ts";
 
-/** Names for workers nobody named, in the order they are hired. */
+/** Names for workers without a given name, in the order of hiring. */
 export const NAMES = `
   Alice Bob Carol David Erin Frank Grace Henry Iris Jack Kate Leo Mona Nina Oscar Paula Quinn Rosa Sam Tara
   Uma Victor Wendy Xenia Yusuf Zoe Amir Bea Chen Dora Emil Fay Gus Hana Ivan Judy Karl Lena Milo Nora
@@ -18,12 +18,12 @@ const SURNAMES =
     " ",
   );
 
-/** For somebody whom nobody named. */
+/** A free name for a worker without one. */
 export function freeName(taken: ReadonlySet<WorkerId>): string {
   return NAMES.find((candidate) => !taken.has(candidate.toLowerCase())) ?? fullName(taken);
 }
 
-/** When every first name is taken, people are told apart by their surname, and in the end by a number. */
+/** When every first name is taken, a surname is added, and in the end a number. */
 export function fullName(taken: ReadonlySet<WorkerId>): string {
   for (let number = 1; ; number++) {
     for (const surname of SURNAMES) {
@@ -35,7 +35,7 @@ export function fullName(taken: ReadonlySet<WorkerId>): string {
   }
 }
 
-/** Folders and files are named by it, so it is plain; a name in another script is known by its hash. */
+/** Folders and files are named by it, so it is plain; a name in another script becomes a hash. */
 export function workerIdOf(name: string): string {
   const folded = name.trim().toLowerCase().normalize("NFKD");
   const plain = folded.replace(/[^a-z0-9*]+/g, "-").replace(/^-+|-+$/g, "");

@@ -33,7 +33,9 @@ interface WorkforcePorts {
   ended(): Promise<void>;
 }
 
-/** Those who work for an agent in this process: who begins, with the team and the workplace of its run, and who ends. */
+/**
+ * The workers of an agent in this process: starts them, with the team and the workplace of their run, and ends them.
+ */
 export class Workforce {
   readonly #ports: WorkforcePorts;
   readonly #tasks: RunningTasks;

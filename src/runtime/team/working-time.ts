@@ -4,8 +4,8 @@ import type { RunId, WorkerId } from "../../protocol/index.ts";
 import type { AgentLog } from "../../store/store.ts";
 
 /**
- * Rings when somebody has worked so long; the return value stops it. Time in which they could not work does not count:
- * the log says when that is.
+ * Calls back when a worker has worked this long; returns a function that stops it. Time in which the worker could not
+ * work, according to the log, does not count.
  */
 export function ringAfter(
   ms: number,
@@ -42,8 +42,9 @@ export function ringAfter(
 }
 
 /**
- * Parked by a rate limit, waiting for the human, or waiting for others. Where nobody is at work any more, nothing will come of the waiting: then
- * the clock runs, and ends what would otherwise wait for ever. The human may take as long as they like.
+ * Parked by a rate limit, waiting for the human, or waiting for others. If nobody is at work any more, waiting for
+ * others leads nowhere: then the clock runs, and ends what would otherwise wait for ever. The human may take as long as
+ * they like.
  */
 export function cannotWork(id: WorkerId, run: RunId, now: Situation): boolean {
   const work = workOf(now.roster[id]);

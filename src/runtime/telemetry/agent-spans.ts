@@ -10,7 +10,7 @@ import {
 } from "@opentelemetry/api";
 import { type AgentId, COORDINATOR, type Fact, type FactOf, type NodeId, type RunId } from "../../protocol/index.ts";
 
-/** Where somebody works: on a node, or as the coordinator. */
+/** Where a worker works: on a node, or as the coordinator. */
 type Place = NodeId | typeof COORDINATOR;
 
 interface Work {
@@ -18,7 +18,7 @@ interface Work {
   context: Context;
 }
 
-/** What is open of one agent: its run, the nodes, the turns, and the calls in them. */
+/** The open spans of one agent: its run, nodes and turns, and the calls in them. */
 export class AgentSpans {
   readonly #tracer: Tracer;
   readonly #id: AgentId;

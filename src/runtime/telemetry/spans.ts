@@ -3,12 +3,12 @@ import type { AgentId, Fact } from "../../protocol/index.ts";
 import { AgentSpans } from "./agent-spans.ts";
 
 /**
- * The log, read as spans: run → node → turn → model call and tool calls, named by the GenAI semantic conventions.
+ * Derives spans from the log: run → node → turn → model call and tool calls, named by the GenAI semantic conventions.
  *
- * SPANS-1. Spans follow from facts alone: who works knows nothing of them. They begin and end when the facts say.
- * SPANS-2. No words of people, models or tools are in them: ids, names, figures and kinds of failure only.
- * SPANS-3. Whatever is open when a run ends or its agent rests ends with it, so that nothing is kept of an agent that
- *     rests.
+ * SPANS-1. Spans follow from facts alone: workers know nothing of them. They begin and end when the facts say.
+ * SPANS-2. They contain no text of people, models or tools: only ids, names, figures and kinds of failure.
+ * SPANS-3. Spans that are open when a run ends or its agent rests end with it, so that nothing is kept for an agent at
+ *     rest.
  */
 export class Spans {
   readonly #tracer: Tracer;

@@ -14,7 +14,7 @@ export interface TelemetryPorts {
   nameOf(id: AgentId): string | undefined;
 }
 
-/** Where traces go, by OpenTelemetry's own variables; undefined if nobody wants any. */
+/** Where traces go, by OpenTelemetry's own variables; undefined if telemetry is off. */
 export function tracesUrl(env: Environment): string | undefined {
   if (env.OTEL_SDK_DISABLED?.toLowerCase() === "true") return undefined;
   if (env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) return env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;
@@ -22,7 +22,7 @@ export function tracesUrl(env: Environment): string | undefined {
   return base ? `${base.replace(/\/+$/, "")}/v1/traces` : undefined;
 }
 
-/** Spans over OTLP/HTTP. The libraries are loaded here, and only when somebody wants them. */
+/** Spans over OTLP/HTTP. The libraries are loaded only here, if telemetry is on. */
 export async function startTelemetry(
   url: string,
   env: Environment,

@@ -7,8 +7,8 @@ import { LONGEST_NAP_MS, nap } from "../../triggers/alarm.ts";
 import { whatIsDue } from "../../triggers/due.ts";
 
 /**
- * What a trigger may ask for. Each resolves when it is done and on disk, and rejects with the reason, in words, when it
- * cannot be done. Asked again with the same key (after a crash) it does nothing that was done before.
+ * The actions of triggers. Each resolves when it is done and on disk, and rejects with the reason, in words, if it
+ * cannot be done. Called again with the same key (after a crash) it repeats nothing that was done.
  */
 export interface TriggerActions {
   wake(task: string, key: string): Promise<void>;
@@ -37,12 +37,12 @@ export interface AlarmPorts {
 type Undone = Occurrence & { action: TriggerAction; news?: string };
 
 /**
- * The alarms of one agent: looks when the next trigger is due, sleeps until then, and has done what it asks for.
+ * The alarms of one agent: finds out when the next trigger is due, sleeps until then, and performs its action.
  *
- * ALARMS-1. `trigger.fired` is on disk before anything is done about it, `trigger.done` after. A crash in between means
- *     that it is done again under the same key.
- * ALARMS-2. Nobody polls: where nothing can become due by itself, there is no timer, and a fact makes us look again.
- * ALARMS-3. What one trigger asks for may take long or fail; the others are on time.
+ * ALARMS-1. `trigger.fired` is on disk before anything is done about it, `trigger.done` after. After a crash in between
+ *     it is done again under the same key.
+ * ALARMS-2. Nothing polls: if nothing can become due by itself, there is no timer, and a new fact makes us check again.
+ * ALARMS-3. The action of one trigger may take long or fail; the others are still on time.
  */
 export class Alarms {
   readonly #ports: AlarmPorts;

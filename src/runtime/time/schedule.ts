@@ -28,8 +28,8 @@ export interface SchedulePorts {
 }
 
 /**
- * What people may have happen later. Everything is checked against the fold and then becomes facts in one append; what
- * cannot be is answered with the reason, and nothing changes.
+ * What people may schedule. Everything is checked against the fold and then recorded in one append; what is not
+ * possible is answered with the reason, and nothing changes.
  */
 export class Schedule {
   readonly #ports: SchedulePorts;

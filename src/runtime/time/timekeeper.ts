@@ -38,7 +38,7 @@ interface Timekeeper {
   changed(): void;
 }
 
-/** What an agent is to do later, and the alarms that see to it. */
+/** An agent's schedule, and the alarms that carry it out. */
 export function timekeeper(ports: TimePorts): Timekeeper {
   const { log, now, pending, clock, timeZone, team, begin, goOn, readGoal, look, failed } = ports;
   const upkeep = async (_: unknown, key: string) => {

@@ -4,7 +4,7 @@ import type { Team } from "../team/team.ts";
 import { workerIdOf } from "../team/worker-names.ts";
 import type { TriggerActions } from "./alarms.ts";
 
-/** What triggers may have called, by name: registered by the program, never code from a model. */
+/** Callbacks for triggers, by name: registered by the program, never code from a model. */
 export type Callbacks = Readonly<
   Record<string, (args: Readonly<Record<string, unknown>>, key: string) => Promise<void>>
 >;
@@ -23,8 +23,8 @@ interface Ports {
 }
 
 /**
- * What becomes of a trigger. Everything is known by the key of the occurrence, so that doing it again after a crash
- * does nothing twice: a message has it as its id, a run as its cause.
+ * Performs the actions of triggers. Everything is identified by the key of the occurrence (a message has it as its id,
+ * a run as its cause), so that nothing is done twice after a crash.
  */
 export function triggerActions({ pending, team, begin, goOn, readGoal, callbacks }: Ports): TriggerActions {
   const openRun = () => {

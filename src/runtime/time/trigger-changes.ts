@@ -4,12 +4,12 @@ import type { TriggerOrder } from "../../triggers/order.ts";
 import { HumanRefusal } from "../human/human-refusal.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** What a person changes about what an agent is to do later. */
+/** A person's change to an agent's triggers. */
 export type TriggerChange =
   | { do: "schedule"; order: TriggerOrder }
   | { do: "cancel_trigger" | "pause_trigger" | "resume_trigger"; trigger_id: string };
 
-/** Resolves, once it is on disk, with what has become of it; rejects with a `HumanRefusal` where it cannot be. */
+/** Resolves with the result once it is on disk; rejects with a `HumanRefusal` if it is not possible. */
 export async function changeTriggers(
   { schedule, now }: { schedule: Schedule; now: Situation },
   change: TriggerChange,

@@ -18,19 +18,19 @@ export interface WatchPorts {
   failed(error: unknown): void;
 }
 
-/** A page that is away for a moment has not changed. */
+/** A page that is unavailable for a moment has not changed. */
 const FAILURES_TOLD = 3;
 
 /**
- * Looks at what the `on_change` triggers of one agent wait for.
+ * Checks what the `on_change` triggers of one agent watch.
  *
- * WATCHES-1. What was seen last is a fact, by its hash: after a restart a change meanwhile is noticed once, and none
- *     twice. The first look records what is there and fires nothing.
- * WATCHES-2. That it fires and what was seen are one append. A look that finds nothing new leaves no trace.
- * WATCHES-3. One look at a time for each trigger, and none while its agent is paused, stopped or archived.
- * WATCHES-4. What cannot be looked at is told once, after some tries, and tried on.
- * WATCHES-5. When what was seen could not be recorded, they end; started again, when there is room on the disk say,
- *     they look again.
+ * WATCHES-1. The hash of what was seen last is a fact: after a restart a change is noticed once, and never twice. The
+ *     first check records what is there and fires nothing.
+ * WATCHES-2. The firing and what was seen are one append. A check that finds nothing new leaves no trace.
+ * WATCHES-3. One check at a time per trigger, and none while its agent is paused, stopped or archived.
+ * WATCHES-4. If something cannot be checked, that is reported once, after some attempts, and it is retried.
+ * WATCHES-5. If what was seen could not be recorded, the watches end; they check again when they are restarted, for
+ *     example when the disk has room.
  */
 export class Watches {
   readonly #ports: WatchPorts;

@@ -10,23 +10,23 @@ import type { AgentId } from "../../protocol/index.ts";
 import type { AgentLog, Store } from "../../store/store.ts";
 import { situationOf } from "../state/situations.ts";
 
-/** What a list folds at once, over all its agents together: a third of a second of an idle machine. */
+/** How much a list folds at once, over all its agents: a third of a second on an idle machine. */
 export const LIST_BYTES = 8 * 1024 * 1024;
 /** How many of the latest facts are read where a log is too long to be folded at once. */
 const LATEST = 200;
 
-/** The summary that was kept, if nothing has happened since. */
+/** The kept summary, if nothing has happened since. */
 export async function currentSummary(log: AgentLog): Promise<AgentSummaryData | undefined> {
   const kept = await log.snapshot<AgentSummaryData>("summary", AGENT_SUMMARY_VERSION);
   return kept?.seq === log.seq ? kept.state : undefined;
 }
 
-/** How much has to be read until the situation is known. */
+/** How much has to be read to know the situation. */
 export function bytesToFold(log: AgentLog): number {
   return log.bytesToRead("situation", SITUATION_VERSION);
 }
 
-/** What is known of an agent by its first fact, its latest facts and the summary that was kept, marked as loading. */
+/** What is known about an agent from its first fact, its latest facts and the kept summary, marked as loading. */
 export async function preliminaryOf(log: AgentLog): Promise<AgentSummaryData> {
   const kept = await log.snapshot<AgentSummaryData>("summary", AGENT_SUMMARY_VERSION);
   const [first] = await log.read({ after: 0, limit: 1 });
@@ -42,8 +42,8 @@ export interface Listed {
 }
 
 /**
- * All agents of a home for somebody who only looks once: those that cannot be folded within the given bytes are
- * preliminary. Newest first; those that cannot be read with the reason.
+ * All agents of a home for a single read: those that cannot be folded within the given bytes are preliminary. Newest
+ * first; unreadable ones with the reason.
  */
 export async function lookAtAll(
   store: Store,

@@ -10,7 +10,7 @@ import { type FetchOptions, fetchText } from "../../tools/web-fetch.ts";
 import { NOT_THERE, type Sight, sightOf } from "../../triggers/change.ts";
 import { placesOf } from "../programs/command-places.ts";
 
-/** What can be seen: files, and what a command may call their folders. */
+/** Visible files, and the names of their folders that a command may use. */
 export interface View {
   scope: Scope;
   env: Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ export function viewOf(agentDir: string, now: Situation): View {
   return { scope, env: placesOf(scope, agentDir, now.agent) };
 }
 
-/** Resolves with what is there now; rejects, in words, where nobody can look. */
+/** Resolves with the current content; rejects, in words, if it cannot be read. */
 export type LookAt = (what: Watched, view: View, signal: AbortSignal) => Promise<Sight>;
 
 interface Hands {
@@ -43,7 +43,7 @@ const MOST_TEXT = 64 * 1024;
 const MARGIN = 8 * 1024;
 const COMMAND_SECONDS = 60;
 
-/** The same hands as those of the team, with the same bounds: its files, the guarded fetch, the sandbox. */
+/** The same tools as those of the team, with the same limits: its files, the guarded fetch, the sandbox. */
 export function looking({ sandbox, fetching, network, scrubber }: Hands): LookAt {
   const shown = (text: string) => scrubber.text(text.slice(0, MOST_TEXT + MARGIN)).slice(0, MOST_TEXT);
   return async ({ path, url, command }, view, signal) => {

@@ -3,7 +3,10 @@ import type { AgentId } from "../../protocol/index.ts";
 import { openStore } from "../../store/open-store.ts";
 import { saveSituation, situationOf } from "../state/situations.ts";
 
-/** Runs in a thread: an agent's id in, its snapshots written, its id out. Why it failed is found out by who needs it. */
+/**
+ * Runs in a thread: receives an agent's id, writes its snapshots, returns its id. The caller that needs it finds out
+ * why it failed.
+ */
 const { root }: { root: string } = workerData;
 const store = await openStore({ root, clock: { now: () => 0 }, readOnly: true, savesSnapshots: true });
 

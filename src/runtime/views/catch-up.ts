@@ -4,11 +4,11 @@ import type { AgentId } from "../../protocol/index.ts";
 const IDLE_MS = 1000;
 
 /**
- * Brings the snapshots of long logs up to date in a thread, so that this one goes on answering meanwhile.
+ * Brings the snapshots of long logs up to date in a thread, so that this one stays responsive.
  *
- * CATCH-UP-1. One agent after the other; who asks for one that is under way waits for the same.
- * CATCH-UP-2. It never fails: where the thread could not do it, there is no new snapshot, and the caller folds the log.
- * CATCH-UP-3. The thread ends when there has been nothing to do for a second, and keeps no process from ending before.
+ * CATCH-UP-1. One agent after the other; concurrent requests for the same agent share the result.
+ * CATCH-UP-2. It never fails: if the thread could not do it, there is no new snapshot, and the caller folds the log.
+ * CATCH-UP-3. The thread ends after a second without work, and does not keep the process alive.
  */
 export class CatchUp {
   readonly #root: string;

@@ -3,7 +3,7 @@ import { isAgentId } from "../../store/paths.ts";
 import type { AgentLog, Store } from "../../store/store.ts";
 import { HumanRefusal } from "../human/human-refusal.ts";
 
-/** The log of the agent that somebody names by its id, whatever that looks like; or "not found". */
+/** The log of the agent with this id, whatever it looks like; or "not found". */
 export async function existingAgent(store: Pick<Store, "open">, id: string): Promise<AgentLog> {
   if (!isAgentId(id)) throw new HumanRefusal("not_found", `There is no agent "${id.slice(0, 80)}".`);
   const log = await store.open(id).catch((error: unknown) => {

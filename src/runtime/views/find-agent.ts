@@ -3,14 +3,14 @@ import type { AgentSummaryData, Situation } from "../../projections/index.ts";
 import type { Store } from "../../store/store.ts";
 import { lookAtAll } from "./agent-list.ts";
 
-/** A person's word for an agent: its id, its name, or the beginning of either. */
+/** No agent matches what the person typed: an id, a name, or the beginning of either. */
 export class NoSuchAgent extends Error {
   override readonly name = "NoSuchAgent";
 }
 
 const MOST_NAMED = 8;
 
-/** By its name in the list, for which no log is folded; then only that one is. */
+/** Finds the name in the list, for which no log is folded; then folds only that one. */
 export async function findAgent(store: Store, word: string): Promise<Situation> {
   const { agents } = await lookAtAll(store, 0);
   const typed = word.toLowerCase();

@@ -2,7 +2,7 @@ import { lstat, realpath } from "node:fs/promises";
 import { isAbsolute, normalize, sep } from "node:path";
 import { SandboxFailure } from "../failure.ts";
 
-/** Absolute paths of files and folders; the deeper path wins, so a folder can be writable inside one that is hidden. */
+/** Absolute paths of files and folders; the deeper path wins, so a folder can be writable inside a hidden one. */
 export interface Binds {
   readonly write: readonly string[];
   readonly read: readonly string[];
@@ -37,12 +37,12 @@ export interface Mount {
 }
 
 /**
- * Binds in the order they have to be mounted in: the deeper later, so that the deeper wins.
+ * The binds in mount order: deeper paths later, so that they win.
  *
- * BINDS-1. Below a folder that the command may write, a symlink is never followed: the command itself may have put it
- *     there.
- * BINDS-2. There, what should be protected must exist: what is not there cannot be mounted over, and could be put
- *     there.
+ * BINDS-1. Below a folder that the command may write to, a symlink is never followed: the command itself may have
+ *     created it.
+ * BINDS-2. There, a path that should be protected must exist: a missing one cannot be mounted over, and the command
+ *     could create it.
  */
 export async function mountsOf(binds: Binds): Promise<Mount[]> {
   const wanted: Wanted[] = (["write", "read", "hide"] as const).flatMap((access) =>

@@ -3,14 +3,15 @@ import { join, relative, sep } from "node:path";
 import { isBelow } from "./binds.ts";
 
 /**
- * What of a package that lies in a folder of the user's is shown to a sandbox: a checkout holds more than the program.
+ * Which parts of a package in one of the user's folders are visible in a sandbox: a checkout contains more than the
+ * program.
  *
- * PACKAGE-1. A file or folder whose name says that it holds secrets is not shown: `.env`, `.npmrc`, `.git`, keys, …
- * PACKAGE-2. What is shown is listed; nothing is masked. A folder with such a file in it is shown entry by entry, so
- *            what appears in it later is not shown.
- * PACKAGE-3. A link is shown when it stays in the package and leads to what is shown.
+ * PACKAGE-1. A file or folder whose name suggests secrets is not visible: `.env`, `.npmrc`, `.git`, keys, …
+ * PACKAGE-2. Visible files are listed; nothing is masked. A folder that contains such a file is bound entry by entry,
+ *     so files that appear in it later are not visible.
+ * PACKAGE-3. A link is visible if it stays in the package and its target is visible.
  *
- * The look is bounded: installed modules and what lies deeper than people keep settings are shown as they are.
+ * The search is limited: installed modules, and folders deeper than where people keep settings, are bound as they are.
  */
 export async function shownOfPackage(folder: string): Promise<string[]> {
   const look = new Look(folder);

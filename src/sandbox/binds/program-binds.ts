@@ -6,11 +6,11 @@ import { isBelow } from "./binds.ts";
 import { shownOfPackage } from "./package-files.ts";
 
 /**
- * What has to be shown to a sandbox so that a program of the user's runs in it: the program and its package, wherever
- * they lie, what interprets it, and our own Node, which is the one its scripts get.
+ * What a sandbox must contain so that one of the user's programs runs in it: the program and its package, wherever they
+ * are, its interpreter, and our own Node, which its scripts use.
  *
- * PROGRAM-BINDS-1. Only files of programs are shown: never a folder that holds the user's home, and of a folder that
- *     people work in, no file that holds their secrets (`package-files.ts`).
+ * PROGRAM-BINDS-1. Only program files are visible: never a folder that contains the user's home, and no secrets in a
+ *     folder where people work (`package-files.ts`).
  */
 export async function programBinds(
   [command, ...args]: readonly [string, ...string[]],

@@ -15,13 +15,13 @@ import { promisify } from "node:util";
 import { thisProcess } from "../first-process.ts";
 
 /**
- * Bounds of the kernel on all memory of a sandbox: also memory of no process (memfds, files in /tmp, buffers of pipes
- * and sockets), which nobody can count from outside.
+ * Kernel limits on all memory of a sandbox, including memory that belongs to no process (memfds, files in /tmp, buffers
+ * of pipes and sockets), which cannot be counted from outside.
  *
- * CGROUP-1. A process enters before it becomes the sandbox; nothing inside can leave.
- * CGROUP-2. The server's own cgroup is never changed: those of sandboxes lie in it (v1) or beside it (v2).
- * CGROUP-3. Those that a server left behind, because it was killed, restarted in place or something in them was just
- *           ending, are removed by the next one.
+ * CGROUP-1. A process enters its cgroup before it becomes the sandbox; nothing inside can leave it.
+ * CGROUP-2. The server's own cgroup is never changed: those of sandboxes are in it (v1) or beside it (v2).
+ * CGROUP-3. Cgroups that a server left behind (it was killed or restarted in place, or a process in them was still
+ *     ending) are removed by the next server.
  */
 export interface Cgroups {
   /** One for a sandbox that is about to start; null when none can be made. */
@@ -42,7 +42,7 @@ export interface Cgroup {
   release(): void;
 }
 
-/** Null where there are none, or they are not ours to use. */
+/** Null if there are none, or we may not use them. */
 export async function openCgroups(): Promise<Cgroups | null> {
   opened ??= open();
   return opened;
@@ -79,7 +79,7 @@ interface Place {
   controllers: readonly ("memory" | "pids")[];
 }
 
-/** Exported for its tests: what the kernel says about our cgroups and mounts, as text. */
+/** Exported for its tests: our cgroups and mounts, parsed from the kernel's text. */
 export function cgroupPlaces(cgroups: string, mounts: string): Place[] | null {
   const own = new Map<string, string>();
   for (const line of cgroups.split("\n")) {

@@ -5,20 +5,20 @@ import { SandboxFailure } from "../failure.ts";
 import type { Bound, Limits } from "./limits.ts";
 
 /**
- * Looks at what a command leaves in its writable folders.
+ * Measures what a command leaves in its writable folders.
  *
- * DISK-1. What is free on the disk is cheap to read, and shows when it is time to count what the folders hold, which is
- *         not cheap.
- * DISK-2. Another process counts (`du`): it goes down by open folders, so a path may be of any length, and a tree of any
- *         size does not delay us. It has a time to end by.
- * DISK-3. A folder that is closed to us hides nothing: where not everything could be counted, what disappeared from the
- *         disk since the last count is added to it.
- * DISK-4. The last count is kept from one command to the next, so that many small ones are bounded like one. What others
- *         free on the disk meanwhile can hide what was written, but not for longer than some commands.
- * DISK-5. Nobody is charged with what others keep in a folder inside that it may only read, or not see: a coordinator
- *         writes the folder of its run, in which its workers' folders lie.
- * DISK-6. A command that runs on is counted after 8, 16, 32 ... looks whatever the disk shows: what others free while it
- *         runs hides nothing for longer than it has run already.
+ * DISK-1. Free disk space is cheap to read, and shows when it is time to count the contents of the folders, which is
+ *     not cheap.
+ * DISK-2. Another process counts (`du`): it descends through open folders, so a path may have any length, and a tree of
+ *     any size does not delay us. It has a time limit.
+ * DISK-3. A folder that we cannot read hides nothing: if not everything could be counted, the free space lost since the
+ *     last count is added.
+ * DISK-4. The last count is kept from one command to the next, so that many small commands are limited like one. Space
+ *     that others free meanwhile can hide what was written, but only for a few commands.
+ * DISK-5. A worker is not charged for folders inside its own that it may only read, or not see: a coordinator writes to
+ *     the folder of its run, which contains its workers' folders.
+ * DISK-6. A long command is counted after 8, 16, 32 ... checks whatever the disk shows: space that others free hides
+ *     nothing for longer than the command has already run.
  */
 export class DiskWatch {
   readonly #binds: Counted;
@@ -65,7 +65,7 @@ type Counted = Pick<Binds, "write"> & Partial<Pick<Binds, "read" | "hide">>;
 
 type DiskBound = Extract<Bound, "disk" | "files">;
 
-/** Whether folders hold more than they may, before or after a command; counted only if there is reason to. */
+/** Whether folders exceed their limit, before or after a command; counted only if there is reason to. */
 export async function overBound(
   binds: Counted,
   limits: Limits,
@@ -80,12 +80,12 @@ export async function overBound(
   return beyond(isFresh ? last : await recount(binds, free, last, signal), limits);
 }
 
-/** For a command in folders that hold more than they may: it can remove files, but not write any. */
+/** For a command in folders that exceed their limit: it can remove files, but not write any. */
 export async function limitsNow(binds: Counted, limits: Limits, signal: AbortSignal): Promise<Limits> {
   return (await overBound(binds, limits, { at: "start", signal })) ? { ...limits, fileBytes: 0 } : limits;
 }
 
-/** A program would fail in odd ways where it cannot write, so it does not start. Always counted: starts are rare. */
+/** A program would fail in odd ways if it cannot write, so it does not start. Always counted, since starts are rare. */
 export async function mustNotBeFull(
   { binds, signal }: { binds: Counted; signal: AbortSignal },
   limits: Limits,
@@ -139,7 +139,7 @@ function hasFallen(before: Free, now: Free, { diskBytes, files }: Limits): boole
   return since.bytes >= diskBytes / 4 || since.files >= files / 4;
 }
 
-/** What these folders' disks lack of what a command must leave free; null when it is there. */
+/** How much the disks of these folders lack of the space that a command must leave free; null if there is enough. */
 export async function lacksRoom(folders: readonly string[], limits: Limits): Promise<"disk" | "files" | null> {
   return shortOf(await leastFree(folders), limits);
 }

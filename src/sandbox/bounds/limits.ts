@@ -1,4 +1,4 @@
-/** `disk`: bytes on it; `files`: how many there are. */
+/** `disk`: bytes on disk; `files`: number of files. */
 export type Bound = "memory" | "disk" | "files";
 
 export interface Limits {

@@ -3,11 +3,11 @@ import { statfs } from "node:fs/promises";
 import { firstInside, programInside } from "../first-process.ts";
 
 /**
- * Whether a process and its descendants take more memory than this, with what lies in the sandbox's own /tmp and
- * /dev/shm; never where there is no /proc. Used where no cgroup counts memory.
+ * Whether a process and its descendants use more memory than this, including the sandbox's own /tmp and /dev/shm;
+ * always false without /proc. Used if no cgroup counts memory.
  *
- * Resident pages are cheap to read but count what processes share once for each; only when they are too many is it worth
- * asking for the fair share.
+ * Resident pages are cheap to read but count shared memory once per process; the proportional share is read only if
+ * they exceed the limit.
  */
 export async function isOverMemory(root: number, limit: number): Promise<boolean> {
   const inFiles = await bytesInMemoryFiles(root);

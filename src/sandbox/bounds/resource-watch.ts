@@ -5,10 +5,10 @@ import type { Bound, Limits } from "./limits.ts";
 import { isOverMemory } from "./memory-use.ts";
 
 /**
- * Looks, while a command runs, at what no limit of one process can bound: the memory of all of them together, and the
- * disk. Calls `exceeded` once. Looks less often the more a look costs.
+ * Checks, while a command runs, what per-process limits cannot limit: the memory of all processes together, and the
+ * disk. Calls `exceeded` once. The more a check costs, the less often it runs.
  *
- * Where there is a cgroup, the kernel bounds memory, and we only look whether it had to kill.
+ * With a cgroup the kernel limits memory, and we only check whether it had to kill something.
  */
 export function watchResources(
   { pid, binds, limits, cgroup }: Watched,
@@ -54,7 +54,7 @@ interface Pace {
   atMostMs: number;
 }
 
-/** For what lives for hours and is mostly silent: the looks take half of a hundredth of a core. */
+/** For programs that run for hours and are mostly idle: the checks take half a percent of a core. */
 export const calmPace: Pace = { timesItsCost: 200, atMostMs: 1_500 };
 
 export interface Watch {

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { promisify } from "node:util";
 import type { Mount } from "../binds/binds.ts";
 
-/** What this bubblewrap knows, which depends on its version. */
+/** The features of this version of bubblewrap. */
 export interface Features {
   disableUserns: boolean;
   size: boolean;
@@ -65,7 +65,7 @@ function layoutArgs({ at, source: real, parts = [] }: Mount, source: string): st
   return ["--tmpfs", at, ...args.flat()];
 }
 
-/** Made read-only when all mounts in them are made. */
+/** They are made read-only after all mounts in them are done. */
 export function foldersInMemory(mounts: readonly Mount[]): string[] {
   return mounts
     .filter(({ access, folder }) => folder && (access === "hide" || access === "lay_out"))

@@ -20,9 +20,9 @@ import { systemMounts } from "./system-mounts.ts";
  * the system calls that commands need.
  *
  * BWRAP-1. What runs inside can write into the memory of bubblewrap's first process, which has the same uid. So that
- *          process is trusted with nothing: a pid namespace around it, which the inside cannot see, is killed as a whole
- *          and dies with us. Where the machine refuses that namespace, the filter keeps the first process from taking
- *          its own parent-death signal back.
+ *     process is not trusted: a pid namespace around it, which is invisible from inside, is killed as a whole and dies
+ *     with us. If the machine refuses that namespace, the filter keeps the first process from removing its own
+ *     parent-death signal.
  */
 export async function openBubblewrap(bwrap: string, ports: SandboxPorts, missing: MissingPart): Promise<Sandbox> {
   const [system, features] = [await systemMounts(), await featuresOf(bwrap)];
@@ -43,7 +43,7 @@ export async function openBubblewrap(bwrap: string, ports: SandboxPorts, missing
   return sandbox;
 }
 
-/** What bubblewrap can do without, at the price of a weaker guarantee. */
+/** What bubblewrap can do without, for a weaker guarantee. */
 export interface MissingPart {
   cgroups?: boolean;
   outerNamespace?: boolean;

@@ -19,7 +19,7 @@ import { mountPlan } from "./mount-script.ts";
 import { isManyParts, outerNamespace, outerNamespaceWithMounts } from "./outer-namespace.ts";
 import { steppedDown } from "./root-launch.ts";
 
-/** What bubblewrap is started with on this machine, found out once. */
+/** How bubblewrap is started on this machine, determined once. */
 export interface Confinement {
   bwrap: string;
   ports: SandboxPorts;
@@ -49,7 +49,7 @@ export interface Confined {
   streams: "one" | "apart";
 }
 
-/** How to start bubblewrap with bash inside that runs this script with these arguments. */
+/** How to start bubblewrap with a bash inside that runs this script with these arguments. */
 export async function confine(how: Confinement, confined: Confined): Promise<Launch> {
   const { cwd, binds, env, network, limits, script, args, streams } = confined;
   const mounts = await mountsOf(binds);

@@ -1,21 +1,21 @@
 import { isBelow, type Mount } from "../binds/binds.ts";
 
 /**
- * Makes the mounts that bubblewrap then binds, in a mount namespace that exists already. A small Perl program, since
- * Node has no system calls and Perl is part of every Debian.
+ * Makes the mounts that bubblewrap then binds, in an existing mount namespace. A small Perl program, since Node has no
+ * system calls and Perl is part of every Debian.
  *
- * MOUNTS-1. Every source is opened without following a symlink anywhere in its path (openat2), whatever the folder
- *     becomes.
- * MOUNTS-2. As root it is mounted with ids shifted (mount_setattr): what belongs to root on disk belongs to the
- *     command's uid in the sandbox, and what the command makes belongs to root on disk. Nothing on disk is changed for
- *     it.
- * MOUNTS-3. On file systems that cannot shift ids, writable folders are handed over by chown; what is to be read is as
- *     it is.
- * MOUNTS-6. A folder that is laid out is put together here, so that bubblewrap binds it in one go: bubblewrap reads the
- *     table of all mounts again after each one it makes.
+ * MOUNTS-1. Every source is opened without following a symlink anywhere in its path (openat2), even if the folder is
+ *     changed meanwhile.
+ * MOUNTS-2. As root it is mounted with shifted ids (mount_setattr): what belongs to root on disk belongs to the
+ *     command's uid in the sandbox, and files that the command creates belong to root on disk. Nothing on disk is
+ *     changed for this.
+ * MOUNTS-3. On file systems that cannot shift ids, writable folders are handed over by chown; read-only ones stay as
+ *     they are.
+ * MOUNTS-6. A folder that is laid out is assembled here, so that bubblewrap binds it in one go: bubblewrap reads the
+ *     table of all mounts again after each mount.
  *
- * The result is to be followed by what runs then. `uid` is null for an ordinary user: nothing is shifted. What is to be
- * mounted is told by the environment: other users of the machine can read a command line, and in it names of files.
+ * The command to run is appended to the result. `uid` is null for an ordinary user: nothing is shifted. The mounts are
+ * passed through the environment: other users of the machine can read a command line, and with it the names of files.
  */
 export function mountScript(uid: number | null, cgroup: readonly string[]): string[] {
   const calls = process.arch === "arm64" ? ["97", "219"] : ["272", "250"];

@@ -4,14 +4,15 @@ import type { Mount } from "../binds/binds.ts";
 import { mountPlan, mountScript } from "./mount-script.ts";
 
 /**
- * The pid namespace around bubblewrap, which the inside cannot see. It dies with `unshare`, which dies with us. Without
- * rights over the machine, a pid namespace takes a user namespace, in which everybody is who they were.
+ * The pid namespace around bubblewrap, which is invisible from inside. It dies with `unshare`, which dies with us.
+ * Without root, a pid namespace needs a user namespace, in which all ids stay the same.
  */
 export const outerNamespace = ["unshare", "--user", "--map-current-user", "--pid", "--fork", "--kill-child", "--"];
 
 /**
- * The same with a mount namespace, in which the mounts are made before bubblewrap starts (MOUNTS-1, MOUNTS-6). The capabilities that
- * takes are those of the new user namespace, over nothing outside of it, and are given up before bubblewrap starts.
+ * The same with a mount namespace, in which the mounts are made before bubblewrap starts (MOUNTS-1, MOUNTS-6). The
+ * capabilities for this belong to the new user namespace, apply to nothing outside, and are dropped before bubblewrap
+ * starts.
  */
 export const outerNamespaceWithMounts = [
   ...["unshare", "--user", "--map-current-user", "--keep-caps", "--mount", "--propagation", "private"],
@@ -26,7 +27,9 @@ const FEWEST_PARTS = 24;
 export const isManyParts = (mounts: readonly Mount[]): boolean =>
   mounts.reduce((sum, { parts = [] }) => sum + parts.length, 0) >= FEWEST_PARTS;
 
-/** Whether this machine has Perl and lets an ordinary user mount in a namespace; some allow that to bubblewrap alone. */
+/**
+ * Whether this machine has Perl and lets an ordinary user mount in a namespace; some allow that only for bubblewrap.
+ */
 export async function canMountOutside(env: NodeJS.ProcessEnv): Promise<boolean> {
   const parts = [{ path: "bin", kind: "folder", target: null }] as const;
   const plan = mountPlan([{ at: "/usr", source: "/usr", access: "lay_out", folder: true, parts }]);

@@ -1,16 +1,17 @@
 import { checkedCalls, missingCalls, modeCalls, refusedCalls } from "./system-calls.ts";
 
 /**
- * A filter of system calls (seccomp) as a program for the kernel's BPF, in the form bubblewrap reads it.
+ * A system call filter (seccomp) as a BPF program for the kernel, in the format that bubblewrap reads.
  *
- * SECCOMP-1. A call by another table of numbers (32 bits, x32) is never compared with ours: the process is killed, or
- *            for x32 the call is missing.
- * SECCOMP-2. Arguments are compared in the width in which the kernel reads them, so that high bits do not disguise them.
- * SECCOMP-3. What the bounds cannot see is refused: without a cgroup, memory that belongs to no process.
- * SECCOMP-4. No file gets a set-user-ID or set-group-ID bit: what a command makes is ours on disk, root's if we are root,
- *            and anyone else who can reach the folder could run it as us.
+ * SECCOMP-1. A call from another system call table (32 bits, x32) is never compared with ours: the process is killed,
+ *     or for x32 the call fails as missing.
+ * SECCOMP-2. Arguments are compared in the width in which the kernel reads them, so that high bits cannot disguise
+ *     them.
+ * SECCOMP-3. What the limits cannot see is refused: without a cgroup, memory that belongs to no process.
+ * SECCOMP-4. No file gets a set-user-ID or set-group-ID bit: files of a command belong to us on disk, or to root if we
+ *     are root, and anyone who can reach the folder could run them as us.
  *
- * Null on an architecture whose numbers we do not have.
+ * Null on an architecture whose system call numbers we do not have.
  */
 export function systemCallFilter(arch: string, { cgroup, outer }: FilterNeeds): Buffer | null {
   const machine = machines[arch];

@@ -1,5 +1,6 @@
 /**
- * The system calls that the filter of a sandbox knows, by their numbers on x86_64 and arm64. Null: not there.
+ * The system calls that the filter of a sandbox knows, by their numbers on x86_64 and arm64. Null: does not exist
+ * there.
  *
  * None of the refused ones is needed by an ordinary command. Each of them reaches into other processes, into the kernel
  * itself, or into what a sandbox shares with the machine around it.
@@ -59,7 +60,7 @@ export const refusedCalls: Readonly<Record<string, Numbers>> = {
   modify_ldt: [154, null],
 };
 
-/** Refused as if this kernel did not have them: programs try them and go on without. */
+/** Refused as if this kernel did not have them: programs try them and continue without them. */
 export const missingCalls: Readonly<Record<string, Numbers>> = {
   io_uring_setup: [425, 425],
   io_uring_enter: [426, 426],
@@ -72,7 +73,7 @@ export const missingCalls: Readonly<Record<string, Numbers>> = {
   openat2: [437, 437],
 };
 
-/** Refused or not by their arguments. */
+/** Refused depending on their arguments. */
 export const checkedCalls = {
   clone: [56, 220],
   unshare: [272, 97],
@@ -85,7 +86,10 @@ export const checkedCalls = {
   memfd_create: [319, 279],
 } as const satisfies Record<string, Numbers>;
 
-/** Those that give a file its mode, and which argument it is; of those that open, which one says whether a file is made. */
+/**
+ * Calls that set a file's mode, and which argument that is; for those that open files, which argument says whether one
+ * is created.
+ */
 export const modeCalls: Readonly<Record<string, { numbers: Numbers; mode: number; flags?: number }>> = {
   chmod: { numbers: [90, null], mode: 1 },
   fchmod: { numbers: [91, 52], mode: 1 },

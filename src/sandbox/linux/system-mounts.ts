@@ -1,6 +1,6 @@
 import { lstat, readlink } from "node:fs/promises";
 
-/** Programs and what they need to start; of /etc only what is the same on any machine or public anyway. */
+/** Programs and what they need to start; of /etc only files that are the same on every machine, or public anyway. */
 export async function systemMounts(): Promise<string[]> {
   const args = ["--ro-bind", "/usr", "/usr"];
   for (const path of ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"]) {

@@ -19,10 +19,12 @@ export interface Network {
  * The only way out of a sandbox: our proxy.
  *
  * EGRESS-1. Only listed hosts and ports are reached, by CONNECT or plain HTTP.
- * EGRESS-2. We look names up and dial what we checked. A private address is reached only if it is itself listed.
- * EGRESS-3. Nothing that either side sends throws outside of a handler: an answer that cannot be passed on becomes a
- *     502, and a failed connection ends both sides of it and nothing else.
- * EGRESS-4. Connections to the outside are bounded, also those that are still being made for a client that has gone.
+ * EGRESS-2. We resolve names ourselves and connect to the address that we checked. A private address is reached only if
+ *     it is itself listed.
+ * EGRESS-3. Nothing that either side sends throws outside of a handler: a response that cannot be passed on becomes a
+ *     502, and a failed connection closes both its sides and nothing else.
+ * EGRESS-4. The number of connections to the outside is limited, including those still being opened for a client that
+ *     has gone.
  */
 export function egressProxy(network: Network, lookup: Lookup = systemLookup): Egress {
   const open = new Set<Duplex>();

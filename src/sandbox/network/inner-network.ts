@@ -10,9 +10,9 @@ import type { Lookup } from "./public-address.ts";
 /**
  * What processes inside find on loopback: our proxy, our door, and each listed port of this machine.
  *
- * INNER-NETWORK-1. In a network namespace only processes inside reach them, and no process of ours stays beside
- *     them: the sockets are opened inside by a helper that hands them to us and ends (`inner-ports.ts`).
- * INNER-NETWORK-2. Before anything else inside runs, all of them are served.
+ * INNER-NETWORK-1. In a network namespace only processes inside reach them, and no process of ours stays beside them:
+ *     the sockets are opened inside by a helper that hands them to us and ends (`inner-ports.ts`).
+ * INNER-NETWORK-2. All of them are served before anything else inside runs.
  * INNER-NETWORK-3. A program that connects without end does not use up our descriptors: a port has a maximum number of
  *     connections.
  */
@@ -49,7 +49,7 @@ export function openInnerNetwork(needs: NetworkNeeds): InnerNetwork {
   };
 }
 
-/** The same where there is no network of its own: on this machine's loopback, at ports that are free. */
+/** The same without a separate network: on this machine's loopback, on free ports. */
 export async function openLoopback(needs: NetworkNeeds): Promise<LoopbackNetwork> {
   const { ports, close } = portsFor(needs, new Map());
   const found = new Map<Server, number>();
@@ -98,7 +98,7 @@ export interface LoopbackNetwork {
   close(): void;
 }
 
-/** The descriptor of the channel over which sockets are handed: Node's own, named to the helper alone. */
+/** The descriptor of the channel over which sockets are passed: Node's own, known only to the helper. */
 export const channelFd = 6;
 
 const inside = "/run/agiraph";

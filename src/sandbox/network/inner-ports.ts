@@ -1,9 +1,8 @@
 import { createServer, Socket } from "node:net";
 
 /**
- * Runs inside a sandbox that has a network of its own with nobody in it, before anything else does: listens on that
- * network's loopback, hands the listening sockets to our process outside, and is gone. What connects to them is then
- * ours without anybody between.
+ * Runs inside a sandbox with an empty network of its own, before anything else does: listens on that network's
+ * loopback, passes the listening sockets to our process outside, and exits. Connections to them then reach us directly.
  */
 for (const port of process.argv.slice(2)) {
   const server = createServer();
@@ -11,5 +10,5 @@ for (const port of process.argv.slice(2)) {
 }
 
 process.on("message", () => process.exit(0));
-// Node does not say that the channel is closed while a socket waits to be taken: that we are dead, the line of life says.
+// Node does not say that the channel is closed while a socket waits to be taken: the lifeline tells it that we are dead.
 new Socket({ fd: 3 }).on("close", () => process.exit(1)).resume();

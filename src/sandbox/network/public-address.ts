@@ -2,11 +2,11 @@ import { lookup as dnsLookup } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
 
 /**
- * Which addresses text from outside may make us dial.
- * PUBLIC-ADDRESS-1. Only globally routed unicast: nothing that could be this machine, its network, or a way around to
- *     them.
- * PUBLIC-ADDRESS-2. The caller dials the addresses returned here, never the name again: a second lookup may answer
- *     differently.
+ * To which addresses text from outside may make us connect.
+ * PUBLIC-ADDRESS-1. Only globally routed unicast addresses: nothing that could be this machine, its network, or a
+ *     detour to them.
+ * PUBLIC-ADDRESS-2. The caller connects to the addresses returned here and never resolves the name again: a second
+ *     lookup may answer differently.
  */
 export async function resolvePublic(host: string, port: number, guard: AddressGuard): Promise<IpAddress[]> {
   const name = bare(host);

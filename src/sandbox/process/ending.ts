@@ -2,12 +2,13 @@ import type { ChildProcess } from "node:child_process";
 import { allGone, type First, firstInside } from "../first-process.ts";
 
 /**
- * Ends all that a process of ours holds, at once.
+ * Kills a confined process with everything inside, at once.
  *
- * END-1. SIGKILL goes to the first process of the outermost pid namespace, from outside of it. The kernel then kills all
- *        that is inside, in namespaces within it too; what holds it ends after that, so its exit tells that all are dead.
- * END-2. A namespace that is made only while we look is never used: our end of the line of life is closed before the
- *        look, and the line is tested inside before the command begins.
+ * END-1. SIGKILL goes to the first process of the outermost pid namespace, from outside. The kernel then kills
+ *     everything inside, including nested namespaces; the holder of the namespace ends after that, so its exit means
+ *     that all are dead.
+ * END-2. A namespace that is created while we search for it is never used: our end of the lifeline is closed before the
+ *     search, and the lifeline is tested inside before the command begins.
  */
 export function end(child: ChildProcess, { group }: { group?: boolean }): void {
   if (child.pid === undefined) return;
@@ -32,5 +33,5 @@ export function send(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** How long a killed process is waited for. Only the kernel can delay its end, for example for a disk that is stuck. */
+/** How long to wait for a killed process. Only the kernel can delay its end, for example because of a stuck disk. */
 export const mostEndingMs = 10_000;

@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
 
 /**
- * Ends a process group when we are dead, however we died: a small shell waits at the far end of a pipe, which the kernel
- * closes with us. For processes of ours that no namespace holds together. It is started before the group, since between
- * the two starts nobody would end what is there already.
+ * Ends a process group when we die, however we died: a small shell waits at the far end of a pipe, which the kernel
+ * closes with us. For processes that are not in a namespace. It is started before the group, so that there is no moment
+ * without it.
  */
 export function startGroupWatcher(): GroupWatcher {
   const script = 'read -r leader <&3 || exit; read -r _ <&3; kill -KILL "-$leader"';

@@ -22,7 +22,7 @@ export interface Launch {
   network?: InnerNetwork | undefined;
 }
 
-/** Descriptors: 3 is the line of life, 4 the options, 5 the filter, 6 the channel for the ports of its network. */
+/** Descriptors: 3 is the lifeline, 4 the options, 5 the filter, 6 the channel for the ports of its network. */
 export function spawnLaunch(launch: Launch, stdin: "ignore" | "pipe"): ChildProcess {
   const watcher = launch.group ? startGroupWatcher() : undefined;
   const child = spawn(launch.program, launch.args, {
@@ -63,7 +63,7 @@ function give(child: ChildProcess, fd: number, content: string | Buffer | null |
 export const optionsFd = 4;
 export const filterFd = 5;
 
-/** What is told when the confining program ended before it ran anything. */
+/** The error message if the confining program ended before it ran anything. */
 export function failureText({ what, holder, code, signal, complaint }: FailedLaunch): string {
   const said = complaint.trim() || "it said nothing";
   return `The ${what} was not run, because ${holder} failed (${signal ?? `exit code ${code}`}): ${said}`;

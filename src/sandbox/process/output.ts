@@ -1,5 +1,5 @@
 /**
- * What a command says, kept from both ends: the beginning tells what it did, the end how it ended.
+ * The output of a command, of which the beginning and the end are kept: they show what it did and how it ended.
  * OUTPUT-1. Never holds more than `maxBytes` plus one chunk, however much comes.
  * OUTPUT-2. Cuts between characters, so the text stays valid UTF-8.
  */

@@ -1,6 +1,9 @@
 import type { Limits } from "../bounds/limits.ts";
 
-/** What bash does before the command: see PROCESS-3, bounds, and last in line for processor and memory. */
+/**
+ * What bash does before the command: the lifeline (PROCESS-3), limits, and the lowest priority for processor and
+ * memory.
+ */
 export function prologue({ limits, timeoutMs, linux, held = false, before = "" }: Prologue): string {
   const bounds = [
     "ulimit -c 0",

@@ -10,13 +10,13 @@ import { failureText, type Launch, spawnLaunch } from "./launch.ts";
 import { Output } from "./output.ts";
 
 /**
- * Starts a confining program, collects what comes out, and ends it when it must be ended.
+ * Starts a confining program, collects its output, and kills it if necessary.
  *
- * PROCESS-1. The promise settles only when the process is gone and its output is read. What we killed and the kernel
- *     does not end is a failure after a while: no call waits forever.
+ * PROCESS-1. The promise settles only when the process is gone and its output is read. If the kernel does not end a
+ *     killed process, that is a failure after a while: no call waits forever.
  * PROCESS-2. Whatever ends it (time, signal, a bound) ends it by SIGKILL: nothing inside can delay that.
- * PROCESS-3. Descriptor 3 is the line of life: the far end finds it closed when we are dead, and writes to it once it
- *     is ready to run the command. If it never wrote, the confinement failed, and stderr says why.
+ * PROCESS-3. Descriptor 3 is the lifeline: the far end sees it closed when we are dead, and writes to it once it is
+ *     ready to run the command. If it never wrote, the confinement failed, and stderr says why.
  */
 export async function runCommand(launch: Launch, command: ShellCommand, ports: SandboxPorts): Promise<ShellResult> {
   command.signal.throwIfAborted();

@@ -14,13 +14,12 @@ import { Output } from "./output.ts";
 /**
  * Starts a program in a confining one, as `runCommand` does with a command, and hands out its streams.
  *
- * RUNNING-1. What the confining program says where the program never begins is the reason of the failure. Otherwise
- *     every byte is the program's own: none is lost, and no more are read than are taken.
- * RUNNING-2. Asked to end, it is the program that gets SIGTERM, not what confines it. After the grace everything gets
- *     SIGKILL, and output that nobody takes is let go: `stop` is over within the grace and a second, whatever runs
- *     inside.
- * RUNNING-3. When it ended, nothing inside is alive, also what holds no stream of ours. What we killed and the kernel
- *     does not end is not waited for without end.
+ * RUNNING-1. If the program never starts, the output of the confining program is the reason of the failure. Otherwise
+ *     every byte is the program's own: none is lost, and no more are read than the caller consumes.
+ * RUNNING-2. On `stop` the program gets SIGTERM, not what confines it. After the grace period everything gets SIGKILL,
+ *     and unread output is dropped: `stop` takes at most the grace period and a second, whatever runs inside.
+ * RUNNING-3. When it has ended, nothing inside is alive, even processes that hold none of our streams. If the kernel
+ *     does not end a killed process, we do not wait forever.
  */
 export async function startProgram(
   launch: Launch,

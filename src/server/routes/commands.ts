@@ -14,7 +14,7 @@ import {
 import { type Api, type RouteDeps, refusals } from "../api-app.ts";
 import { Refused } from "../refusal.ts";
 
-/** The commands as routes, made from their table: what comes in is the command, what comes out is its result. */
+/** The commands as routes, derived from their table: the request is the command, the response its result. */
 export function commandRoutes(app: Api, { runtime }: RouteDeps): void {
   for (const name of commandNames) {
     const { summary, tag, body, result, status = 200 }: CommandEntry = commands[name];
@@ -57,7 +57,7 @@ function routeOf(name: CommandName) {
   return { method: method as HTTPMethods, url, params };
 }
 
-/** Whoever has the token is the home's human; by which way they come, they say themselves. */
+/** Whoever has the token is the home's human; how they connect, they say themselves. */
 export function actorOf({ headers }: FastifyRequest): Actor {
   const via = viaSchema.safeParse(headers[VIA_HEADER] ?? "web");
   if (!via.success)

@@ -16,7 +16,7 @@ import { answerZip, notAnArchive } from "../zip-answer.ts";
 
 const MOST_LISTED = 10_000;
 const ANSWER_TOKENS = 8000;
-/** Without a limit of the client's. */
+/** If the client gives no limit. */
 const LEAST_FOUND = 10;
 const MOST_FOUND = 20;
 

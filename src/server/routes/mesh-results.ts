@@ -8,7 +8,7 @@ import { answerFile } from "../file-answer.ts";
 import { notFound, Refused } from "../refusal.ts";
 import { hostedBy, noMesh, ofMesh } from "./meshes.ts";
 
-/** What came of a mesh's work: its last words, and its files. */
+/** The results of a mesh's work: its last words, and its files. */
 export function meshResultRoutes(app: Api, { agents }: RouteDeps): void {
   const tags = ["meshes"];
   const hosted = hostedBy(agents);

@@ -7,7 +7,7 @@ import { parsePath } from "../../store/scope/scope-path.ts";
 import type { Api } from "../api-app.ts";
 import { notFound } from "../refusal.ts";
 
-/** The page runs its own scripts, makes none of text, talks to this server, and is shown nowhere else. */
+/** The page runs only its own scripts, evaluates no text, connects only to this server, and cannot be framed. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
@@ -27,7 +27,7 @@ const KINDS: Readonly<Record<string, string>> = {
 /** What the build names by its content (`board-view-Bx3_k9Qa.js`) never changes. `theme.js` may, with the next version. */
 const NAMED_BY_CONTENT = /^assets\/.+-[\w-]{8}\.\w+$/;
 
-/** The built web page: no secrets are in it, so it needs no key. Its addresses under /ui/ are all the one page. */
+/** The built web page: it contains no secrets, so it needs no key. All addresses under /ui/ serve the same page. */
 export function pageRoutes(app: Api, webDir: string): void {
   const open = { config: { access: "open" as const }, schema: { hide: true } };
   app.get("/", open, (_request, reply) => sendFile(webDir, "index.html", reply));

@@ -104,7 +104,7 @@ function conversationRoutes(app: Api, agents: RouteDeps["agents"]): void {
 
 const FACTS_AT_ONCE = 2000;
 
-/** The newest are in the fold; what was said before that is found in the log, going back. */
+/** The newest messages are in the fold; earlier ones are read backwards from the log. */
 async function saidBefore(
   log: AgentLog,
   { thread, seq }: Situation,

@@ -1,7 +1,10 @@
 import { webhookHandler } from "../../runtime/human/webhook-door.ts";
 import type { Api, RouteDeps } from "../api-app.ts";
 
-/** Where signed answers come in (`POST /webhooks/NAME`): the door reads the body itself, since it checks its very bytes. */
+/**
+ * Receives signed answers (`POST /webhooks/NAME`): the door reads the body itself, since the signature covers the exact
+ * bytes.
+ */
 export function webhookRoutes(app: Api, { runtime }: RouteDeps): void {
   const handle = webhookHandler(runtime.channels, runtime.doorPorts());
   app.register(async (scope) => {

@@ -1,4 +1,4 @@
-/** Signed by nobody but itself, for agents.example.org, for a hundred years. It guards nothing: it is for tests. */
+/** Self-signed, for agents.example.org, valid for a hundred years. Only for tests. */
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBsDCCAVagAwIBAgIUeMMVzgpr5Bw757O6RoZ8rI4kV0YwCgYIKoZIzj0EAwIw
 HTEbMBkGA1UEAwwSYWdlbnRzLmV4YW1wbGUub3JnMCAXDTI2MTExNTEyMjExNVoY

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { type ClientOptions, WebSocket } from "ws";
 
-/** A frame as it came. Facts have a seq; words and snapshots do not count as facts. */
+/** A frame as it came. Facts have a seq; words and snapshots do not. */
 export type Frame = { type: string; seq?: number } & Record<string, unknown>;
 
-/** Somebody who looks on and notes everything. */
+/** A client that records every frame. */
 export class EventClient {
   readonly socket: WebSocket;
   readonly frames: Frame[] = [];

@@ -7,8 +7,8 @@ import { createLogger } from "../logs.ts";
 import { stopOnSignals } from "../shutdown.ts";
 
 /**
- * A server as small as can be, in a process of its own, for tests that end it: `POST /` is answered with the number of
- * a fact that is on disk. Its agent's model never answers. Prints its address and its agent.
+ * A minimal server in a separate process, for tests that end it: `POST /` is answered with the number of a fact that is
+ * on disk. Its agent's model never answers. Prints its address and its agent.
  */
 const [home = ""] = process.argv.slice(2);
 const settings = { home, env: {}, config: {} };

@@ -3,8 +3,8 @@ import { type Disk, type DiskFile, isDiskFull } from "./disk.ts";
 import { nodeDisk } from "./node-disk.ts";
 
 /**
- * A small file as a whole or not at all, on disk when it resolves: written aside, synced, renamed, the folder synced.
- * One writer at a time: the caller holds the home's lock, or works on the node.
+ * Writes a small file atomically and durably: to a temporary file, synced, renamed, the folder synced. One writer at a
+ * time: the caller holds the home's lock, or works on the node.
  */
 export async function writeFileAtomic(
   path: string,
@@ -25,7 +25,7 @@ export async function writeFileAtomic(
   await disk.syncDir(dirname(path));
 }
 
-/** Whole or not at all, but perhaps lost in a crash: for what can be made again. */
+/** Atomic, but may be lost in a crash: for files that can be rebuilt. */
 export function replaceFile(path: string, content: string | Uint8Array, disk: Disk = nodeDisk): void {
   const aside = `${path}.tmp`;
   const file = disk.open(aside, "write");

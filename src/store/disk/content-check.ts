@@ -4,7 +4,7 @@ import { sha256Of } from "./content.ts";
 /**
  * Whether an open file still has the content it was recorded with.
  *
- * CHECK-1. A file that was hashed once is not read again until its inode, size or one of its times is another.
+ * CHECK-1. A file that was hashed once is not read again until its inode, size or one of its times changes.
  * CHECK-2. A large file is read in parts, in the thread pool, and once for all who ask at the same time.
  */
 export async function hasContent(fd: number, expected: { sha256: string; bytes: number }): Promise<boolean> {
@@ -21,7 +21,7 @@ export async function hasContent(fd: number, expected: { sha256: string; bytes: 
   }
 }
 
-/** For the caller that has just written the file. */
+/** For a caller that has just written the file. */
 export function rememberContent(fd: number, sha256: string | undefined): void {
   if (sha256 !== undefined) keep(keyOf(fstatSync(fd, { bigint: true })), Promise.resolve(sha256));
 }

@@ -4,10 +4,10 @@ import { promisify } from "node:util";
 
 const readAt = promisify(read);
 const CHUNK = 256 * 1024;
-/** What is so small is read at once: a trip through the thread pool costs more than the reading. */
+/** Files this small are read synchronously: a trip through the thread pool costs more than the read. */
 const SMALL = 16 * 1024;
 
-/** An open file from its beginning, in parts. A part is overwritten by the next one: use it, or copy it, at once. */
+/** An open file from its beginning, in parts. Each part is overwritten by the next one: use it, or copy it, at once. */
 export async function* contentOf(fd: number): AsyncGenerator<Buffer> {
   const buffer = Buffer.allocUnsafe(CHUNK);
   for (let at = 0; ; ) {

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 const readAt = promisify(read);
 const writeAt = promisify(write);
 const CHUNK = 256 * 1024;
-/** A file this small is copied at once: a trip through the thread pool costs more than the copying. */
+/** Files this small are copied synchronously: a trip through the thread pool costs more than the copy. */
 const SMALL = 16 * 1024;
 const ZEROS = Buffer.alloc(CHUNK);
 

@@ -5,12 +5,12 @@ import { isDiskFull } from "./disk.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 
 /**
- * A database that can be made again from other files: it may be deleted, damaged or out of date at any time.
+ * A database that can be rebuilt from other files: it may be deleted, damaged or out of date at any time.
  *
- * DERIVED-DB-1. What is opened has this very schema: anything else is deleted and made again.
- * DERIVED-DB-2. Where no file can be kept (a read-only or full disk, another process at work on it) the work is done in
+ * DERIVED-DB-1. An opened database has exactly this schema: any other is deleted and rebuilt.
+ * DERIVED-DB-2. If no file can be kept (a read-only or full disk, another process that uses it), the work is done in
  *     memory.
- * DERIVED-DB-3. To look changes nothing on disk: what is there is used if it can be, else memory.
+ * DERIVED-DB-3. Reading changes nothing on disk: an existing file is used if possible, otherwise memory.
  */
 export async function withDerivedDatabase<T>(
   { path, schema, look = false }: { path: string | null; schema: string; look?: boolean },

@@ -1,7 +1,7 @@
 import { constants } from "node:os";
 
 /**
- * The one door to the disk: everything the store does to files goes through here, so that a crash can be simulated.
+ * The only access to the disk: everything the store does to files goes through here, so that a crash can be simulated.
  *
  * KERNEL-1. What was written with `write` is visible at once and durable only after a `sync` of that file.
  * KERNEL-2. What was written with `writeThrough` to a "journal" file is durable when `done` is called without an error.
@@ -55,7 +55,7 @@ export interface DiskFile {
   close(): void;
 }
 
-/** The system's name for it. Node has no name for a quota that is used up (EDQUOT), only its number. */
+/** The system's error code. Node has no name for an exhausted quota (EDQUOT), only its number. */
 export function codeOf(error: unknown): string | undefined {
   if (error instanceof Error && "errno" in error && error.errno === -constants.errno.EDQUOT) return "EDQUOT";
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
@@ -66,18 +66,21 @@ export function isDiskFull(error: unknown): boolean {
   return code === "ENOSPC" || code === "EDQUOT";
 }
 
-/** This process, or the machine, has as many files open as it may. */
+/** The limit of open files, of this process or of the machine, is reached. */
 export function isOutOfFiles(error: unknown): boolean {
   const code = codeOf(error);
   return code === "EMFILE" || code === "ENFILE" || (error instanceof Error && error.name === "TooManyFilesError");
 }
 
-/** The system's word for it, or the store's: it passes, and work that stopped for it can go on then. */
+/**
+ * A full disk, as reported by the system or by the store: it is temporary, and work that stopped for it can continue
+ * later.
+ */
 export function isForWantOfRoom(error: unknown): boolean {
   return isDiskFull(error) || isOutOfFiles(error) || (error instanceof Error && error.name === "DiskFullError");
 }
 
-/** A small file as a whole; undefined when there is none. */
+/** A small file as a whole; undefined if there is none. */
 export function readWhole(disk: Disk, path: string): Buffer | undefined {
   let file: DiskFile;
   try {

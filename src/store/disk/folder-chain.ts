@@ -2,15 +2,16 @@ import { fstatSync } from "node:fs";
 import { closeFolder, enterChild, type Folder } from "./folder.ts";
 import { openFolder, type WalkOptions } from "./walk.ts";
 
-/** How deep a walk over a whole tree goes. What lies deeper is reported as not looked at. */
+/** How deep a walk over a whole tree goes. What is deeper is reported as not visited. */
 export const DEEPEST = 64;
 
 /**
- * The folders on the way to the one that is being read, all open. The next one is entered from the nearest of them, so a
- * walk opens each folder once, however deep it lies: opening each from the root made a chain of 3,000 cost 4.5 million.
+ * The folders on the way to the one that is being read, all open. The next one is entered from the nearest of them, so
+ * a walk opens each folder once, however deep it is: opening each from the root made a chain of 3,000 folders cost 4.5
+ * million opens.
  *
  * CHAIN-1. The rules of walk.ts hold: one name at a time, no link followed, and `enter` sees each folder it opens.
- * CHAIN-2. It holds at most as many descriptors as the tree is deep; the caller bounds the depth.
+ * CHAIN-2. It holds at most as many descriptors as the tree is deep; the caller limits the depth.
  */
 export class FolderChain implements Disposable {
   readonly #root: Folder;

@@ -20,8 +20,8 @@ const makeDir: (path: string, mode: number) => Promise<unknown> = promisify(mkdi
 const move = promisify(rename);
 
 /**
- * A new file to write, ours alone; refused when the name is taken. It has the owner of its folder. Made without
- * blocking the process: where many files were deleted lately, ext4 takes long to make one.
+ * Creates a new file with the owner of its folder; refused if the name is taken. Does not block the process: if many
+ * files were deleted recently, ext4 takes long to create one.
  */
 export async function createFileAside(folder: Folder, name: string, mode: number): Promise<number> {
   const path = childPath(folder, name);
@@ -45,7 +45,7 @@ function madeOurs(folder: Folder, fd: number, mode: number): number {
   }
 }
 
-/** Makes a folder unless there is one. What stands in its place is judged when it is entered. */
+/** Creates a folder unless it exists. Anything else of that name is noticed when it is entered. */
 export function makeFolder(folder: Folder, name: string): void {
   try {
     mkdirSync(childPath(folder, name), 0o700);
@@ -77,7 +77,7 @@ function giveChildTo(folder: Folder, name: string): void {
   }
 }
 
-/** Takes the place of whatever file or link has the new name, in one step. */
+/** Replaces any file or link of the new name, atomically. */
 export function renameIn(folder: Folder, from: string, to: string): void {
   try {
     renameSync(childPath(folder, from), childPath(folder, to));
@@ -104,7 +104,7 @@ export async function moveFolderIn(folder: Folder, from: string, to: string): Pr
   }
 }
 
-/** Takes a file of ours away, if it is there. */
+/** Removes a file of ours, if it exists. */
 export function removeIn(folder: Folder, name: string): void {
   try {
     unlinkSync(childPath(folder, name));

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { codeOf } from "./disk.ts";
 import type { TimeSlices } from "./time-slices.ts";
 
-/** An open folder: what is in it is opened relative to it. */
+/** An open folder: its entries are opened relative to it. */
 export interface Folder {
   readonly fd: number;
   /** Where it was when it was opened. For messages, and for systems without a way to open relative to a descriptor. */
@@ -47,12 +47,12 @@ function selfPath(folder: Folder): string {
   return process.platform === "linux" ? `/proc/self/fd/${folder.fd}` : folder.path;
 }
 
-/** What a name stands for right now; a hint for messages and listings, never a permission. */
+/** What a name is right now; a hint for messages and listings, never a permission. */
 export function glance(folder: Folder, name: string): BigIntStats | undefined {
   return lstatSync(childPath(folder, name), { bigint: true, throwIfNoEntry: false });
 }
 
-/** At most `limit` of a folder's names, sorted; `more` says that there were others. */
+/** At most `limit` of a folder's names, sorted; `more` means that there were others. */
 export function childrenOf(folder: Folder, limit: number): { children: Dirent[]; more: boolean } {
   const children: Dirent[] = [];
   const listing = opendirSync(selfPath(folder));
@@ -103,7 +103,7 @@ export type TroubleKind =
   | "bad_name"
   | "in_the_way";
 
-/** Why the walk ended early. No prose for models here: the caller knows what was asked for. */
+/** Why the walk ended early. Without text for models: the caller knows what was asked for. */
 export class WalkTrouble extends Error {
   override readonly name = "WalkTrouble";
   readonly kind: TroubleKind;

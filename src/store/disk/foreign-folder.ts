@@ -8,11 +8,10 @@ import { type OpenFile, openFile, openFileToWrite, openFolder } from "./walk.ts"
 import { writeWhole } from "./whole-file.ts";
 
 /**
- * Files in a folder that a program outside of our control writes to as well: its home, and where it works.
+ * Files in a folder to which an untrusted program also writes: its home, and its working folder.
  *
- * FOREIGN-FOLDER-1. No link of its making is followed, neither on the way nor at the end, and nothing but regular files
- *     is opened.
- * FOREIGN-FOLDER-2. What it makes large costs no more memory than was asked for.
+ * FOREIGN-FOLDER-1. No link is followed, neither on the way nor at the end, and only regular files are opened.
+ * FOREIGN-FOLDER-2. A large file costs no more memory than was asked for.
  */
 export async function putFile(root: string, path: string, content: string | Uint8Array): Promise<void> {
   await inFolderOf(root, path, { createFrom: 0 }, (folder, name) =>
@@ -20,7 +19,7 @@ export async function putFile(root: string, path: string, content: string | Uint
   );
 }
 
-/** At most `maxBytes` from `from` on; undefined where there is no such regular file. */
+/** At most `maxBytes` from `from` on; undefined if there is no such regular file. */
 export async function readPart(
   root: string,
   path: string,
@@ -42,7 +41,9 @@ export async function readPart(
   }
 }
 
-/** An open file, for reading in parts. WalkTrouble says why not: one that has another name elsewhere is a link too. */
+/**
+ * An open file, for reading in parts. WalkTrouble says why not: a file with a second hard link counts as a link, too.
+ */
 export function openIn(root: string, path: string): OpenFile {
   const parts = path.split("/");
   const name = parts.pop() ?? "";
@@ -66,8 +67,8 @@ export interface ForeignFile {
 }
 
 /**
- * The regular files in a folder and below it: the newest, at most so many. Breadth first, and only so much is looked at,
- * so that a tree without end costs no more than a large one; `more` says that something was left out.
+ * The newest regular files in a folder and below it, at most this many. Breadth first, with a limit on what is visited,
+ * so that an endless tree costs no more than a large one; `more` means that something was left out.
  */
 export async function filesIn(
   root: string,
@@ -79,7 +80,7 @@ export async function filesIn(
   return { files: newest.slice(0, most), more: more || files.length > most };
 }
 
-/** The regular files below a folder within these bounds; none where there is no such folder. */
+/** The regular files below a folder within these limits; none if there is no such folder. */
 export async function allFilesIn(
   root: string,
   parts: readonly string[],
@@ -108,7 +109,7 @@ export async function allFilesIn(
   }
 }
 
-/** Adds to the end of a file in place, so that who has it open sees it grow; made where there is none. */
+/** Appends to a file in place, so that a process that has it open sees it grow; creates it if necessary. */
 export async function appendTo(root: string, path: string, text: string): Promise<void> {
   await inFolderOf(root, path, { createFrom: 0 }, async (folder, name) => {
     const there = fileToAppend(folder, name);
@@ -123,7 +124,7 @@ export async function appendTo(root: string, path: string, text: string): Promis
   });
 }
 
-/** When a file was last changed, in nanoseconds; undefined where there is none. */
+/** When a file was last changed, in nanoseconds; undefined if there is none. */
 export function changedAt(root: string, name: string): bigint | undefined {
   const folder = openFolder(root, []);
   try {

@@ -25,7 +25,7 @@ import {
 import { basename, dirname } from "node:path";
 import { codeOf, type Disk, type DiskFile, type FileLock } from "./disk.ts";
 
-/** The real disk. Callbacks on the hot path, since a promise of `fs` costs more than the write. */
+/** The real disk. Uses callbacks on the hot path, since a promise of `fs` costs more than the write. */
 export const nodeDisk: Disk = {
   open: (path, how) => new NodeFile(openSync(path, flags[how], 0o600), path),
   makeDir(path) {

@@ -11,7 +11,7 @@ export async function oneAtATime<T>(key: string, work: () => Promise<T>): Promis
   }
 }
 
-/** For a simulated crash: the process has died, and nobody waits any more. */
+/** For a simulated crash: the process has died, so nothing waits any more. */
 export function forgetWaiting(): void {
   waiting.clear();
 }

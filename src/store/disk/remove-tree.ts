@@ -14,8 +14,8 @@ const MAX_DEPTH = 64;
 /**
  * Removes a folder and everything in it, as far as that is possible; returns whether it is gone.
  *
- * REMOVE-TREE-1. No link is followed, also where another process exchanges a folder for a link meanwhile: each folder
- *     is opened relative to the one above it.
+ * REMOVE-TREE-1. No link is followed, even if another process replaces a folder by a link meanwhile: each folder is
+ *     opened relative to its parent.
  * REMOVE-TREE-2. Names are taken as bytes, so that those which are not UTF-8 are removed too.
  * REMOVE-TREE-3. What cannot be removed is left, without an error: another process may still write there.
  */

@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** How long a walk works before it lets everybody else have a turn. */
+/** How long a walk works before it yields. */
 const SLICE_MS = 4;
 
 /**
- * Long work on the main thread, in slices. Many small synchronous calls cost a tenth of as many trips through the thread
- * pool; so a walk makes them synchronously and rests between slices.
+ * Long work on the main thread, in slices. Many small synchronous calls cost a tenth of as many trips through the
+ * thread pool, so a walk makes them synchronously and pauses between slices.
  */
 export class TimeSlices {
   #begun = performance.now();

@@ -3,11 +3,11 @@ import { DEEPEST, type FolderChain } from "./folder-chain.ts";
 import { TimeSlices } from "./time-slices.ts";
 
 /**
- * A walk over a tree that other programs fill, breadth first, so that a bound cuts the depths and not the overview.
+ * A walk over a tree that other programs fill, breadth first, so that a limit cuts off the depths and not the overview.
  *
- * TREE-1. Every walk is bounded in depth, folders and names, and says what it did not look at.
+ * TREE-1. Every walk is limited in depth, folders and names, and reports what it did not visit.
  * TREE-2. It does not block the process: it yields every few milliseconds (time-slices.ts).
- * TREE-3. Below the root, a folder that is closed to us or has just gone holds nothing.
+ * TREE-3. Below the root, a folder that is unreadable or has just disappeared counts as empty.
  */
 export async function walkTree(
   chain: FolderChain,
@@ -37,8 +37,8 @@ export async function walkTree(
 }
 
 /**
- * Sees the names in one folder, sorted, and says which of them are folders to be looked into. It rests where it looks at
- * each name. It returns "stop" when enough has been seen.
+ * Gets the names in one folder, sorted, and returns which of them are folders to visit. Pauses if it looks at each
+ * name. Returns "stop" when it has seen enough.
  */
 export type FolderVisitor = (
   folder: Folder,

@@ -15,10 +15,10 @@ import { makeFolder } from "./folder-changes.ts";
 /**
  * Opening by walking: from a root, one name at a time, each opened relative to the folder before it.
  *
- * WALK-1. Nothing is looked at first and used later: what was opened is what is judged.
+ * WALK-1. Nothing is checked first and used later: checks are made on what was opened.
  * WALK-2. Below the root no link is followed, neither on the way nor at the end.
- * WALK-3. Every descriptor opened here is closed on every path, but for the one that is returned.
- * WALK-4. Opening never waits: a fifo without a writer is refused like any other special file.
+ * WALK-3. Every descriptor opened here is closed on every path, except the one that is returned.
+ * WALK-4. Opening never blocks: a fifo without a writer is refused like any other special file.
  */
 export function openFolder(root: string, parts: readonly string[], options: WalkOptions = {}): Folder {
   return walkOn(openRoot(root), parts, options);
@@ -66,12 +66,12 @@ export interface OpenFile {
   close(): void;
 }
 
-/** A regular file to read. Judged after opening; a folder, fifo, socket or device is refused. */
+/** Opens a regular file for reading. Checked after opening: a folder, fifo, socket or device is refused. */
 export function openFile(folder: Folder, name: string, options: Pick<WalkOptions, "anyForm"> = {}): OpenFile {
   return openRegular(folder, options.anyForm ? spelledAs(folder, name) : name, constants.O_RDONLY);
 }
 
-/** A regular file that is there, to be written over. The same judgement; nothing is made and nothing is cut. */
+/** Opens an existing regular file for overwriting, with the same check; it is neither created nor truncated. */
 export function openFileToWrite(folder: Folder, name: string): OpenFile {
   return openRegular(folder, name, constants.O_WRONLY);
 }

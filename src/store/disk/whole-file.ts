@@ -4,7 +4,7 @@ import { type Folder, glance, WalkTrouble } from "./folder.ts";
 import { createFileAside, removeIn, renameIn } from "./folder-changes.ts";
 import { openFileToWrite } from "./walk.ts";
 
-/** A file being written carries this name until it is whole; a crash may leave one behind. */
+/** The name of a file until it is completely written; a crash may leave one behind. */
 export const UNFINISHED = ".agiraph-unfinished-";
 
 /** What fits into a page is written by the system in one piece: no kill leaves a part of it. */
@@ -13,8 +13,8 @@ const ONE_PIECE = 4096;
 const syncData = promisify(fdatasync);
 
 /**
- * Puts a file into an open folder: written aside, synced (unless it can be made again), then renamed over whatever has the name. Nobody ever sees a
- * part of it, and a link of that name is replaced, not followed.
+ * Puts a file into an open folder: written to a temporary file, synced (unless it can be rebuilt), then renamed over
+ * whatever has the name. Nobody ever sees a part of it, and a link of that name is replaced, not followed.
  */
 export async function writeWhole(
   folder: Folder,
@@ -47,8 +47,8 @@ export async function writeWhole(
 }
 
 /**
- * Adds a file that can be made again, unless the name is taken; tells whether it did. A crash may leave it empty, but
- * never in part. It is written where it belongs, since writing aside and renaming costs as much again.
+ * Adds a file that can be rebuilt, unless the name is taken; returns whether it did. A crash may leave it empty, but
+ * never in part. It is written in place, since a temporary file and a rename cost twice as much.
  */
 export async function addWhole(folder: Folder, name: string, content: Uint8Array): Promise<boolean> {
   if (content.length <= ONE_PIECE) return addedInPlace(folder, name, content);
@@ -58,9 +58,9 @@ export async function addWhole(folder: Folder, name: string, content: Uint8Array
 }
 
 /**
- * Replaces a file that can be made again. Where one write covers all that is there, it is overwritten in place: each
- * replacement by another file is a deletion, and ext4 looks at every file deleted in the last minutes whenever it
- * makes one, so that a team that replaces its files slows down its own beginnings.
+ * Replaces a file that can be rebuilt. If one write covers everything that is there, it is overwritten in place:
+ * replacing it by another file is a deletion, and whenever ext4 creates a file it looks at every file deleted in the
+ * last minutes, so a team that replaces its files slows down its own start.
  */
 export async function rewriteWhole(folder: Folder, name: string, content: Uint8Array): Promise<void> {
   if (!overwritten(folder, name, content)) await writeWhole(folder, name, content, "unsynced");

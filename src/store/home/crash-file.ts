@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { crashesDir } from "../paths.ts";
 
-/** An error that nobody caught. */
+/** An uncaught error. */
 export interface Crash {
   /** Milliseconds. */
   at: number;
@@ -14,7 +14,7 @@ export interface Crash {
   text: string;
 }
 
-/** Writes the error down in `HOME/crashes/` and returns the file. Synchronous: the process may be about to end. */
+/** Records the error in `HOME/crashes/` and returns the file. Synchronous, since the process may be about to end. */
 export function writeCrash(home: string, { at, origin, pid, command, text }: Crash): string {
   const dir = crashesDir(home);
   mkdirSync(dir, { recursive: true, mode: 0o700 });

@@ -12,12 +12,11 @@ export interface Erased {
 const ERASED = ".erased-";
 
 /**
- * Erases an agent for good.
+ * Erases an agent permanently.
  *
- * ERASE-1. The home is ours meanwhile, and opening it has emptied the journal: nothing is left that could bring a file
- *     back.
- * ERASE-2. The folder is renamed first: from then on there is no such agent, even if a crash interrupts the rest.
- *     What a crash left of an earlier one goes with the next.
+ * ERASE-1. We hold the home's lock, and opening it has emptied the journal: nothing is left that could restore a file.
+ * ERASE-2. The folder is renamed first: from then on there is no such agent, even if a crash interrupts the rest. What
+ *     a crash left of an earlier agent is removed by the next call.
  */
 export async function eraseAgent(root: string, id: AgentId, clock: { now(): number }): Promise<Erased> {
   const store = await openStore({ root, clock });

@@ -4,12 +4,13 @@ import { codeOf } from "../disk/disk.ts";
 import { StoreError } from "../errors.ts";
 
 /**
- * Whether other users of the machine could change what this home makes us do, as ssh asks of its own files (StrictModes).
- * config.json names programs that are started, extensions are run, .env and token hold secrets, prompts are obeyed.
+ * Checks whether other users of the machine could change what this home makes us do, as ssh does for its own files
+ * (StrictModes). config.json names programs that are started, extensions are run, .env and token hold secrets, prompts
+ * are followed.
  *
- * MODES-1. The home and what is trusted in it belong to us or to root, and nobody else may write them.
- * MODES-2. Nobody else may put another folder in the place of the home: not in a folder above it, nor by a symlink.
- * MODES-3. .env and token are for their owner's eyes: they are made 0600, or the home is refused.
+ * MODES-1. The home and what is trusted in it belong to us or to root, and nobody else may write to them.
+ * MODES-2. Nobody else may replace the home by another folder: neither in a folder above it, nor by a symlink.
+ * MODES-3. Only the owner may read .env and token: they are set to 0600, or the home is refused.
  */
 export class UntrustedHome extends StoreError {
   override readonly name = "UntrustedHome";
@@ -34,7 +35,7 @@ export function requireTrustedHome(home: string, env: Environment): string[] {
   return tightened;
 }
 
-/** What others could change, each with what to do about it. Changes nothing. */
+/** What others could change, each with what to do about it. Read-only. */
 export function homeProblems(home: string, env: Environment): string[] {
   if (isTrusted(env)) return [];
   const found = new Map<string, string>();
@@ -45,7 +46,7 @@ export function homeProblems(home: string, env: Environment): string[] {
   return [...found.values()];
 }
 
-/** The same of a file outside the home that is obeyed too, such as an extension that config.json names. */
+/** The same for a trusted file outside the home, such as an extension that config.json names. */
 export function pathProblems(path: string, env: Environment): string[] {
   if (isTrusted(env)) return [];
   const found = new Map<string, string>();

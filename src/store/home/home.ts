@@ -7,12 +7,12 @@ import { agentsDir, holderFile, journalDir, lockFile, versionFile } from "../pat
 import { isRunning, processMark } from "./process-mark.ts";
 
 /**
- * The home as a place: whose it is, and in which format.
+ * The home folder: who holds it, and its format version.
  *
- * HOME-1. One writer: the lock dies with its holder, so a crash never leaves a home locked. Deleting `home.lock` lets
- *     no second one in: it finds the first one running, and the first one takes the new file's lock with its next
- *     commit.
- * HOME-2. VERSION is written last, when the folders are on disk: where it stands, the home is whole. It is never
+ * HOME-1. One writer: the lock is released when its holder ends, so a crash never leaves a home locked. Deleting
+ *     `home.lock` does not let a second writer in: it finds the first one running, and the first one takes the new
+ *     file's lock with its next commit.
+ * HOME-2. VERSION is written last, when the folders are on disk: if it exists, the home is complete. It is never
  *     rewritten.
  */
 export const HOME_VERSION = 1;
@@ -37,7 +37,7 @@ const holderSchema = z.object({
 });
 export type HomeHolder = z.infer<typeof holderSchema>;
 
-/** Where a holder is reached. */
+/** The address of a holder's API. */
 export type HolderAddress = Partial<Pick<HomeHolder, "url" | "serves" | "cert" | "command">>;
 
 export interface HomeLock {
@@ -56,13 +56,13 @@ export async function prepareHome(disk: Disk, root: string): Promise<void> {
   await writeFileAtomic(versionFile(root), `${HOME_VERSION}\n`, disk);
 }
 
-/** For a look without the lock: the home must be there. */
+/** For reading without the lock: the home must exist. */
 export function requireHome(disk: Disk, root: string): void {
   if (!checkVersion(disk, root))
     throw new NotFoundError(`There is no Agiraph home at ${root}. Run something first, or pass --home.`);
 }
 
-/** Makes the home's folder if need be and takes its lock (HOME-1). */
+/** Creates the home's folder if necessary and takes its lock (HOME-1). */
 export function lockHome(disk: Disk, root: string, now: number): HomeLock {
   makeRoot(disk, root);
   const lock = lockOf(disk, root);
@@ -134,7 +134,7 @@ function lockOf(disk: Disk, root: string): FileLock | undefined {
   }
 }
 
-/** The process that has, or last had, the home open. Whether it lives, only the lock knows. */
+/** The process that has, or last had, the home open. Only the lock tells whether it still runs. */
 export function readHolder(disk: Disk, root: string): HomeHolder | undefined {
   const text = readWhole(disk, holderFile(root))?.toString();
   try {

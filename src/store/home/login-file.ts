@@ -14,7 +14,7 @@ const noteSchema = z.object({
 });
 export type LoginNote = z.infer<typeof noteSchema>;
 
-/** What is known about the logins of programs beside what their own files say. Without it nothing is lost but words. */
+/** What is known about the logins of programs besides their own files. Losing it only loses explanations. */
 export class LoginFile {
   readonly #home: string;
 

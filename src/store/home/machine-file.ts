@@ -7,7 +7,9 @@ import { replaceFile } from "../disk/atomic-file.ts";
 
 const machineSchema = z.strictObject({ of: z.string(), kind: z.string(), installed: z.string().max(1000) });
 
-/** What an earlier process found commands to have here. It can be found out again, so nothing depends on it. */
+/**
+ * What an earlier process found to be available to commands here. It can be determined again, so nothing depends on it.
+ */
 export class MachineFile {
   readonly #file: string;
   readonly #of: string;

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * What tells one process from every other, also from a later one with the same number: the machine's start and its own.
- * Undefined where it is not running, or where the system does not say (no /proc).
+ * Identifies a process uniquely, even from a later one with the same pid: by boot id and start time. Undefined if it is
+ * not running, or the system does not say (no /proc).
  */
 export function processMark(pid: number = process.pid): string | undefined {
   try {
@@ -16,7 +16,7 @@ export function processMark(pid: number = process.pid): string | undefined {
   }
 }
 
-/** Whether the very process that left this mark is running. Without a mark nobody knows. */
+/** Whether the exact process that left this mark is running. Undefined without a mark. */
 export function isRunning({ pid, process: mark }: { pid: number; process?: string | undefined }): boolean {
   return mark !== undefined && processMark(pid) === mark;
 }

@@ -8,10 +8,10 @@ const receivedSchema = z.object({ at: z.number(), id: z.string().max(300) });
 export type ReceivedId = z.infer<typeof receivedSchema>;
 
 /**
- * What was accepted by webhook lately, so that a restart does not accept it again. One JSON line each.
+ * What was recently accepted by webhook, so that a restart does not accept it again. One JSON line each.
  *
- * RECEIVED-1. A line is with the system before its words are acted on, so a killed process has remembered it. It is not
- *             synced: after a power failure, what was signed before the start is refused anyway.
+ * RECEIVED-1. A line is written before its message is acted on, so it survives a kill. It is not synced: after a power
+ *     failure, messages signed before the start are refused anyway.
  */
 export class ReceivedFile {
   readonly #path: string;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { codeOf } from "../disk/disk.ts";
 import { StoreUsageError } from "../errors.ts";
 
-/** Who has it may do everything with this home's agents: 256 random bits, for its owner's eyes only. */
+/** Whoever has it may do everything with this home's agents: 256 random bits, readable only by its owner. */
 export function tokenOf(home: string): string {
   const file = tokenFile(home);
   try {
@@ -23,7 +23,7 @@ export function renewToken(home: string): string {
   return tokenOf(home);
 }
 
-/** Undefined where no server was ever started. */
+/** Undefined if no server was ever started. */
 export function tokenIfThere(home: string): string | undefined {
   try {
     return checked(readFileSync(tokenFile(home), "utf8").trim(), tokenFile(home));

@@ -32,18 +32,18 @@ const grantSchema = z.strictObject({
 });
 export type TrustGrant = z.infer<typeof grantSchema>;
 
-/** The oldest are dropped: a file with more of them would not be understood any more. */
+/** The oldest are dropped: a file with more entries would no longer be valid. */
 const MOST_GRANTS = 10_000;
 const fileSchema = z.strictObject({ version: z.literal(1), meshes: z.array(grantSchema).max(MOST_GRANTS) });
 
 export const trustFile = (home: string): string => join(home, "trust.json");
 
 /**
- * Which meshes of which projects a person trusts. It lies in the home and never in a project: a project must not be able
- * to speak for itself.
+ * Which meshes of which projects a person trusts. It is in the home and never in a project: a project must not be able
+ * to declare itself trusted.
  *
- * TRUST-1. A file that cannot be understood trusts nothing, and says so: it is never replaced.
- * TRUST-2. Changes are made one after the other, also by two processes, and each is on the disk when it resolves.
+ * TRUST-1. An invalid file trusts nothing, which is reported; it is never replaced.
+ * TRUST-2. Changes are made one after the other, even by two processes, and each is on disk when it resolves.
  */
 export class TrustFile {
   readonly #home: string;

@@ -13,7 +13,7 @@ import { type OnRecord, type Records, scanRecords } from "./record-scan.ts";
 import { bytesToRead, loadSnapshot, markFact, type SnapshotFile, saveSnapshot } from "./snapshot.ts";
 import { inspectTail, Stream, seekSeq } from "./stream.ts";
 
-/** What the logs of one home share. Without a journal the home was opened only to look. */
+/** What the logs of one home share. Without a journal the home was opened read-only. */
 export interface Shared {
   readonly disk: Disk;
   readonly root: string;

@@ -5,10 +5,10 @@ import { damagedDir } from "../paths.ts";
 import type { Repair } from "../store.ts";
 
 /**
- * What was found damaged. The bytes are kept aside before anything is cut.
+ * What was found damaged. The bytes are kept before anything is cut.
  *
- * The name of what is set aside is made of where it was and what it holds, so the same damage is set aside once, however
- * often the home is opened.
+ * The name of the kept file is derived from its place and content, so the same damage is kept once, however often the
+ * home is opened.
  */
 export class Damage {
   readonly repairs: Repair[] = [];

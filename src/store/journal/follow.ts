@@ -2,10 +2,10 @@ import type { Fact } from "../../protocol/index.ts";
 import type { AgentLog } from "../store.ts";
 
 const PAGE = 512;
-/** A follower that falls behind by more is sent back to the file, so that a slow one costs no memory. */
+/** A follower that falls further behind reads from the file again, so that a slow one costs no memory. */
 const MOST_WAITING = 4 * PAGE;
 
-/** First history, then live (STORE-3): the switch happens only when nothing lies between what was read and what is told. */
+/** First history, then live (STORE-3): the switch happens only when there is no gap between the two. */
 export async function* followFacts(
   log: Pick<AgentLog, "read" | "subscribe">,
   durableSeq: () => number,

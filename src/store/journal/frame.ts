@@ -29,7 +29,7 @@ export interface JournalFrame {
   end: number;
 }
 
-/** Builds frames in one buffer that is used again for each: only one frame is under way at a time. */
+/** Builds frames in one buffer that is reused: only one frame is in progress at a time. */
 export class FrameWriter {
   #buffer = Buffer.alloc(0);
   #at = FRAME_HEAD;
@@ -74,7 +74,7 @@ export class FrameWriter {
   }
 }
 
-/** The frame that begins at `at`, or undefined when there is no whole one. */
+/** The frame that begins at `at`, or undefined if there is no complete one. */
 export function readFrame(journal: Buffer, at: number): JournalFrame | undefined {
   if (at + FRAME_HEAD > journal.length || journal.compare(MAGIC, 0, MAGIC.length, at, at + MAGIC.length) !== 0)
     return undefined;
@@ -93,7 +93,7 @@ export function readFrame(journal: Buffer, at: number): JournalFrame | undefined
   return { number: journal.readDoubleLE(at + 16), segments, end };
 }
 
-/** Where the next thing that looks like a frame begins, after `at`. */
+/** The position after `at` where the next thing that looks like a frame begins. */
 export function nextMagic(journal: Buffer, at: number): number {
   const found = journal.indexOf(MAGIC, at);
   return found === -1 ? journal.length : found;

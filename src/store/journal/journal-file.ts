@@ -10,8 +10,8 @@ export interface JournalFile {
 }
 
 /**
- * A write that makes the file longer costs the file system a commit of its own (measured: twice the CPU and latency),
- * so the file is made longer rarely, by zeros that come with a frame. Readers take zeros for the end.
+ * A write that extends the file costs the file system an additional commit (measured: twice the CPU and latency), so
+ * the file is extended rarely, by zeros that are written with a frame. Readers take zeros for the end.
  */
 export function roomAhead(file: JournalFile, frame: Buffer, limit: number): Buffer {
   const end = file.end + frame.length;

@@ -10,18 +10,19 @@ import { journalName } from "./recovery.ts";
 import type { Stream } from "./stream.ts";
 
 /**
- * The group commit: whatever was appended meanwhile, by whomever and to whichever file, goes to disk in one write.
+ * The group commit: everything that was appended meanwhile, by anyone and to any file, goes to disk in one write.
  *
  * JOURNAL-1. A commit is one frame, written through; only then are its lines put into their plain files (unsynced), and
- *     only then is anyone told. So a crash finds the journal at or ahead of the files, never behind.
- * JOURNAL-2. One commit at a time; the next begins when the event loop has turned, so that those just woken can join
- *     it.
- * JOURNAL-3. A commit that failed is taken back: files first, then the journal are cut to the last commit, everything
- *     waiting is refused, numbers go back. Where there was no room, or no file could be opened, the next commit may
- *     succeed; after any other failure nothing is acknowledged any more.
- * JOURNAL-5. What is refused is not there after a restart. A frame that is on disk and cannot be taken back is
- *     acknowledged: opening the home will put its lines into their files. Only where the journal itself cannot be cut
- *     is the outcome unknown until then, and the error says so.
+ *     only then is the append acknowledged. So after a crash the journal is level with or ahead of the files, never
+ *     behind.
+ * JOURNAL-2. One commit at a time; the next begins after a turn of the event loop, so that callers that were just woken
+ *     can join it.
+ * JOURNAL-3. A failed commit is rolled back: first the files, then the journal are truncated to the last commit,
+ *     everything waiting is refused, and numbers are reset. If there was no room, or no file could be opened, the next
+ *     commit may succeed; after any other failure nothing is acknowledged any more.
+ * JOURNAL-5. What was refused does not exist after a restart. A frame that is on disk and cannot be rolled back is
+ *     acknowledged: opening the home will write its lines to their files. Only if the journal itself cannot be
+ *     truncated is the outcome unknown until then, and the error says so.
  * JOURNAL-4. A journal is removed only when the files it covers, and their names, are synced (the checkpoint).
  */
 export class Journal {

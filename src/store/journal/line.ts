@@ -15,7 +15,7 @@ export const RECORD_VERSION = 1;
 const VERSION_FIELD = `,"v":${RECORD_VERSION}`;
 /** `,"crc":"89abcdef"}` */
 const SEAL_BYTES = 18;
-/** What a line takes beyond its head: the seal and the newline. */
+/** What a line takes besides its head: the seal and the newline. */
 export const LINE_EXTRA = SEAL_BYTES + 1;
 
 /** A line up to its checksum, which is computed over bytes and therefore written by `sealLine`. */
@@ -33,7 +33,7 @@ export function recordHead(seq: number, fields: Record<string, unknown>): string
   return `{"seq":${seq},${JSON.stringify(fields).slice(1, -1)}${VERSION_FIELD}`;
 }
 
-/** Writes the seal and the newline behind the head that stands in `buffer` from `start` to `end`. Returns the new end. */
+/** Writes the seal and the newline after the head in `buffer` from `start` to `end`. Returns the new end. */
 export function sealLine(buffer: Buffer, start: number, end: number): number {
   const crc = hex(crc32(buffer.subarray(start, end)));
   return end + buffer.write(`,"crc":"${crc}"}\n`, end, "latin1");
@@ -53,7 +53,7 @@ export interface Line {
   json: string;
 }
 
-/** The line between `start` and `end` (its newline not included), or undefined when it is damaged. */
+/** The line between `start` and `end` (without its newline), or undefined if it is damaged. */
 export function decodeLine(buffer: Buffer, start: number, end: number): Line | undefined {
   const seal = end - SEAL_BYTES;
   const seq = seqAt(buffer, start, end);

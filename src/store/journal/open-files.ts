@@ -2,13 +2,14 @@ import { dirname, join } from "node:path";
 import { type Disk, type DiskFile, isOutOfFiles } from "../disk/disk.ts";
 
 /**
- * The plain files being written: opened when first needed, the least recently used closed, and what a checkpoint has
- * to sync remembered.
+ * The plain files being written: opened when first needed, least recently used ones closed, with a list of what a
+ * checkpoint has to sync.
  *
- * OPEN-FILES-1. Whatever was written since the last `takeUnsynced` is in `takeUnsynced`, also when its file was closed
+ * OPEN-FILES-1. Everything written since the last `takeUnsynced` is in the next one, even if its file was closed
  *     meanwhile.
  * OPEN-FILES-2. A name that may not be on disk yet is listed with every folder above it, up to the home.
- * OPEN-FILES-3. What is `ready` is open together: where no more files may be open, only others are closed for it.
+ * OPEN-FILES-3. Files that are made `ready` together are open together: if no more may be opened, only others are
+ *     closed.
  */
 export class OpenFiles {
   readonly #disk: Disk;

@@ -1,7 +1,8 @@
 /**
- * Whether the records of a stream follow each other: each number once, none left out.
+ * Checks that the records of a stream are consecutive: each number once, none missing.
  *
- * ORDER-1. A line that cannot be read had a number too: a hole of as many numbers as there were such lines is theirs.
+ * ORDER-1. An unreadable line had a number, too: a gap of as many numbers as there were such lines is explained by
+ *     them.
  */
 export class RecordOrder {
   #last: number | undefined;

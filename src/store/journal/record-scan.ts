@@ -4,7 +4,7 @@ import type { Damage } from "./damage.ts";
 import { RecordOrder } from "./record-order.ts";
 import { checkedLine, scanLines } from "./stream.ts";
 
-/** The part of a log that is read, and where damage to it is reported. */
+/** The part of a log to read, and where damage is reported. */
 export interface Records {
   file: DiskFile;
   path: string;
@@ -23,8 +23,8 @@ const DAMAGED = "a record was damaged and is skipped";
 const TWICE = "a record is there twice, or out of order; the later one is skipped. Nothing is lost if it is a copy";
 
 /**
- * Whole records only, each number once and in order. What is damaged is set aside and skipped, and leaves a hole in the
- * numbers; so is a record whose number was there before. Numbers that are missing without a trace are reported.
+ * Complete records only, each number once and in order. A damaged record is set aside and skipped, and leaves a gap in
+ * the numbers; so is a duplicate. Numbers that are missing without a trace are reported.
  */
 export async function scanRecords(records: Records, onRecord: OnRecord): Promise<void> {
   const { file, path, from, to, damage, onRepair } = records;

@@ -6,16 +6,16 @@ import { type JournalFrame, nextMagic, readFrame, type Segment } from "./frame.t
 import type { OpenFiles } from "./open-files.ts";
 
 /**
- * Brings the plain files to what the journals say, after a crash.
+ * Brings the plain files up to date with the journals, after a crash.
  *
- * RECOVERY-0. The journals are synced before anything is done by them: a commit that was under way when the process
- *     died may be visible and not on disk, and half of it in the files would outlive it.
- * RECOVERY-1. Every whole frame is written again, also where its bytes seem to be there: what is visible may not be on
+ * RECOVERY-0. The journals are synced first: a commit that was in progress when the process died may be visible but not
+ *     on disk, and half of it in the files would outlive it.
+ * RECOVERY-1. Every complete frame is written again, even if its bytes seem to be there: what is visible may not be on
  *     disk.
- * RECOVERY-2. Journals go only when everything they hold is synced; then their going is synced, so none comes back
- *     later.
- * RECOVERY-3. Doing it twice, or again after dying half-way, gives the same files.
- * RECOVERY-4. What is not whole is kept aside and reported; what comes after it still counts.
+ * RECOVERY-2. Journals are removed only when everything in them is synced; then the removal is synced, so none comes
+ *     back later.
+ * RECOVERY-3. Repeating it, even after dying half-way, gives the same files.
+ * RECOVERY-4. An incomplete frame is kept and reported; what comes after it still counts.
  */
 export async function recover(
   disk: Disk,
@@ -77,7 +77,7 @@ async function syncFile(disk: Disk, path: string): Promise<void> {
   }
 }
 
-/** A journal ends with room for more: zeros, which no frame ends with. */
+/** A journal ends with reserved space: zeros, with which no frame ends. */
 export function withoutRoom(journal: Buffer): Buffer {
   let end = journal.length;
   while (end >= ZEROS.length && ZEROS.compare(journal, end - ZEROS.length, end) === 0) end -= ZEROS.length;

@@ -9,9 +9,10 @@ import { seekSeq } from "./stream.ts";
 /**
  * The disposable result of a fold, so that opening an agent reads only what is new.
  *
- * SNAPSHOT-1. It names the fact it was made at by number, place and checksum: a log that was cut or damaged there since
- *     does not fit it, and then it does not exist.
- * SNAPSHOT-2. Missing, damaged, of another version: undefined. It is never repaired and never an error.
+ * SNAPSHOT-1. It names its last fact by number, position and checksum: if the log was cut or damaged there since, they
+ *     do not match, and the snapshot is ignored.
+ * SNAPSHOT-2. If it is missing, damaged or of another version, it is undefined. It is never repaired and never an
+ *     error.
  */
 export interface FactMark {
   seq: number;
@@ -19,7 +20,7 @@ export interface FactMark {
   crc: string;
 }
 
-/** Which fold of which agent it is the result of. */
+/** The agent and the fold of a snapshot. */
 export interface SnapshotFile {
   disk: Disk;
   agentFolder: string;
@@ -67,7 +68,7 @@ export function bytesToRead(snapshot: SnapshotFile, logSize: number): number {
 const HEAD_BYTES = 128;
 const HEAD = /^\{"seq":\d{1,16},"version":(\d{1,9}),"offset":(\d{1,16}),/;
 
-/** The mark of a fact in its log, or undefined when it is not there. `offset` spares the search when it is known. */
+/** The mark of a fact in its log, or undefined if it is not there. `offset` saves the search if it is known. */
 export function markFact(file: DiskFile, size: number, seq: number, offset?: number): FactMark | undefined {
   let found: FactMark | undefined;
   for (let at = offset ?? seekSeq(file, size, seq), window = 16 * 1024; at < size; ) {

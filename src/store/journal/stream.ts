@@ -2,7 +2,7 @@ import type { DiskFile } from "../disk/disk.ts";
 import { NewerVersionError } from "../errors.ts";
 import { decodeLine, type Line, RECORD_VERSION, seqAt } from "./line.ts";
 
-/** One file of JSON lines as the store holds it in memory: where it ends, not what is in it. */
+/** One file of JSON lines as the store keeps it in memory: where it ends, not its content. */
 export class Stream {
   /** Relative to the home. */
   readonly path: string;
@@ -43,7 +43,7 @@ export function inspectTail(file: DiskFile, path: string, size: number): Tail {
   return { seq: 0, end: 0, lostLines: 0 };
 }
 
-/** Where the first record with this number or a higher one begins. Numbers only grow, so halving finds it. */
+/** Where the first record with this number or a higher one begins. Numbers only grow, so binary search finds it. */
 export function seekSeq(file: DiskFile, size: number, seq: number): number {
   let low = 0;
   let high = size;
@@ -82,7 +82,7 @@ export async function scanLines(
   }
 }
 
-/** The line, checked; undefined when it is damaged. Written by a later version: nobody here can judge it. */
+/** The line, checked; undefined if it is damaged. A line of a later version cannot be judged here. */
 export function checkedLine(buffer: Buffer, start: number, end: number, path: string): Line | undefined {
   const line = decodeLine(buffer, start, end);
   if (line !== undefined && line.version > RECORD_VERSION)

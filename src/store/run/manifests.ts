@@ -14,7 +14,7 @@ export function manifestsOf(board: () => Board): Manifests {
   };
 }
 
-/** Those of a node's published files that are no longer there with the content that was recorded. */
+/** A node's published files that no longer exist with the recorded content. */
 export async function changedFiles(
   agentDir: string,
   run: RunId,

@@ -31,7 +31,7 @@ export interface StampedFile {
   changedAt: number;
 }
 
-/** `MEMORY.md` and everything in `memory/`, which plain paths begin at. */
+/** `MEMORY.md` and everything in `memory/`, to which plain paths are relative. */
 export function agentMemoryFiles(agentDir: string): MemoryFiles {
   const hint = "Name a markdown file, e.g. MEMORY.md, knowledge/ai-chips.md or experiences/research.md.";
   const rows: AccessRow[] = ["MEMORY.md", "memory/**"].map((at) => ({ at, access: "write", why: "" }));
@@ -45,7 +45,7 @@ export function agentMemoryFiles(agentDir: string): MemoryFiles {
   };
 }
 
-/** What all agents of a home know of their human: `memory/` in the home, which each of them calls `person/`. */
+/** What all agents of a home know about their human: `memory/` in the home, which each of them calls `person/`. */
 export function personMemoryFiles(home: string): MemoryFiles {
   const hint = "Name a markdown file, e.g. person/preferences/writing.md.";
   const root = join(home, "memory");

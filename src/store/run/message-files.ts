@@ -11,7 +11,7 @@ export function writeMessage(agentDir: string, run: RunId, { data, ts }: FactOf<
   replaceFile(join(runDir(agentDir, run), file), `FROM: ${from}\nTO: ${to}\nTIME: ${ts}\n\n${text}\n`);
 }
 
-/** A process that was killed between the fact and its file left a gap, which is filled at the next start. */
+/** If a process was killed between the fact and its file, the missing file is written at the next start. */
 export async function writeMissingMessages(log: AgentLog, sent: number, runs: number): Promise<void> {
   const there = new Set<string>();
   for (let run = 1; run <= runs; run++) for (const file of messagesOf(log.dir, `run-${run}`)) there.add(file);

@@ -16,8 +16,8 @@ export {
 } from "./publish.ts";
 
 /**
- * The folders of seed 002 §1.0. Making one again adds what is missing and changes nothing that is there, so recovery
- * simply makes them all again. For the same reason nothing is synced here: what a power cut takes is in the facts.
+ * The folders of seed 002 §1.0. Creating them again adds what is missing and changes nothing else, so recovery simply
+ * creates them all. For the same reason nothing is synced here: what a power failure loses is in the facts.
  */
 export async function createNodeFolder(dir: string, node: SpecifiedNode): Promise<void> {
   await createFolder(dir, {
@@ -31,7 +31,7 @@ export async function createNodeFolder(dir: string, node: SpecifiedNode): Promis
   });
 }
 
-/** What `_spec.md` is made from. */
+/** What `_spec.md` is built from. */
 export interface SpecifiedNode {
   id: string;
   task: string;
@@ -40,7 +40,7 @@ export interface SpecifiedNode {
   refs: Readonly<Record<string, string>>;
 }
 
-/** `_spec.md`, as it is made. The coordinator may change it before a worker begins. */
+/** The initial `_spec.md`. The coordinator may change it before a worker begins. */
 export function specFile(node: SpecifiedNode): string {
   const inputs = listed(
     "Input",
@@ -63,7 +63,7 @@ function listed(title: string, items: readonly string[]): string[] {
   return items.length > 0 ? [`## ${title}\n\n${items.map((item) => `- ${item}`).join("\n")}`] : [];
 }
 
-/** Tells which files were not there before. */
+/** Returns which files did not exist before. */
 export function createWorkerFolder(
   dir: string,
   worker: { name: string; identity: string; memory?: string },
@@ -90,7 +90,10 @@ export async function createAgentFolder(dir: string, agent: { soul: string; goal
   });
 }
 
-/** Of an agent that was not made after all. Where it cannot be removed it is a folder without facts, which is not an agent. */
+/**
+ * Removes the folder of an agent that was not created after all. If that fails, it is a folder without facts, which is
+ * not an agent.
+ */
 export async function removeAgentFolder(dir: string): Promise<void> {
   await rm(dir, { recursive: true, force: true }).catch(() => {});
 }
@@ -106,8 +109,8 @@ export function writeSpec(dir: string, node: SpecifiedNode): Promise<void> {
 }
 
 /**
- * A crash may have cost `_spec.md` what changed since. What it held before is replaced; what somebody wrote there by
- * hand stays.
+ * A crash may have lost the latest changes of `_spec.md`. Its earlier content is replaced; what somebody wrote by hand
+ * stays.
  */
 export async function repairSpec(
   dir: string,
@@ -141,7 +144,7 @@ export function writeIdentity(dir: string, identity: string): Promise<void> {
   return rewrite(dir, "identity.md", `${identity.trim()}\n`);
 }
 
-/** Replaces a file of a folder of ours that the facts can make again. */
+/** Replaces a file in one of our folders that can be rebuilt from the facts. */
 export async function rewrite(dir: string, name: string, content: string): Promise<void> {
   const folder = openFolder(dir, []);
   try {

@@ -4,10 +4,12 @@ import { closeFolder } from "../disk/folder.ts";
 import { openFolder } from "../disk/walk.ts";
 import { writeWhole } from "../disk/whole-file.ts";
 
-/** Where files lie that were handed over with a node: beside `scratch/`, for its worker to read and nobody to write. */
+/**
+ * Where files are that were handed over with a node: beside `scratch/`, readable by its worker and writable by nobody.
+ */
 export const INPUTS = "inputs";
 
-/** Puts a file into a node's `inputs/`. Synced: unlike the rest of the folder, the facts cannot make it again. */
+/** Puts a file into a node's `inputs/`. Synced: unlike the rest of the folder, it cannot be rebuilt from the facts. */
 export async function putInput(nodeDir: string, path: string, bytes: Buffer): Promise<PublishedFile> {
   const parts = path.split("/");
   const name = parts.pop() ?? "";

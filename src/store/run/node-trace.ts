@@ -5,13 +5,16 @@ import type { Fact, NodeId } from "../../protocol/index.ts";
 import { nodeDir } from "../paths.ts";
 import type { AgentLog } from "../store.ts";
 
-/** Where so many have news at once, their traces rest in between: people see no difference, and each turn opens a file less. */
+/**
+ * If this many nodes have news at once, their traces are written at intervals: people see no difference, and each turn
+ * opens one file less.
+ */
 const MANY = 20;
 const REST_MS = 250;
 
 /**
  * Each node's `log.jsonl`: the facts about that node, beside its files. Derived from the agent's log, so it is written
- * without a sync and made again when it is missing or behind.
+ * without a sync and rebuilt if it is missing or behind.
  */
 export class NodeTraces {
   readonly #agentDir: string;

@@ -7,8 +7,8 @@ import { writeFileAtomic } from "../disk/atomic-file.ts";
 import { oneAtATime } from "../disk/one-at-a-time.ts";
 
 /**
- * Pictures that were shown to models, in the agent's home by their hash: a conversation points at them and stays small,
- * and what was shown stays what it was, whatever becomes of the file it was read from.
+ * Pictures that models were shown, stored by their hash in the agent's home: a conversation points at them and stays
+ * small, and they stay as they were shown, whatever happens to the original file.
  */
 export async function keepPicture(agentDir: string, bytes: Buffer, media_type: string): Promise<Picture> {
   const sha256 = hashOf(bytes);
@@ -22,7 +22,7 @@ export async function keepPicture(agentDir: string, bytes: Buffer, media_type: s
   return picture;
 }
 
-/** Undefined when it is gone, or is no longer what was shown. */
+/** Undefined if it is gone, or no longer what was shown. */
 export function readPicture(agentDir: string, picture: Picture): Buffer | undefined {
   try {
     const bytes = readFileSync(pathOf(agentDir, picture));

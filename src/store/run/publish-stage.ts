@@ -10,7 +10,7 @@ import { openFile, openFolderBelow } from "../disk/walk.ts";
 import { UNFINISHED } from "../disk/whole-file.ts";
 import { MAX_PUBLISHED_BYTES, type ScratchSurvey, troubleInWords } from "./publish-survey.ts";
 
-/** Where the copy that will be `published/` is made. No sandbox ever has it bound to write. */
+/** Where the copy that becomes `published/` is made. It is never writable in a sandbox. */
 export const STAGED = `${UNFINISHED}published`;
 
 /** So many files are written before they are synced together: the file system then needs one commit for them all. */

@@ -6,7 +6,7 @@ import { UNFINISHED } from "../disk/whole-file.ts";
 import { ownNames, parsePath } from "../scope/scope-path.ts";
 import { ScopeRefusal } from "../scope/scope-refusal.ts";
 
-/** How a program that knows nothing of us is spoken with, where it works. */
+/** The files through which we talk to a program that knows nothing about us, in its working folder. */
 export const PROTOCOL_FILES: readonly string[] = [
   "_task.md",
   "_context.json",
@@ -17,7 +17,7 @@ export const PROTOCOL_FILES: readonly string[] = [
 ];
 
 export const MAX_PUBLISHED_FILES = 2000;
-/** Of all files together, by their length: a sparse file is hashed and read by others at its full length. */
+/** Of all files together, by their length: others hash and read a sparse file at its full length. */
 export const MAX_PUBLISHED_BYTES = 4 * 2 ** 30;
 const MAX_DEPTH = 32;
 const MOST_PROBLEMS = 5;
@@ -35,7 +35,7 @@ export interface ScratchSurvey {
   protocol: string[];
 }
 
-/** What is in `scratch/`. Looks only; what a crashed write left behind is not counted. */
+/** What is in `scratch/`. Read-only; files that a crashed write left behind are not counted. */
 export function survey(dir: string, most = MAX_PUBLISHED_FILES): ScratchSurvey {
   const found: ScratchSurvey = {
     folders: [],
@@ -130,7 +130,7 @@ function unreadable(path: string, mode: string): string {
   return `${path} cannot be read, its permissions forbid it: chmod ${mode} it, or remove it`;
 }
 
-/** What stood in the way at a path, as a sentence for the worker. */
+/** What went wrong at a path, as a sentence for the worker. */
 export function troubleInWords(path: string, { kind }: WalkTrouble, mode: "u+r" | "u+rx"): string {
   if (kind === "denied") return unreadable(path, mode);
   return `${path} was changed while it was being published: publish when nothing writes to scratch/ any more`;

@@ -44,7 +44,7 @@ export async function preparePublish(dir: string, deliverables: readonly string[
   });
 }
 
-/** Why this cannot be published as it is, or undefined. Looks only. */
+/** Why this cannot be published as it is, or undefined. Read-only. */
 export function problemPublishing(dir: string, deliverables: readonly string[]): string | undefined {
   return reasonAgainst(survey(dir), deliverables);
 }
@@ -72,12 +72,12 @@ export async function finishPublish(
   });
 }
 
-/** From any state a crash may have left, once the fact `node.published` is there. */
+/** From any state that a crash may have left, once the fact `node.published` exists. */
 export async function recoverPublish(dir: string, files: readonly PublishedFile[]): Promise<void> {
   await finishPublish(dir, files, { verify: true });
 }
 
-/** A part that was published is work again, from wherever a crash left it: back in `scratch/`, where it can be changed. */
+/** Turns a published part back into work, from wherever a crash left it: in `scratch/`, where it can be changed. */
 export async function reopenPublish(dir: string): Promise<void> {
   await inFolder(dir, [], async (node) => {
     const isThere = await inFolder(dir, ["published"], async (open) => childrenOf(open, 1).children.length > 0);

@@ -33,7 +33,7 @@ export interface RunFiles {
 const MOST = 1000;
 const NOT_MADE = new Set(["nodes", "workers", "_messages"]);
 
-/** The files of the run that is under way or was the last, those first that a person wants to see. */
+/** The files of the current or last run, with those first that a person wants to see. */
 export async function runFiles(now: Situation, agentDir: string): Promise<RunFiles> {
   const { run } = now.agent;
   if (!run) return { results: [], others: [] };
@@ -98,7 +98,7 @@ async function entriesIn(scope: Scope, path: string, recursive: boolean) {
   return (await scope.list(path, { recursive, limit: MOST }).catch(() => ({ entries: [] }))).entries;
 }
 
-/** The files that are named as the result, each by its path in the run; a folder is what is in it. Or what is wrong. */
+/** The files named as the result, each by its path in the run; a folder means its files. Or the problem. */
 export async function namedResults(
   now: Situation,
   agentDir: string,
@@ -124,8 +124,8 @@ function pathInRun(name: string, dir: string, run: RunId): string {
 }
 
 /**
- * A text that is written for everybody from the log, marked as that: whoever writes the file themselves, or changes a
- * word of it, has made it theirs, and it is not written again.
+ * A text that is written from the log, marked as such: if somebody else writes the file, or changes a word of it, it is
+ * theirs and is not written again.
  */
 export function markedAsDerived(text: string): string {
   return `${text}\n<!-- Written by Agiraph (${digestOf(text)}). Write this file yourself and it stays as you wrote it. -->\n`;
@@ -137,7 +137,7 @@ function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 12);
 }
 
-/** Whether the file is not there, or is as Agiraph wrote it. */
+/** Whether the file does not exist, or is as Agiraph wrote it. */
 export function isDerived(path: string): boolean {
   const text = plainFile(path);
   if (text === undefined) return true;
