@@ -18,8 +18,8 @@ const documentSchema = z.object({
 });
 
 /**
- * From now on every answer in JSON is held against what `/openapi.json` promises: a route, a status or a field that it
- * does not know fails the test. `routes` collects what was held against it.
+ * From now on every JSON response is checked against `/openapi.json`: an unknown route, status or field fails the test.
+ * `routes` collects what was checked.
  */
 export async function checkAnswers(house: TestServer): Promise<{ routes: Set<string> }> {
   const { paths } = documentSchema.parse((await house.get("/openapi.json")).body);

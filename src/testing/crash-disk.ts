@@ -3,25 +3,20 @@ import { CrashMedium } from "./crash-medium.ts";
 import { ProcessDisk } from "./crash-process.ts";
 
 /**
- * A disk in memory that remembers what a real one would not have kept. It records every change, so that for every
- * instant one can ask: had the power failed here, which disks could be found afterwards? (`crashPoints`)
+ * A disk in memory that knows what a real one may lose. It records every change, so that for every instant it can tell
+ * which states the disk could be in if the power had failed there (`crashPoints`).
  *
  * CRASH-DISK-1. An unsynced write survives whole, in part (torn at any byte, or in scattered sectors, the rest old or
  *     zero) or not at all, whatever happened to the writes around it.
- * CRASH-DISK-2. An unsynced name (made, renamed, removed) survives or not, each by itself.
- * CRASH-DISK-3. A sync makes safe what was done before it began, when it has ended. A write-through makes only itself
- *     safe.
- * CRASH-DISK-4. A failed sync leaves what it was to make safe visible and unsafe forever (as Linux does: the pages are
+ * CRASH-DISK-2. An unsynced name (created, renamed, removed) survives or not, each independently.
+ * CRASH-DISK-3. When a sync has ended, everything done before it began is durable. A write-through makes only itself
+ *     durable.
+ * CRASH-DISK-4. After a failed sync, its data stay visible and are never durable (as in Linux: the pages are marked
  *     clean).
  *
- * ```ts
- * const disk = new CrashDisk();
- * const store = await openStore({ root: "/home", disk: disk.process(), clock });
- * …
- * for (const { states } of crashPoints(disk, { random, budget: 50 })) {
- *   for (const tree of states) await openStore({ root: "/home", disk: new CrashDisk(tree).process(), clock });
- * }
- * ```
+ * ```ts const disk = new CrashDisk(); const store = await openStore({ root: "/home", disk: disk.process(), clock }); …
+ * for (const { states } of crashPoints(disk, { random, budget: 50 })) { for (const tree of states) await openStore({
+ * root: "/home", disk: new CrashDisk(tree).process(), clock }); } ```
  */
 export class CrashDisk extends CrashMedium {
   #alive = {};

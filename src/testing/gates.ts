@@ -1,4 +1,4 @@
-/** Places where answers wait until a test lets them go on. A gate that was released stays open. */
+/** Points at which answers wait until a test releases them. A gate that was released stays open. */
 export class Gates {
   readonly #gates = new Map<string, Gate>();
 

@@ -11,8 +11,8 @@ export interface OAuthServerPlan {
 }
 
 /**
- * A token server as the vendors' are: refresh tokens rotate, access tokens expire, logins are revoked, and a refresh
- * token that is used twice revokes its whole login, because one of the two users must be a thief.
+ * A token server like those of the vendors: refresh tokens rotate, access tokens expire, logins are revoked, and a
+ * refresh token that is used twice revokes its whole login, because one of the two users must be a thief.
  */
 export interface OAuthServer extends AsyncDisposable {
   readonly url: string;

@@ -5,13 +5,13 @@ import { exitWords } from "./exit-words.ts";
 import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
 
 const MOST_AT_ONCE = 4;
-/** Those that have ended are kept to be looked at. */
+/** Ended commands are kept so that their output can be read. */
 const MOST_KEPT = 16;
 const MAX_OUTPUT_BYTES = 32_000;
 const GRACE_MS = 2_000;
 const MOST_SECONDS = 300;
 
-/** What is asked when one is started, and who hears of its beginning and its end. */
+/** The request to start a command, and who is told of its start and end. */
 export interface BackgroundOrder {
   start(): Promise<Running>;
   onStart(id: string, pid: number): void;
@@ -31,11 +31,11 @@ interface Job {
 }
 
 /**
- * The commands that one participant has running beside its turns.
+ * The background commands of one participant.
  *
- * BACKGROUND-1. So many run at once, and of what each says a bounded part is kept between two looks.
- * BACKGROUND-2. All of them end with `close`, which is over when they are; with the signal under which they were started;
- *               and with us, as every command does (sandbox SANDBOX-4).
+ * BACKGROUND-1. The number of running commands is limited, and so is the output that is kept between two reads.
+ * BACKGROUND-2. All of them end with `close`, which resolves when they have ended; with the signal under which they
+ *     were started; and with us, as every command does (sandbox SANDBOX-4).
  */
 export class BackgroundCommands {
   readonly #jobs = new Map<string, Job>();

@@ -3,7 +3,7 @@ import { contractSchema } from "../protocol/index.ts";
 import { defineTool, hidden, refusal, type Tool, type ToolOutput } from "./tool.ts";
 import { LONGEST_TASK, PERSONS_NAME } from "./work.ts";
 
-/** What the coordinator may do with its team; the runtime stands behind it and answers in words. */
+/** What the coordinator may do with its team; the runtime implements it and answers in words. */
 export interface CoordinationPort {
   spawn(order: NewWorker): Promise<ToolOutput>;
   /** Programs that can be hired instead of a model, with why not where they cannot. */
@@ -79,13 +79,13 @@ const stageOfRoles = z.object({
 });
 export type StageOfRoles = z.infer<typeof stageOfRoles>;
 
-/** Whether somebody who ends a run without a word of what it taught them is asked for one. */
+/** Whether a coordinator that ends a run without saying what it learned is asked for it. */
 export interface ReflectionPort {
   /** True at most once a run. */
   asksBeforeEnd(): boolean;
 }
 
-/** Which files of the run are meant as its result, or what is wrong with them. */
+/** Which files of the run are its result, or what is wrong with them. */
 export type ResultsPort = (named: readonly string[]) => Promise<{ files: string[] } | { problem: string }>;
 
 export function coordinationTools(port: CoordinationPort, results: ResultsPort, reflection?: ReflectionPort): Tool[] {

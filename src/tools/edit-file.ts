@@ -15,9 +15,9 @@ const toEdit = z.object({
 /**
  * `edit_file`: exact replacement.
  *
- * EDIT-1. `old` must occur exactly once, or `all` be said: otherwise nothing is written, and the refusal says how often it
- *         occurs and where, or which lines come near.
- * EDIT-2. The file is replaced as a whole, by one rename; calls made side by side follow each other, so that none is lost.
+ * EDIT-1. `old` must occur exactly once, unless `all` is set: otherwise nothing is written, and the refusal says how
+ *     often it occurs and where, or which lines are similar.
+ * EDIT-2. The file is replaced as a whole, by one rename; parallel calls run one after the other, so that none is lost.
  * EDIT-3. Line endings (a file that has only CRLF keeps having only them), mode and byte order mark stay as they are.
  */
 export function editFileTool(scope: Scope): Tool {

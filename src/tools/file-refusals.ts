@@ -1,7 +1,7 @@
 import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { refusal, type ToolOutput } from "./tool.ts";
 
-/** What a scope refuses is a result that says what to do instead. */
+/** Turns a scope's refusal into a result that says what to do instead. */
 export async function refusalsAsResults(run: () => Promise<ToolOutput>): Promise<ToolOutput> {
   try {
     return await run();

@@ -1,9 +1,9 @@
 /**
- * Whether a path matches a pattern with `*`, `?`, `[abc]`, `{a,b}` and `**` (any folders). A pattern without a slash is about the
- * last name alone.
+ * Whether a path matches a pattern with `*`, `?`, `[abc]`, `{a,b}` and `**` (any folders). A pattern without a slash
+ * matches only the last name.
  *
- * GLOB-1. The time is at most the length of the pattern times that of the path, for each alternative in braces, of which
- *         at most 100 are looked at: no pattern can hold us up.
+ * GLOB-1. The time is at most the length of the pattern times that of the path, for each alternative in braces, of
+ *     which at most 100 are tried: no pattern can block us.
  */
 export function globMatcher(pattern: string): (path: string) => boolean {
   const alternatives = alternativesOf(pattern).map((names) => names.map(tokensOf));
@@ -17,7 +17,7 @@ export function globMatcher(pattern: string): (path: string) => boolean {
   };
 }
 
-/** The folders in which all that matches lies: the first names of a pattern, where they are plain; "" is anywhere. */
+/** The folders that contain all matches: the first names of a pattern, as long as they are plain; "" is anywhere. */
 export function startsOf(pattern: string): string[] {
   const starts = alternativesOf(pattern).map(([first = "", ...rest]) =>
     rest.length === 0 || /[*?[]/.test(first) ? "" : first,

@@ -1,14 +1,14 @@
 import { Worker } from "node:worker_threads";
 import { z } from "zod";
 
-/** A line of a file: one that matches, or one beside it. */
+/** A line of a file: a match, or one next to it. */
 export interface GrepLine {
   line: number;
   text: string;
   isMatch: boolean;
 }
 
-/** The pattern was still at it when its time was over. */
+/** The pattern had not finished within its time limit. */
 export class TooSlow extends Error {
   override readonly name = "TooSlow";
 }
@@ -23,7 +23,7 @@ const answerSchema = z.union([
   z.object({ problem: z.string() }),
 ]);
 
-/** A pattern in a thread of its own: one that takes for ever, or all memory, ends the thread and not us. */
+/** A pattern in a separate thread: one that takes forever, or all memory, ends the thread and not us. */
 export class GrepThread implements AsyncDisposable {
   readonly #thread: Worker;
   readonly #over: Promise<never>;

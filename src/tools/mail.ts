@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
 
-/** Messages longer than this belong into a file that the message names. */
+/** Longer messages belong in a file that the message names. */
 export const LONGEST_MESSAGE = 4000;
 
 export interface MailPort {

@@ -10,7 +10,7 @@ import type { StampedFile } from "../store/run/memory-files.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { defineTool, hidden, refusal, type Tool, type ToolOutput } from "./tool.ts";
 
-/** One participant's memory and where its deeds are recorded. */
+/** One participant's memory, and where its changes are recorded. */
 export interface MemoryPort {
   memory: Memory;
   /** Durable when it resolves. */

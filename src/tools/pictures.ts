@@ -2,7 +2,7 @@ import type { Picture } from "../protocol/index.ts";
 import type { Scope } from "../store/scope/scope.ts";
 import { refusal, type ToolOutput } from "./tool.ts";
 
-/** Where pictures go that a model is shown; there only for one that can see. */
+/** Where pictures that a model is shown are stored; only for a model that can see. */
 export interface PicturesPort {
   keep(bytes: Buffer, media_type: string): Promise<Picture>;
 }
@@ -21,7 +21,7 @@ const KINDS: readonly { media_type: string; what: string; is(start: string): boo
   },
 ];
 
-/** The file as a picture, if it is one: what it is, and where the model can see, itself. */
+/** The file as a picture, if it is one: a description, and the picture itself if the model can see. */
 export async function pictureOutput(scope: Scope, path: string, port?: PicturesPort): Promise<ToolOutput | undefined> {
   if (!port) return undefined;
   const { bytes: start, size } = await scope.readFile(path, { maxBytes: 16 });

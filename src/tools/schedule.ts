@@ -3,7 +3,7 @@ import { missedPolicySchema } from "../protocol/index.ts";
 import type { TriggerOrder } from "../triggers/order.ts";
 import { defineTool, hidden, type Tool, type ToolOutput } from "./tool.ts";
 
-/** What somebody may have happen later; the runtime stands behind it and answers in words. */
+/** What may be scheduled; the runtime implements it and answers in words. */
 export interface SchedulePort {
   schedule(order: TriggerOrder): Promise<ToolOutput>;
   /** Active and paused triggers, as they are. */

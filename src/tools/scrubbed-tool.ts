@@ -2,10 +2,11 @@ import type { Scrubber } from "../boundary/scrubber.ts";
 import type { Tool } from "./tool.ts";
 
 /**
- * Tools whose results and failures hold no known secret. What a tool does with its arguments is not touched: a file is
- * written as the model wrote it.
+ * Tools whose results and failures contain no known secret. Arguments are not changed: a file is written as the model
+ * wrote it.
  *
- * SCRUBBED-TOOL-1. A tool has one such form, with the same spec for as long as it lives: what is sent of it is made once.
+ * SCRUBBED-TOOL-1. A tool has one such wrapper, with the same spec as long as it exists, so that its text is built
+ *     once.
  */
 export function toolsWithoutSecrets(scrubber: Scrubber): (tools: readonly Tool[]) => Tool[] {
   const known = new WeakMap<Tool, Tool>();

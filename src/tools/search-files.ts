@@ -30,11 +30,11 @@ export interface SearchBounds {
 }
 
 /**
- * Finding files by name and by content, in what one participant may read.
+ * Finds files by name and by content, among what one participant may read.
  *
- * SEARCH-1. What a scope does not show is not searched: hidden files of the project, other people's folders.
- * SEARCH-2. Time, files, file sizes, matches and line lengths are bounded, and the answer says what was left out.
- * SEARCH-3. A pattern runs in a thread that ends with its time: no regular expression holds anybody up.
+ * SEARCH-1. Only what a scope shows is searched, not: hidden files of the project, other people's folders.
+ * SEARCH-2. Time, files, file sizes, matches and line lengths are limited, and the answer says what was left out.
+ * SEARCH-3. A pattern runs in a thread with a time limit: no regular expression can block us.
  */
 export function searchTools(scope: Scope, bounds: SearchBounds = { timeoutMs: 20_000 }): Tool[] {
   return [

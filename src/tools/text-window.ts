@@ -6,7 +6,7 @@ import type { OpenFile } from "../store/disk/walk.ts";
 export const MAX_LINES = 2000;
 export const MAX_CHARS = 50_000;
 export const MAX_LINE_CHARS = 2000;
-/** Lines are counted up to here; what comes after is reached by `bash`. */
+/** Lines are counted up to here; what comes after can be read with `bash`. */
 export const MAX_SCAN_BYTES = 64 * 1024 * 1024;
 
 export type TextWindow =
@@ -25,7 +25,7 @@ export type TextWindow =
       cut: number;
     };
 
-/** Some lines of an open file, whatever its size: it is read in parts and only what is shown is kept. */
+/** Some lines of an open file of any size: it is read in parts and only what is shown is kept. */
 export async function textWindow(
   file: OpenFile,
   { offset, limit }: { offset: number; limit: number },

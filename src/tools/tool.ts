@@ -3,7 +3,7 @@ import type { ToolSpec } from "../models/model.ts";
 import type { CallPart, Outcome, Picture } from "../protocol/index.ts";
 import { readArguments } from "./arguments.ts";
 
-/** What a tool gives back to the model. A plain string is a success. */
+/** What a tool returns to the model. A plain string is a success. */
 export type ToolOutput = string | { content: string; ok?: boolean; ending?: Outcome; picture?: Picture };
 
 /** The call changed nothing; the words say why, and what the model can do about it. */
@@ -89,7 +89,7 @@ function refuseUntyped({ name, parameters, run }: { name: string; parameters: un
   if (typeof run !== "function") throw new Error(`The tool "${name}": \`run\` must be a function.`);
 }
 
-/** Whether a call of one of these changes nothing for anybody. */
+/** Whether a call of one of these changes nothing. */
 export function onlyLooks({ name, args }: CallPart, specs: readonly ToolSpec[]): boolean {
   const readOnly = specs.find((spec) => spec.name === name)?.readOnly;
   return typeof readOnly === "function" ? readOnly(args) : readOnly === true;

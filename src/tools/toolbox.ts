@@ -13,10 +13,9 @@ export interface Tools {
 
 /**
  * TOOLBOX-1. Every call gets exactly one result, whatever the model sent and whatever the tool did.
- * TOOLBOX-2. A failed tool is a result, not a throw; only a stop (the signal) goes through.
- * TOOLBOX-3. A tool from elsewhere never takes the name of one of ours.
- * TOOLBOX-4. `specs` is the same list until a tool in it is another: whoever sends them makes their text once for a
- *     list.
+ * TOOLBOX-2. A failed tool is a result, not a throw; only a stop (the signal) is passed on.
+ * TOOLBOX-3. A foreign tool never takes the name of one of ours.
+ * TOOLBOX-4. `specs` is the same list until one of its tools changes, so that the text of a list is built once.
  */
 export class Toolbox implements Tools {
   readonly #own: ReadonlyMap<string, Tool>;

@@ -29,7 +29,7 @@ export function webFetchTool(options: FetchOptions = {}): Tool {
   });
 }
 
-/** The text of a page, for whoever only compares it; rejects, in words, where there is none. */
+/** The text of a page, for callers that only compare it; rejects, in words, if there is none. */
 export async function fetchText(url: string, options: FetchOptions, signal: AbortSignal): Promise<string> {
   try {
     const { fetched, title, text } = await fetchPage(url, { ...defaults, ...options }, signal);

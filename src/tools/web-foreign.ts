@@ -14,7 +14,10 @@ export function foreignText(source: string, text: string): string {
   ].join("\n");
 }
 
-/** Without what steers rather than shows, such as text that runs backwards or is not seen; joiners are part of scripts. */
+/**
+ * Without control characters, such as those that reverse text or make it invisible; joiners stay, since scripts need
+ * them.
+ */
 export function withoutControls(text: string): string {
   return text.replace(/(?!\n|\r|\t|\u200c|\u200d)[\p{Cc}\p{Cf}]/gu, "");
 }

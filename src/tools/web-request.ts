@@ -10,8 +10,10 @@ import { type AddressGuard, type IpAddress, resolvePublic } from "../sandbox/ind
  * A GET that a model asked for.
  *
  * WEB-REQUEST-1. Only http and https, without credentials in the URL.
- * WEB-REQUEST-2. The address is checked, and that very address is dialled; at every redirect again, at most five.
- * WEB-REQUEST-3. Bytes are counted as they come and again as they are unpacked; beyond the cap they are left.
+ * WEB-REQUEST-2. The address is checked, and exactly that address is connected to; the same at every redirect, at most
+ *     five.
+ * WEB-REQUEST-3. Bytes are counted as they arrive and again as they are decompressed; beyond the limit they are
+ *     dropped.
  */
 export async function requestPage(
   address: string,
@@ -57,7 +59,7 @@ export interface Fetched {
   cut: boolean;
 }
 
-/** What the model can do otherwise. */
+/** The refusal says what the model can do instead. */
 export class FetchRefused extends Error {
   override readonly name = "FetchRefused";
 }

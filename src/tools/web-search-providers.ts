@@ -2,7 +2,7 @@ import { z } from "zod";
 import { boundedText } from "../boundary/bounded-body.ts";
 import { RedirectRefused, withoutRedirects } from "../boundary/without-redirects.ts";
 
-/** Who searches: the first that is configured, or nobody. */
+/** The search provider: the first that is configured, or none. */
 export function searchProvider(env: Readonly<Record<string, string | undefined>>, fetch: Fetch): SearchProvider | null {
   for (const { name, key, base, ask } of vendors) {
     const secret = env[key];

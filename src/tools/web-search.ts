@@ -4,8 +4,8 @@ import { foreignText, withoutControls } from "./web-foreign.ts";
 import { type SearchHit, type SearchProvider, searchProvider } from "./web-search-providers.ts";
 
 /**
- * `web_search`. Where a model's provider searches by itself, its search stands in this tool's place (`models/wire/sdk-wire.ts`).
- * The limit is for one turn: the calls of one reply (seed 003: per inference call).
+ * `web_search`. If a model's provider has its own search, that replaces this tool (`models/wire/sdk-wire.ts`). The
+ * limit is per turn: the calls of one reply (seed 003: per inference call).
  */
 export function webSearchTool({ env, fetch, turn }: SearchPorts): Tool {
   const provider = searchProvider(env, fetch);

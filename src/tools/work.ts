@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { CallPart } from "../protocol/index.ts";
 import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
 
-/** What a worker may do with its node; the runtime stands behind it. */
+/** What a worker may do with its node; the runtime implements it. */
 export interface NodePort {
   /** Records the intent, renames, completes. Resolves with a refusal when there is nothing true to publish. */
   publish(
@@ -25,10 +25,10 @@ export interface DelegationPort {
   createNode(order: NewWork): Promise<ToolOutput>;
 }
 
-/** More than this belongs into a file that the task refers to. */
+/** More than this belongs in a file to which the task refers. */
 export const LONGEST_TASK = 32_000;
 
-/** What somebody may be called. */
+/** A valid name for a worker. */
 export const PERSONS_NAME = /^\p{L}[\p{L}\p{M}' -]{0,38}$/u;
 
 const newWork = z.object({
@@ -50,7 +50,7 @@ const newWork = z.object({
 });
 export type NewWork = z.infer<typeof newWork>;
 
-/** Others are told it, whole: what is longer belongs into a file. */
+/** Others get it whole: longer text belongs in a file. */
 export const LONGEST_SUMMARY = 4000;
 // Here and not in the tools: a schema costs more to make than anything it checks, and every worker has these tools.
 const toPublish = z.object({
@@ -81,7 +81,7 @@ export function publishTool(node: NodePort): Tool {
   });
 }
 
-/** Ends the node as failed at once: nobody is asked to try again what cannot be done. */
+/** Ends the node as failed at once: what cannot be done is not retried. */
 export function giveUpTool(): Tool {
   return defineTool({
     name: "give_up",

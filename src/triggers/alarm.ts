@@ -1,11 +1,12 @@
 import type { Clock } from "../protocol/clock.ts";
 
-/** How long a clock may have been wrong before it is noticed. */
+/** How long a wrong clock may go unnoticed. */
 export const LONGEST_NAP_MS = 60_000;
 
 /**
- * Sleeps towards `due` (in seconds), but at most for a nap; then look at the clock again. So a machine that was
- * suspended, or a clock that was set, is noticed after a nap and not after the sleep; and no timer is ever too long.
+ * Sleeps towards `due` (in seconds), but at most for a nap; then the caller checks the clock again. So a suspended
+ * machine, or a clock that was set, is noticed after a nap and not after the whole sleep, and no timer is ever too
+ * long.
  */
 export async function nap(due: number, clock: Clock, signal: AbortSignal, longestMs = LONGEST_NAP_MS): Promise<void> {
   // Rounded up: a timer that rings a fraction of a millisecond early would only ring again.

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** What was there at one look. */
+/** What was there at one check. */
 export interface Sight {
   hash: string;
   bytes: number;
@@ -21,7 +21,9 @@ export function sightOf(content: string | Uint8Array, text: string | null): Sigh
 const MOST_LINES = 20;
 const MOST_CHARACTERS = 1500;
 
-/** What has changed: sizes and hashes; and the lines that came and went as far as both are known, in a few lines. */
+/**
+ * What has changed: sizes and hashes, and the added and removed lines as far as both sides are known, in a few lines.
+ */
 export function changeWords(
   what: string,
   before: Pick<Sight, "hash" | "bytes">,

@@ -1,6 +1,6 @@
 import { Cron } from "croner";
 
-/** What is wrong with a cron expression, in words that help to mend it; undefined when it can be used. */
+/** What is wrong with a cron expression, in words that help to fix it; undefined if it is valid. */
 export function cronProblem(cron: string): string | undefined {
   const wrong = syntaxProblem(cron.trim());
   if (wrong === undefined) return undefined;
@@ -14,7 +14,7 @@ const EXPECTED =
   '(0-7 or SUN-SAT), e.g. "0 9 * * MON" for Mondays at nine, "*/15 * * * *" for every quarter of an hour; or @hourly, ' +
   "@daily, @weekly, @monthly, @yearly.";
 
-/** The first time after `after` (both in seconds) that the expression names, or null when there is none any more. */
+/** The first time after `after` (both in seconds) that the expression names, or null if there is none. */
 export function nextOccurrence(cron: string, timeZone: string, after: number): number | null {
   const known = expressionOf(cron, timeZone);
   if (known.from <= after && (known.next === null || after < known.next)) return known.next;

@@ -9,25 +9,25 @@ import {
 import type { Condition, NewFact, Occurrence } from "../protocol/index.ts";
 import { nextOccurrence } from "./cron.ts";
 
-/** What is to be appended now, and when to look again (in seconds); null: not before something happens. */
+/** The facts to append now, and when to check again (in seconds); null: not before something happens. */
 export interface Due {
   facts: NewFact[];
   next: number | null;
 }
 
-/** Whoever looks later than this after a time has missed it. */
+/** A check that comes later than this after a time has missed it. */
 export const LATE_SECONDS = 60;
 
 /**
  * What is due at `at`. Pure: the same situation and time always give the same answer, and once its facts are appended
  * it gives none of them again.
  *
- * DUE-1. Each occurrence fires at most once, whatever the clock does: what has fired is in the fold.
- * DUE-2. Of the times of one trigger that passed unseen, `once` fires for the first, and `skip` for none.
- * DUE-3. A clock that is set back brings back the times to come, not those that fired.
- * DUE-4. A heartbeat fires only if there is something the coordinator was not told, or somebody on a node has shown no
- *     progress for too long, once for each time. If not, it leaves no trace.
- * DUE-5. Whoever was paused or stopped is not woken; once they go on, what passed meanwhile was missed.
+ * DUE-1. Each occurrence fires at most once, whatever the clock does: past firings are in the fold.
+ * DUE-2. Of the times of one trigger that were missed, `once` fires for the first, and `skip` for none.
+ * DUE-3. If the clock is set back, future times come again, but not those that have fired.
+ * DUE-4. A heartbeat fires only if there is something the coordinator was not told, or a worker on a node has shown no
+ *     progress for too long, once each time. Otherwise it leaves no trace.
+ * DUE-5. A paused or stopped agent is not woken; when it continues, the times that passed meanwhile count as missed.
  */
 export function whatIsDue(now: Situation, at: number): Due {
   const all: Due = { facts: [], next: null };
@@ -41,7 +41,7 @@ export function whatIsDue(now: Situation, at: number): Due {
   return all;
 }
 
-/** When it will be due next as far as one can know, for people. */
+/** The next due time, as far as it can be known, for people. */
 export function nextDue(trigger: TriggerState, now: Situation, at: number): number | null {
   if (trigger.status !== "active") return null;
   if (trigger.when.type === "heartbeat") return beatsOf(trigger.since_ts, trigger.when.config, at).next;
@@ -168,7 +168,7 @@ function idleOf(trigger: TriggerState, { idle_seconds }: ConfigOf<"on_idle">, { 
   return { due, cause };
 }
 
-/** Beats are counted from when it was made, so that no delay adds up. */
+/** Beats are counted from the creation, so that delays do not add up. */
 export function beatsOf(since: number, { interval_seconds }: { interval_seconds: number }, at: number) {
   const count = Math.max(0, Math.floor((at - since) / interval_seconds));
   const beat = (number: number) => Math.round((since + number * interval_seconds) * 1000) / 1000;

@@ -15,7 +15,7 @@ import {
 import { cronProblem, nextOccurrence } from "./cron.ts";
 import { asWritten, instantOf, isTimeZone } from "./wall-clock.ts";
 
-/** What somebody asks for, as it came. */
+/** A request for a trigger, as it came. */
 export interface TriggerOrder {
   type: ConditionType;
   config: Readonly<Record<string, unknown>>;
@@ -48,7 +48,7 @@ type Checked<T> = { ok: true; value: T } | { ok: false; reason: string };
 
 export const MOST_TRIGGERS = 100;
 
-/** Whether it can be done, with its absolute time; or what is wrong with it, in words that help to mend it. */
+/** The checked trigger with its absolute time; or what is wrong, in words that help to fix it. */
 export function checkedTrigger(order: TriggerOrder, around: Surroundings): Checked<NewTrigger> {
   if (Object.keys(around.now.triggers.open).length >= MOST_TRIGGERS)
     return wrong(`There are ${MOST_TRIGGERS} triggers already. Cancel those you no longer need (list_triggers).`);

@@ -1,6 +1,6 @@
 /**
- * What the clock on the wall of a time zone shows, by the zone database that Node carries. All in milliseconds; a wall
- * time is written as if it were UTC.
+ * Local time in a time zone, by the zone database that Node includes. All in milliseconds; a local time is written as
+ * if it were UTC.
  */
 
 export function isTimeZone(name: string): boolean {
@@ -12,8 +12,8 @@ export function isTimeZone(name: string): boolean {
 }
 
 /**
- * The instant at which a wall shows this. A time that comes twice (the clocks go back) is its first coming; one that
- * never comes (they go forward) is the first instant after the gap.
+ * The instant of a local time. A time that occurs twice (the clocks go back) is its first occurrence; one that does not
+ * occur (they go forward) is the first instant after the gap.
  */
 export function instantOf(wall: number, zone: string): number {
   const offsets = new Set([wall - DAY, wall + DAY].map((near) => offsetAt(near, zone)));
@@ -21,7 +21,7 @@ export function instantOf(wall: number, zone: string): number {
   return comings.length > 0 ? Math.min(...comings) : changeBetween(wall - DAY, wall + DAY, zone);
 }
 
-/** `2026-03-02T09:00:00+01:00`: as the wall shows it, and unmistakable. */
+/** `2026-03-02T09:00:00+01:00`: the local time, unambiguous. */
 export function asWritten(instant: number, zone: string): string {
   const offset = Math.round(offsetAt(instant, zone) / MINUTE);
   const size = Math.abs(offset);
@@ -30,7 +30,7 @@ export function asWritten(instant: number, zone: string): string {
   return `${wall}${offset < 0 ? "-" : "+"}${hours}:${String(size % 60).padStart(2, "0")}`;
 }
 
-/** `Monday, 2026-03-02, 09:00 (Europe/Berlin)`: for whoever has no clock of its own. */
+/** `Monday, 2026-03-02, 09:00 (Europe/Berlin)`: for readers without a clock. */
 export function momentIn(instant: number, zone: string): string {
   const wall = new Date(instant + offsetAt(instant, zone));
   return `${WEEKDAYS[wall.getUTCDay()]}, ${wall.toISOString().slice(0, 10)}, ${wall.toISOString().slice(11, 16)} (${zone})`;

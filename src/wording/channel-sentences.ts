@@ -2,7 +2,7 @@ import type { FactType } from "../protocol/index.ts";
 import { count, milliseconds } from "./figures.ts";
 import { type Sentences, thing } from "./sentence.ts";
 
-/** By which channels the person is told. */
+/** The channels through which the person is reached. */
 export const CHANNELS: Sentences<Extract<FactType, `channel.${string}`>> = {
   "channel.opened": ({ channel, to }) => thing(channel, `carries ${to.join(", ")} from now on`, { tone: "new" }),
   "channel.closed": ({ channel }) => thing(channel, "is closed", { tone: "leaves" }),

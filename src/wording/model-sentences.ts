@@ -6,7 +6,7 @@ import { by, details, type Sentences, thing } from "./sentence.ts";
 
 type Model = Extract<FactType, `model.${string}` | `goal.${string}` | `budget.${string}`>;
 
-/** Who thinks, about what, and for how much. */
+/** Models, the goal and the budget. */
 export const MODELS: Sentences<Model> = {
   "model.called": ({ worker_id, node_id, turn, model }, style) =>
     by(worker_id, style, `thinks, turn ${turn}`, { detail: details(node_id, model) }),

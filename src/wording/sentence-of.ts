@@ -11,7 +11,7 @@ import { WORK } from "./work-sentences.ts";
 
 const ALL: Sentences<FactType> = { ...WORK, ...TEAM, ...MODELS, ...TOOLS, ...TRIGGERS, ...CHANNELS, ...MESH };
 
-/** What happened, as a sentence. Undefined for a fact of a newer version, which this one has no words for. */
+/** A fact as a sentence. Undefined for a fact of a newer version, which this version cannot describe. */
 export function sentenceOf(fact: Fact, style: Style): Sentence | undefined {
   const write = own(ALL, fact.type) as ((data: Fact["data"], style: Style) => Sentence) | undefined;
   return write?.(fact.data, style);

@@ -4,9 +4,9 @@ import { type FactOf, type FactType, HUMAN } from "../protocol/index.ts";
 /**
  * A fact as a sentence in parts, which the terminal and the page draw each in their own way.
  *
- * WORDING-1. Every kind of fact has a sentence: a new one does not compile before it has one.
- * WORDING-2. The person who reads it is spoken to: "You begin node-2", never "You begins" or "Human begins".
- * WORDING-3. A sentence holds text from outside as it is: what draws it makes it safe to show, and short enough.
+ * WORDING-1. Every kind of fact has a sentence: a new kind does not compile until it has one.
+ * WORDING-2. The reader is addressed as "you": "You begin node-2", never "You begins" or "Human begins".
+ * WORDING-3. A sentence contains text from outside unchanged: whatever displays it makes it safe and short enough.
  */
 export interface Sentence {
   /** Somebody of the team, by id. Nobody: the sentence is about a thing. */
@@ -43,7 +43,7 @@ export type Tone =
   | "warning"
   | "plain";
 
-/** How whoever draws it calls people, and tells the time. */
+/** How the display names people and formats times. */
 export interface Style {
   name(id: string): string;
   /** Of a moment in seconds since 1970. */
@@ -52,13 +52,13 @@ export interface Style {
 
 export type Sentences<T extends FactType> = { [K in T]: (data: FactOf<K>["data"], style: Style) => Sentence };
 
-/** `Alice begins node-2`, `You begin node-2`, without what was written. */
+/** `Alice begins node-2`, `You begin node-2`, without the text. */
 export function clauseOf(sentence: Sentence): string {
   const subject = sentence.who === HUMAN ? "You" : sentence.subject;
   return [subject, predicateOf(sentence)].filter(Boolean).join(" ");
 }
 
-/** `begins node-2`, or of the person who reads it `begin node-2`. */
+/** `begins node-2`, or for the reader `begin node-2`. */
 export function predicateOf({ who, does }: Pick<Sentence, "who" | "does">): string {
   if (who !== HUMAN) return does;
   const [first = "", ...rest] = does.split(" ");
@@ -67,13 +67,13 @@ export function predicateOf({ who, does }: Pick<Sentence, "who" | "does">): stri
 
 const YOURS: Readonly<Record<string, string>> = { is: "are", was: "were", has: "have", tries: "try" };
 
-/** The whole of it in one line, `text` and `next` as they are to be shown. */
+/** The whole sentence in one line, with `text` and `next` as they are to be shown. */
 export function lineOf(clause: string, text: string, next: string | undefined): string {
   const said = [clause, text].filter(Boolean).join(": ");
   return next === undefined || next === "" ? said : `${said} (${next})`;
 }
 
-/** About somebody of the team. */
+/** A sentence about somebody of the team. */
 export function by(
   id: string,
   { name }: Style,
@@ -83,7 +83,7 @@ export function by(
   return { who: id, subject: name(id), does, tone: "plain", ...more };
 }
 
-/** About a thing. */
+/** A sentence about a thing. */
 export function thing(
   subject: string,
   does: string,
@@ -92,7 +92,7 @@ export function thing(
   return { subject, does, tone: "plain", ...more };
 }
 
-/** What is in brackets in the log. */
+/** The part in brackets in the log. */
 export function details(...parts: readonly (string | false | null | undefined)[]): string | undefined {
   return parts.filter(Boolean).join(", ") || undefined;
 }

@@ -15,7 +15,7 @@ type Team = Extract<
   | `insight.${string}`
 >;
 
-/** Who comes and goes, what they tell each other and the person, and what they remember. */
+/** Workers, messages, questions and memory. */
 export const TEAM: Sentences<Team> = {
   "worker.spawned": ({ worker_id, name, kind, model, identity }) => ({
     who: worker_id,

@@ -3,7 +3,7 @@ import { count } from "./figures.ts";
 import { actionWords, conditionWords } from "./phrases.ts";
 import { by, details, type Sentences, type Style, thing } from "./sentence.ts";
 
-/** What is to happen later. */
+/** Triggers. */
 export const TRIGGERS: Sentences<Extract<FactType, `trigger.${string}`>> = {
   "trigger.created": ({ trigger_id, created_by, when, action, due }, style) =>
     by(created_by, style, `set ${trigger_id}, ${conditionWords(when)}`, {

@@ -29,7 +29,7 @@ export function withTools(scope: Scope): AssignmentFormat {
 /** Half of the window is left to the answer and everything else: a byte is about a quarter of a token. */
 const MOST_INPUT = 200_000;
 
-/** One reply, no tools: what it is to read must be in what it is told. */
+/** One reply, no tools: everything it has to read must be in the message. */
 export function inOneReply({ contextWindow }: { contextWindow: number }): AssignmentFormat {
   const inline = Math.min(MOST_INPUT, 2 * contextWindow);
   const inputs: InputOptions = { inline, beyond: "cut", pathOf: (target) => `nodes/${target}` };

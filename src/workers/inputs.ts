@@ -19,7 +19,7 @@ export interface InputOptions {
   pathOf(target: string): string;
 }
 
-/** So much can be given whole to any model. */
+/** Up to this size, inputs are given whole to any model. */
 export const SMALL_INPUTS = 4 * 1024;
 
 export async function inputWords(node: NodeState, scope: Scope, board: Board, options: InputOptions): Promise<string> {

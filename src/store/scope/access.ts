@@ -1,8 +1,8 @@
 export type Access = "none" | "read" | "write";
 
 /**
- * One row of a scope's table. `at` is a path from the agent's home: `*` stands for any one name or a part of it,
- * a final `/**` for the folder and all below it. `why` is told when the row forbids something.
+ * One row of a scope's table. `at` is a path from the agent's home: `*` matches any one name or a part of it, a final
+ * `/**` for the folder and all below it. `why` is told when the row forbids something.
  */
 export interface AccessRow {
   at: string;
@@ -18,8 +18,9 @@ export interface Judgement {
 }
 
 /**
- * ACCESS-1. The first row that matches decides; where none does, access is none.
- * ACCESS-2. A path that matches a row but for upper and lower case gets nothing: on some disks it is the same file.
+ * ACCESS-1. The first matching row decides; without one there is no access.
+ * ACCESS-2. A path that matches a row except for upper and lower case gets no access: on some disks it is the same
+ *     file.
  * ACCESS-3. The folder a `/**` row starts at may be read, but not replaced by a file.
  */
 export class AccessTable {

@@ -6,7 +6,7 @@ import type { Binds } from "./scope.ts";
 import { ownNames, parsePath } from "./scope-path.ts";
 import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
 
-/** What makes one participant's scope differ from another's. */
+/** The differences between one participant's scope and another's. */
 export interface ScopeRules {
   agentDir: string;
   /** Where Agiraph's own home is, if `agentDir` is not in it. */
@@ -26,10 +26,10 @@ export interface ScopeRules {
   published?: Manifests | undefined;
 }
 
-/** What a node published, by the record; undefined where the record has nothing to compare with. */
+/** The recorded files of a node's publish; undefined if the record has nothing to compare with. */
 export type Manifests = (runId: string, nodeId: string) => readonly PublishedFile[] | undefined;
 
-/** Where a path leads on disk, and what may be done there. Whether anything is there is not known yet. */
+/** A path on disk, and what may be done there. It may not exist. */
 export interface ScopedPath {
   /** As it was asked for; every message says it this way. */
   path: string;
@@ -87,7 +87,7 @@ function realPathOf(folder: string): string {
   }
 }
 
-/** An entry of a folder, or undefined where this participant is not to see it. */
+/** An entry of a folder, or undefined if this participant must not see it. */
 export function childPlace(view: ScopeRules, place: ScopedPath, name: string): ScopedPath | undefined {
   // A short name overrides a file of the run that has the same name.
   if (isTop(view, place) && (view.aliases.has(name) || name === "project")) return undefined;
@@ -117,20 +117,22 @@ export function isTop(view: ScopeRules, place: ScopedPath): boolean {
   );
 }
 
-/** Published files were copied out of their links; they may have got second names since, by a backup for instance. */
+/**
+ * Published files were copied out of their links; they may have got second hard links since, for instance by a backup.
+ */
 export function isPublished(place: ScopedPath): boolean {
   const [runs, , nodes, , published] = place.parts;
   return !place.isProject && runs === "runs" && nodes === "nodes" && published === "published";
 }
 
-/** What the record says about a published file: undefined where it says nothing, null where it was never published. */
+/** The record of a published file: undefined if there is none, null if the file was never published. */
 export function recordOf(view: ScopeRules, { parts }: ScopedPath): PublishedFile | null | undefined {
   const [, run = "", , node = "", , ...path] = parts;
   const files = view.published?.(run, node);
   return files && (files.find((file) => file.path === path.join("/")) ?? null);
 }
 
-/** Agiraph's own home may lie inside the user's folder; it is not part of the project. */
+/** Agiraph's own home may be inside the user's folder; it is not part of the project. */
 export function isHome(view: ScopeRules, folder: { dev: bigint; ino: bigint }): boolean {
   const home = statSync(view.home ?? homeOf(view.agentDir), { bigint: true, throwIfNoEntry: false });
   return home !== undefined && home.dev === folder.dev && home.ino === folder.ino;

@@ -10,7 +10,7 @@ export interface ProjectBinds {
   omitted: string[];
 }
 
-/** An empty read-only folder in the place of a real one, with some of what is in that bound into it. */
+/** An empty read-only folder in place of a real one, with some of its entries bound into it. */
 export interface LaidOutFolder {
   /** Real, without links on the way. */
   at: string;

@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { DEPENDENCIES, isHiddenName, isManifest, type SurveyedFolder } from "./project-survey.ts";
 
 /**
- * What of the user's project a command sees: what is visible is bound, not what is hidden covered.
+ * Which parts of the user's project a command sees: visible files are bound in, hidden files are not masked.
  *
- * LAYOUT-1. A folder that holds a hidden name is laid out: an empty read-only folder with its visible names bound one by
- *           one. Whatever a name that begins with a dot becomes during a command, it is not there.
- * LAYOUT-2. So is the top folder, always: there a hidden file may be made that was not there before. So are, as long as
- *           mounts are left, folders that hold a package and shallow ones.
- * LAYOUT-3. A folder is bound whole only when everything in it was looked at and nothing hidden was found.
- * LAYOUT-4. What fits neither way is left out, and named in `omitted`. A command sees less then, never more.
+ * LAYOUT-1. A folder that holds a hidden name is laid out: an empty read-only folder with its visible names bound one
+ *     by one. Whatever happens to a name that begins with a dot during a command, it is not visible.
+ * LAYOUT-2. The top folder is always laid out, because a hidden file may be created there. So are, as long as mounts
+ *     are left, folders that contain a package and shallow ones.
+ * LAYOUT-3. A folder is bound whole only if it was scanned completely and nothing hidden was found.
+ * LAYOUT-4. Everything else is left out, and named in `omitted`. A command then sees less, never more.
  */
 export interface ProjectLayout {
   parts: LaidOutPart[];

@@ -2,7 +2,7 @@ import { type BigIntStats, lstatSync, opendirSync } from "node:fs";
 import { join } from "node:path";
 import { TimeSlices } from "../disk/time-slices.ts";
 
-/** What is known of one folder of the user's project. */
+/** What is known about one folder of the user's project. */
 export interface SurveyedFolder {
   /** Its visible folders. */
   folders: ReadonlyMap<string, SurveyedFolder>;
@@ -27,12 +27,12 @@ const COARSEST_MS = 2_000;
 const MOST_DEPENDENCIES = 200;
 
 /**
- * Looks through the user's project for names that are to be hidden. What was read stays in memory, and a folder is read
- * again only when its stamp has changed: a second look at 20,000 folders costs 20,000 `lstat`.
+ * Scans the user's project for names that must be hidden. Folders are cached, and read again only when their stamp has
+ * changed: a second scan of 20,000 folders costs 20,000 `lstat`.
  *
- * SURVEY-1. A stale memory never shows more. A stamp is trusted only when it was older than the clock's grain when the
- *           folder was read, and it is compared again each time.
- * SURVEY-2. It rests every few milliseconds, and is bounded in folders, names and depth.
+ * SURVEY-1. A stale cache never shows more than it should. A stamp is trusted only if it was older than the clock's
+ *     resolution when the folder was read, and it is compared each time.
+ * SURVEY-2. It yields every few milliseconds, and is limited in folders, names and depth.
  */
 export class ProjectSurvey {
   readonly #root: string;
@@ -146,7 +146,7 @@ function isSettled({ mtimeMs, ctimeMs }: BigIntStats, began: number): boolean {
   return began - Number(mtimeMs > ctimeMs ? mtimeMs : ctimeMs) > COARSEST_MS;
 }
 
-/** What the files of a program are listed in. */
+/** Files that describe a package. */
 export function isManifest(name: string): boolean {
   return MANIFESTS.has(name);
 }

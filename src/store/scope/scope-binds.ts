@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { TimeSlices } from "../disk/time-slices.ts";
 
 /**
- * The parts of a scope's binds. A mount follows links, so only what no sandboxed command can replace is listed here,
- * and where something that must be covered is missing, the folder around it is not writable.
+ * The parts of a scope's binds. A mount follows links, so only what no sandboxed command can replace is listed here. If
+ * something that must be covered is missing, the folder around it is not writable.
  */
 export function runBinds(agentDir: string, runDir: string): { write: string[]; read: string[] } {
   const covered = ["nodes", "workers", "_messages"].map((name) => join(runDir, name));
@@ -18,8 +18,8 @@ export function workerBinds(workerDir: string): { write: string[]; read: string[
 }
 
 /**
- * `published/` of every node but one, whose whole folder is bound anyway. An empty one is none yet: the rename that
- * publishes takes its place, and a mount of what is gone by then would fail.
+ * `published/` of every node except one, whose whole folder is bound anyway. An empty one is skipped: the rename that
+ * publishes replaces it, and mounting a folder that is gone would fail.
  */
 export async function publishedFolders(runDir: string, butOf: string): Promise<string[]> {
   const nodes = join(runDir, "nodes");

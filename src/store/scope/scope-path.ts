@@ -4,10 +4,10 @@ export const MAX_PATH_CHARS = 1024;
 export const MAX_NAME_BYTES = 255;
 
 /**
- * A path as a participant writes it, cut into names. Empty for the top.
+ * A path as a participant writes it, split into names. Empty for the top.
  *
- * SCOPE-PATH-1. What comes out has no empty name, no `.`, no `..`, no separator and no NUL in it.
- * SCOPE-PATH-2. Nothing is repaired that could be meant otherwise: such a path is refused, with the reason.
+ * SCOPE-PATH-1. The result contains no empty name, no `.`, no `..`, no separator and no NUL.
+ * SCOPE-PATH-2. Ambiguous paths are not repaired but refused, with the reason.
  */
 export function parsePath(path: string): string[] {
   const shown = JSON.stringify(path.slice(0, 80));
@@ -30,7 +30,7 @@ export function parsePath(path: string): string[] {
   return parts;
 }
 
-/** In our own folders one file has one name: composed, and without characters that cannot be seen. */
+/** In our own folders a file has exactly one name: composed, and without invisible characters. */
 export function ownNames(parts: readonly string[]): string[] {
   const invisible = parts.find((part) => INVISIBLE.test(part));
   if (invisible !== undefined) {

@@ -2,11 +2,11 @@ import type { OpenFile } from "../disk/walk.ts";
 import type { LaidOutFolder } from "./project-binds.ts";
 
 /**
- * One participant's view of the files. The same table stands behind the file tools, the shell and the API.
+ * One participant's view of the files. The file tools, the shell and the API use the same table.
  *
- * SCOPE-1. A path is judged by the table before the disk is touched, so a refusal never tells what is there.
- * SCOPE-2. What was judged is what is opened: no link, `..`, odd name or race leads anywhere else (see walk.ts).
- * SCOPE-3. A write is whole or not at all, and never goes through an existing file to wherever that may lead.
+ * SCOPE-1. A path is checked against the table before the disk is accessed, so a refusal never reveals what exists.
+ * SCOPE-2. What was checked is what is opened: no link, `..`, odd name or race leads anywhere else (see walk.ts).
+ * SCOPE-3. A write is atomic, and never goes through an existing link to somewhere else.
  */
 export interface Scope {
   /** The first `maxBytes` of a file. Rejects with ScopeRefusal or FileNotFound; both speak to the one who asked. */
@@ -55,8 +55,8 @@ export interface ListedFile {
 }
 
 /**
- * Real paths for the sandbox. To be mounted from the shortest to the longest, so that a path inside another one wins,
- * whatever list it is in; nothing else of the home is to be seen.
+ * Real paths for the sandbox. They must be mounted from the shortest to the longest, so that a path inside another one
+ * wins, whatever list it is in; nothing else of the home is visible.
  */
 export interface Binds {
   write: string[];

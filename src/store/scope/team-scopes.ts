@@ -81,7 +81,7 @@ export function workerScope(who: WorkerPlace): Scope {
   });
 }
 
-/** A person sees everything an agent keeps, in its home, and changes nothing that way. */
+/** A person sees everything in an agent's home, and changes nothing that way. */
 export function humanScope(agentDir: string, published?: Manifests): Scope {
   const why = "Its files are its own; talk to it instead.";
   return new FileScope({

@@ -18,7 +18,7 @@ import { awaited, waitOrEnd } from "./reply-without-call.ts";
 import { beginRun, CONVERSATION, LEAD, pastHistory, surroundings, withoutGivingUp } from "./run-start.ts";
 import { Waking } from "./waking.ts";
 
-/** The agent's own mind: the same loop as a worker's, with more tools, and another meaning of a reply without a call. */
+/** The coordinator: the same loop as a worker's, with more tools, and another meaning of a reply without a call. */
 export async function coordinate(
   run: { id: RunId; goal: string },
   team: TeamPort,

@@ -19,7 +19,7 @@ import { hasMuchToNote, type LongSleep } from "./long-sleep.ts";
 import { LEAD } from "./run-start.ts";
 import type { Waking } from "./waking.ts";
 
-/** What will come although the coordinator does nothing: news of the team, or an answer; null is neither. */
+/** What the coordinator waits for: news of the team, or an answer; null if neither will come. */
 export function awaited(team: Pick<CoordinationPort, "unfinished">, { pending }: Workplace): "news" | "human" | null {
   if (team.unfinished() !== null) return "news";
   return deferredBy(pending().questions, COORDINATOR, null).length > 0 ? "human" : null;
@@ -58,7 +58,7 @@ export function waitOrEnd({ run, team, mailbox, waking, sleep, place }: Waiting)
   };
 }
 
-/** Nothing is under way, and it says nothing that could be followed: the end, or what it is asked. */
+/** Nothing is in progress, and the reply cannot be followed: the run ends, or the coordinator is asked. */
 export function endOrAsk(
   run: RunId,
   { reply, inARow, missedCall: unheard }: Omit<ReplyWithoutCall, "history">,

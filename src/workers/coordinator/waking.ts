@@ -8,7 +8,7 @@ import { shownMemory } from "../worker-memory.ts";
 import type { Workplace } from "../workplace.ts";
 import { isInfinite, nextCycle } from "./cycles.ts";
 
-/** Of a memory that others changed, what is told at a waking. */
+/** How much is told, at a waking, of a memory that others changed. */
 const MOST_BYTES = 6_000;
 const SHORT_BYTES = 3_000;
 

@@ -6,7 +6,7 @@ import type { ActingWorker, Recorder } from "./recorded-loop.ts";
 
 export type QuestionPorts = Pick<Recorder, "log" | "now" | "pending" | "clock">;
 
-/** Mail that must not wait for an answer: a word of the human or the coordinator. */
+/** Mail that must not wait for an answer: a message of the human or the coordinator. */
 export type Interruption = Pick<Mailbox, "isUrgent" | "onNews">;
 
 /** A question of an agent may be answered in any words; a request for permission only by one of its choices. */

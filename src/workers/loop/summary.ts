@@ -55,7 +55,7 @@ function clipped({ text, keep }: SummarySection, bytes: number): string {
   return `${(line > head.length / 2 ? head.slice(0, line) : head).trim()}\n${NOTE}`;
 }
 
-/** What the model said while it wrote things down. */
+/** What the model wrote while it saved its notes. */
 export function notesIn(flush: readonly Entry[]): string {
   return flush.flatMap((entry) => (entry.role === "assistant" ? textOf(entry).trim() || [] : [])).join("\n\n");
 }

@@ -13,7 +13,7 @@ type PermissionRequest = Extract<OutsideEvent, { kind: "asked_permission" }>;
 
 const ONCE = "allow once";
 const NEVER = "deny";
-/** Of one worker: nobody reads more than that. */
+/** Per worker: nobody reads more than that. */
 const MOST_WAITING = 20;
 
 /**

@@ -4,7 +4,7 @@ import { writeFileAtomic } from "../../store/disk/atomic-file.ts";
 import { isTooLongToShow, requestText, wholeText } from "./session/request-text.ts";
 import { requestKey, type ToolRequest } from "./session/tool-request.ts";
 
-/** Of a request, with all its arguments: nobody reads more than that. */
+/** The longest request, with all its arguments: nobody reads more than that. */
 export const LONGEST_REQUEST = 1_000_000;
 
 /**

@@ -4,7 +4,7 @@ import type { ActingWorker } from "../loop/recorded-loop.ts";
 import type { Workplace } from "../workplace.ts";
 import type { ProgramLogin } from "./session/program-ports.ts";
 
-/** Under which the person is asked to sign in; there is one such question for each worker. */
+/** The call id of the request to sign in; there is one such question for each worker. */
 const CALL = "sign-in";
 const TOOL = "sign_in";
 /** In a row, without anything done in between. */

@@ -1,6 +1,6 @@
 import type { Clock } from "../../protocol/clock.ts";
 
-/** How often it is looked whether silence counts again. */
+/** How often we check whether silence counts again. */
 const LOOK_MS = 10_000;
 
 /**

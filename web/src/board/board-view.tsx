@@ -13,7 +13,7 @@ import { NodeCard } from "./node-card.tsx";
 import { NodePanel } from "./node-panel.tsx";
 import { isNear, sameSight, type VisibleArea, visibleAreaOf, wayTo } from "./sight.ts";
 
-/** The work as a picture that grows. */
+/** The board as a graph that grows. */
 export default function BoardView({ agent, node }: { agent: string; node: string | null }) {
   const view = useAgent(agent);
   const { situation } = view;

@@ -5,11 +5,11 @@ import { give } from "../live/api.ts";
 import type { AgentView } from "../live/view.ts";
 import { complain, toast } from "../shell/overlay.ts";
 
-/** Not the first thing to press here. */
+/** Not styled as the main button. */
 const BUTTON =
   "min-h-11 rounded-md border border-line bg-page px-3 text-[13px] font-semibold hover:bg-hover md:min-h-8";
 
-/** Ends a node that is not needed any more: asked once more, since nobody goes on with it by itself. */
+/** Ends a node that is no longer needed. Asks for confirmation, since nothing continues it automatically. */
 export function CancelNode({ view, node }: { view: AgentView; node: NodeState }) {
   const [isAsked, ask] = useState(false);
   const [reason, setReason] = useState("");

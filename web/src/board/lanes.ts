@@ -3,9 +3,9 @@ import type { RunId } from "../../../src/protocol/index.ts";
 import { stageTitle } from "../text/figures.ts";
 
 /**
- * Where every node of a run lies: a lane for each stage, side by side in the order they began; within a lane a column
- * for each step of what needs what, and in each column the nodes in the order they were made. So a new node comes at the
- * end of its column and a new stage at the right, and what is in sight stays where it is.
+ * The position of every node of a run: a lane for each stage, side by side in the order they began; within a lane a
+ * column for each step of the dependencies, and in each column the nodes in the order of creation. So a new node is
+ * added at the end of its column and a new stage at the right, and what is visible stays where it is.
  */
 export interface BoardLayout {
   lanes: Lane[];

@@ -13,7 +13,7 @@ type Scroller = Pick<HTMLElement, "scrollLeft" | "scrollTop" | "clientWidth" | "
 const BEYOND = 600;
 const STEP = 200;
 
-/** What is in sight, in steps: not every pixel has it drawn again. */
+/** The visible area, in steps, so that it is not redrawn for every pixel. */
 export function visibleAreaOf({ scrollLeft, scrollTop, clientWidth, clientHeight }: Scroller): VisibleArea {
   const left = Math.floor(scrollLeft / STEP) * STEP;
   const top = Math.floor(scrollTop / STEP) * STEP;
@@ -24,7 +24,9 @@ export function sameSight(a: VisibleArea, b: VisibleArea): boolean {
   return a.left === b.left && a.top === b.top && a.right === b.right && a.bottom === b.bottom;
 }
 
-/** Whether a card is to be drawn; or what leads from one to another, which may pass by though both are far. */
+/**
+ * Whether a card is drawn; or an edge, which may pass through the visible area although both its cards are far away.
+ */
 export function isNear({ left, top, right, bottom }: VisibleArea, from: PlacedNode, to: PlacedNode = from): boolean {
   return (
     Math.max(from.x, to.x) > left - BEYOND &&
@@ -34,7 +36,7 @@ export function isNear({ left, top, right, bottom }: VisibleArea, from: PlacedNo
   );
 }
 
-/** Where to scroll so that a card of which nothing is in sight is: exactly, and only as far as it must. */
+/** Where to scroll so that a card that is not visible becomes visible: no further than necessary. */
 export function wayTo({ x, y }: PlacedNode, scroller: Scroller): { left?: number; top?: number } {
   const { scrollLeft, scrollTop, clientWidth, clientHeight } = scroller;
   const isAside = x + CARD.width <= scrollLeft || x >= scrollLeft + clientWidth;

@@ -8,7 +8,7 @@ import { keep, recall } from "../shell/memo.ts";
 import { goTo } from "../shell/route.ts";
 import { hint, say } from "./live-rows.tsx";
 
-/** Where one types to this entity. The draft is kept; `@everyone` at the beginning goes to the whole team. */
+/** The input field for this entity. The draft is kept; `@everyone` at the beginning sends to the whole team. */
 export function Composer({ view, situation, worker }: { view: AgentView; situation: Situation; worker: string }) {
   const draft = `draft.${view.id}.${worker}`;
   const [text, setText] = useState(() => recall(draft) ?? "");

@@ -5,7 +5,7 @@ import { type Steer, steering } from "./steering.ts";
 
 const ICONS: Record<Steer["label"], typeof Pause> = { Pause, Stop: Square, Resume: Play, Delete: Trash2 };
 
-/** Stop, pause, go on, put away: what makes sense now. */
+/** Stop, pause, resume, archive: what is possible now. */
 export function Controls({ agent }: { agent: AgentState }) {
   return <Buttons key={agent.id} agent={agent} />;
 }

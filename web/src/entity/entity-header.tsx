@@ -13,7 +13,7 @@ import { nameOf } from "./speech.tsx";
 import { restore } from "./steering.ts";
 import { TroubleBanner } from "./trouble-banner.tsx";
 
-/** The line on top of every screen: where one is, and on narrow pages the way to the sidebar. */
+/** The header of every screen: where one is and, on narrow pages, the way to the sidebar. */
 export function ScreenHeader({
   title,
   detail,

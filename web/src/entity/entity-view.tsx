@@ -13,7 +13,7 @@ import { ResultsSoFar } from "./results-so-far.tsx";
 import { nameOf } from "./speech.tsx";
 import { Stream } from "./stream.tsx";
 
-/** One member of the team: what they do and say, and the line to talk to them. */
+/** One member of the team: what they do and say, and the input field to talk to them. */
 export function EntityView({ agent, worker }: { agent: string; worker: string }) {
   const view = useAgent(agent);
   const { situation, version } = view;
@@ -75,7 +75,7 @@ function Instead({ to, children }: { to: PagePlace; children: ReactNode }) {
   );
 }
 
-/** What the address names is not there. */
+/** What the address names does not exist. */
 export function Nowhere({ what, children }: { what: string; children?: ReactNode }) {
   return (
     <div className="flex h-full min-h-0 flex-col">
@@ -104,7 +104,7 @@ export function Missing({ what, children }: { what: string; children?: ReactNode
   );
 }
 
-/** What is not known yet, with the way elsewhere. */
+/** Shown while data are loading, with links to other screens. */
 export function Loading() {
   return (
     <div className="flex h-full min-h-0 flex-col">
@@ -116,7 +116,7 @@ export function Loading() {
   );
 }
 
-/** Where words will be. */
+/** A placeholder for text. */
 export function Outline() {
   return (
     <div className="animate-pulse space-y-6" role="status" aria-label="Loading">

@@ -15,7 +15,7 @@ export interface LinkedFile {
   isChanged?: boolean;
 }
 
-/** Files that somebody made, each a way to read it. */
+/** Files that a worker made, as links to read them. */
 export function FileLinks({ agent, files }: { agent: string; files: readonly LinkedFile[] }) {
   if (files.length === 0) return null;
   return (
@@ -47,7 +47,7 @@ export function publishedPath(run: string | undefined, node: string, path: strin
   return `runs/${run}/nodes/${node}/published/${path}`;
 }
 
-/** As it is called in its run; of what was published the node says enough of where it is. */
+/** The name in its run; for published files the node is enough to say where they are. */
 export function linkedFile({ at, bytes, isChanged }: RunResult): LinkedFile {
   const inRun = at.replace(/^runs\/[^/]+\//, "");
   return { at, bytes, isChanged, label: visible(inRun.replace(/^nodes\/([^/]+)\/published\//, "$1/")) };

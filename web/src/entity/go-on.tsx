@@ -4,7 +4,10 @@ import type { AgentView } from "../live/view.ts";
 import { ACTION } from "../shell/form.tsx";
 import { goOn } from "./steering.ts";
 
-/** Where it is told that an agent failed: what lets it go on. Of several failures with the last, which `ts` says. */
+/**
+ * The button that lets a failed agent continue, shown with the failure. With several failures it is shown only with the
+ * last, which `ts` identifies.
+ */
 export function GoOn({ agent, ts }: { agent: string; ts?: number }) {
   const view = useAgent(agent);
   const now = view.situation?.agent;

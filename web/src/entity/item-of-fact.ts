@@ -17,7 +17,7 @@ import type { LineSubject, RowTone, StreamItem } from "./stream-item.ts";
 
 type LineItem = Extract<StreamItem, { kind: "line" }>;
 
-/** The row that a fact makes in an entity's stream, if it makes one. */
+/** The row for a fact in an entity's stream, if it has one. */
 export function itemOf(fact: Fact, worker: string): StreamItem | undefined {
   return (
     talkOf(fact, worker) ??

@@ -6,7 +6,7 @@ import type { AgentView, Pending, StreamedWords } from "../live/view.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { Speech } from "./speech.tsx";
 
-/** Words as the model says them. They are not on record yet. */
+/** Words as the model streams them. They are not recorded yet. */
 export const StreamedRow = memo(function StreamedRow({
   agent,
   worker,
@@ -33,8 +33,8 @@ const MOST_STREAMED = 16_000;
 const STEP = 8000;
 
 /**
- * What is said now is at the end; all of it is there when it is on record. It begins where it began for a while, so that
- * what was read once need not be read again with every word.
+ * Shows the end of what is being said; everything is there once it is recorded. The beginning stays fixed for a while,
+ * so that text is not parsed again with every word.
  */
 export function lastOf(text: string): string {
   if (text.length <= MOST_STREAMED) return text;
@@ -78,7 +78,7 @@ export function PendingRow({ view, pending }: { view: AgentView; pending: Pendin
   );
 }
 
-/** It shows at once, and stays until the log has it or the server refuses it. */
+/** Shows the message at once; it stays until the log has it or the server refuses it. */
 export function say(agent: string, to: string, text: string): void {
   deliver(
     agent,
@@ -87,7 +87,7 @@ export function say(agent: string, to: string, text: string): void {
   );
 }
 
-/** A hint to the coordinator, which need not be answered. */
+/** A hint to the coordinator, which needs no answer. */
 export function hint(agent: string, text: string): void {
   deliver(
     agent,

@@ -6,7 +6,7 @@ import { Dialog } from "../shell/dialog.tsx";
 import { ACTION, FIELD, FormEnd, LABEL } from "../shell/form.tsx";
 import { close } from "../shell/overlay.ts";
 
-/** What ran out of money goes on only with more of it. */
+/** What ran out of money continues only with more of it. */
 export function MoreMoney({ agent }: { agent: string }) {
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);

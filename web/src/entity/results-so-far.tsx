@@ -7,7 +7,7 @@ import type { AgentView } from "../live/view.ts";
 import { count } from "../text/figures.ts";
 import { FileLinks, linkedFile } from "./file-links.tsx";
 
-/** What there is already while the run goes on; an infinite agent has no other end to show it at. */
+/** The results so far, while the run continues; an infinite agent has no end at which they could be shown. */
 export function ResultsSoFar({ view, situation }: { view: AgentView; situation: Situation }) {
   const { run, status } = situation.agent;
   // Where it failed, the card that says so has them.

@@ -12,7 +12,7 @@ import { GoOn } from "./go-on.tsx";
 import { nameOf, Speech } from "./speech.tsx";
 import type { StreamItem } from "./stream-item.ts";
 
-/** How a run ended, and what came of it: whoever waited for a report finds it here. */
+/** How a run ended, and its results. */
 export function Result({ agent, item }: { agent: string; item: Extract<StreamItem, { kind: "result" }> }) {
   const run = item.run_id ?? runAt(agents.feed(agent).situation, item.seq);
   return (

@@ -3,7 +3,7 @@ import { COORDINATOR, HUMAN } from "../../../src/protocol/index.ts";
 import { agents } from "../live/agents.ts";
 import { clockTime, exactTime } from "../text/figures.ts";
 
-/** Someone says something: who, to whom, when, and the words. */
+/** A message: who, to whom, when, and the text. */
 export function Speech({
   agent,
   from,

@@ -13,7 +13,7 @@ export interface Steer {
 /** An agent, open or from the list of all. */
 type Steered = Pick<AgentState, "status" | "outcome"> & { id: string; created: { name: string } };
 
-/** What one may have an agent do now: in its header, and in the palette. */
+/** What one can have an agent do now: in its header, and in the palette. */
 export function steering(agent: Steered): Steer[] {
   const { id, status, created } = agent;
   const isAtWork = status === "working" || status === "waiting_for_human";
@@ -31,7 +31,7 @@ export function steering(agent: Steered): Steer[] {
   ];
 }
 
-/** What ran out of money goes on only with more of it. */
+/** What ran out of money continues only with more of it. */
 export function goOn({ id, outcome }: Steered): void {
   if (outcome?.kind === "budget_exhausted") {
     askForMore(id);

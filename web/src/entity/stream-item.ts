@@ -1,6 +1,6 @@
 import type { FactOf, PublishedFile } from "../../../src/protocol/index.ts";
 
-/** One row of an entity's stream. Replaced, never changed, so that a row is drawn again only when it is another. */
+/** One row of an entity's stream. Replaced, never mutated, so that a row is redrawn only when it changes. */
 export type StreamItem = { key: string; seq: number; ts: number } & (
   | { kind: "message"; from: string; to: string; text: string; receipt: Receipt | null; is: "goal" | "hint" | null }
   | { kind: "words"; worker_id: string }

@@ -2,7 +2,7 @@ import type { Fact, FactOf } from "../../../src/protocol/index.ts";
 import { itemOf } from "./item-of-fact.ts";
 import type { StreamItem } from "./stream-item.ts";
 
-/** Calls whose effect is in the stream by itself: a row of their own would say it twice. */
+/** Calls whose effect has a row of its own: a row for the call would be a duplicate. */
 const TOLD_OTHERWISE = new Set([
   "send_message",
   "ask_human",

@@ -14,12 +14,12 @@ type Row =
   | { kind: "streamed"; key: string; words: StreamedWords }
   | { kind: "pending"; key: string; pending: Pending };
 
-/** Where somebody was in a stream when they left it. Null is at its end. */
+/** The scroll position in a stream when it was left. Null means at its end. */
 const places = new Map<string, { offset: number; measured: VirtualItem[] } | null>();
 
 /**
- * What an entity does and says, virtualised: only what is in sight is in the page. At its end it follows what comes;
- * elsewhere nothing moves, also when older facts are loaded above.
+ * What an entity does and says, virtualised: only visible rows are in the page. At its end it follows new rows;
+ * elsewhere nothing moves, even when older facts are loaded above.
  */
 export function Stream({ view, worker }: { view: AgentView; worker: string }) {
   const stream = useMemo(() => new EntityStream(worker), [worker]);

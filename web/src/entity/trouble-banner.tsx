@@ -3,7 +3,7 @@ import { COORDINATOR } from "../../../src/protocol/index.ts";
 import { StatusDot } from "../shell/status.tsx";
 import { count, secondTime } from "../text/figures.ts";
 
-/** Whose model does not answer, and what is done about it: of one of the team, or, with the coordinator, of all. */
+/** Whose model does not answer, and what is being done about it: for one worker or, with the coordinator, for all. */
 export function TroubleBanner({ situation, worker }: { situation: Situation; worker: string }) {
   const { troubles, roster } = situation;
   const own = troubleOf(troubles, worker);

@@ -2,10 +2,10 @@ import { useMemo } from "react";
 import { useLoaded } from "../live/use-live.ts";
 import { visibleLines } from "../text/visible.ts";
 
-/** Longer texts are shown plain: colouring them would hold up the page. */
+/** Longer texts are shown plain: highlighting them would block the page. */
 const MOST_COLOURED = 60_000;
 
-/** Source with colours, once the colouring is loaded; readable before that. */
+/** Source code with highlighting, once the highlighter is loaded; readable before that. */
 export function Code({ text: written, kind }: { text: string; kind: string }) {
   // Source must not read otherwise than it runs.
   const text = useMemo(() => visibleLines(written), [written]);

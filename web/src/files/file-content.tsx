@@ -9,7 +9,7 @@ import { Code } from "./code.tsx";
 
 const MOST = 256 * 1024;
 const MOST_PICTURE = 32 * 1024 * 1024;
-/** Only what cannot carry script: an SVG is shown as the text it is. */
+/** Only formats that cannot contain scripts: an SVG is shown as text. */
 const PICTURES: Readonly<Record<string, string>> = {
   png: "image/png",
   jpg: "image/jpeg",

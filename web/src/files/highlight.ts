@@ -1,7 +1,7 @@
 import { createBundledHighlighter, createSingletonShorthands, type GrammarState, type ThemedToken } from "shiki/core";
 import { createJavaScriptRegexEngine } from "shiki/engine/javascript";
 
-/** The languages that teams write most; each is a file of its own, loaded when it is wanted. */
+/** The languages that teams write most; each is a separate file, loaded on demand. */
 const langs = {
   typescript: () => import("shiki/langs/typescript.mjs"),
   javascript: () => import("shiki/langs/javascript.mjs"),
@@ -80,7 +80,7 @@ const GO = 4000;
 const PATIENCE_MS = 1500;
 
 /**
- * Null where the language is not known: plain text then. What is made to be slow is coloured as far as patience goes; the
+ * Null if the language is unknown: plain text then. Text that takes too long is highlighted up to a time limit; the
  * rest is plain.
  */
 export async function coloured(text: string, kind: string): Promise<ColouredToken[][] | null> {

@@ -2,8 +2,8 @@ import { hasEnded, type Situation } from "../../../src/projections/index.ts";
 import type { NodeId } from "../../../src/protocol/index.ts";
 
 /**
- * Files are kept as they are, not as they were. What a file of the workspace was at a moment, as far as the record tells:
- * `same` is published and therefore never changed, `later` cannot have been there yet, of the rest one cannot tell.
+ * Only current files are stored, not their history. What the record tells about a file of the workspace at a moment:
+ * `same` is published and therefore never changed, `later` cannot have existed yet; for the rest it is unknown.
  */
 export function fileAt(path: string, { agent, board, roster }: Situation): "same" | "later" | "unknown" {
   const [, run, kind, id, ...rest] = /^runs\/run-(\d+)(?:\/(nodes|workers)\/([^/]+)(?:\/(.*))?)?/.exec(path) ?? [];

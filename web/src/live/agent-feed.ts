@@ -9,7 +9,7 @@ import { broughtBack, keepUnsent } from "./unsent.ts";
 import type { AgentView, Pending, Said, StreamedWords, ViewState } from "./view.ts";
 
 const PAGE = 300;
-/** More would only fill memory; older facts are read again when somebody scrolls there. */
+/** More would only fill memory; older facts are loaded again when the person scrolls there. */
 const MOST_FACTS = 12_000;
 const REST_MS = 60_000;
 const LEFT = "The page was closed before the server confirmed this. Check whether it arrived.";
@@ -18,16 +18,15 @@ let made = 0;
 /**
  * One agent, live.
  *
- * PAGE-FEED-1. Facts are applied once and in order of `seq`: what a reconnection repeats changes nothing, and where one
- *     is missing the connection is made anew from there.
- * PAGE-FEED-2. After a lost connection everything stays in sight; what was missed is merged in.
+ * PAGE-FEED-1. Facts are applied once and in order of `seq`: repeated facts after a reconnection change nothing, and if
+ *     one is missing, the connection is opened again from there.
+ * PAGE-FEED-2. After a lost connection everything stays visible; what was missed is merged in.
  * PAGE-FEED-3. Listeners are told at most once a frame; `version` changes at once (frame.ts says why).
- * PAGE-FEED-4. A log that is another than it was (a home restored from a copy) or that has a hole is begun anew, and
- *     what was shown stays in sight until the new snapshot is here. What this page does not know costs nothing but
- *     itself.
- * PAGE-FEED-5. Where nobody has listened for a minute, it rests, and goes on from there when somebody does.
- * PAGE-FEED-6. What the person said and the server has not taken outlives the page; what the log has is not said to be
- *     unsent.
+ * PAGE-FEED-4. If the log was replaced (a home restored from a copy) or has a gap, the feed starts again; what was
+ *     shown stays visible until the new snapshot has arrived. An unknown kind of fact is ignored.
+ * PAGE-FEED-5. After a minute without listeners it disconnects, and continues from there when somebody listens.
+ * PAGE-FEED-6. A message that the server has not accepted survives a reload of the page; one that the log has is not
+ *     shown as unsent.
  */
 export class AgentFeed implements AgentView {
   readonly id: string;

@@ -19,8 +19,8 @@ const SHORTEST_MS = 1000;
 const LONGEST_MS = 15_000;
 
 /**
- * All agents of the home: their summaries, what waits for the person, and the feeds of those that are looked at. One
- * store for the page, outside React.
+ * All agents of the home: their summaries, what waits for the person, and the feeds of those that are open. One store
+ * for the page, outside React.
  */
 class Agents {
   state: PageState = "loading";

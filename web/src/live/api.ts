@@ -39,7 +39,7 @@ export type MeshQueueName = keyof MeshPlace["queues"];
 export type MeshResults = z.infer<typeof meshResultsSchema>;
 export type MeshLetter = z.infer<typeof meshLetterSchema>;
 
-/** All of them, also those that are put away. */
+/** All agents, including archived ones. */
 export async function listAgents(): Promise<z.infer<typeof agentsPageSchema>> {
   const page = await get<z.infer<typeof agentsPageSchema>>("/agents?limit=1000&archived=all");
   const agents = listIn(page, "agents").map(({ trouble, ...agent }) => ({
@@ -54,7 +54,7 @@ export async function listInbox(): Promise<InboxItem[]> {
   return items.map((item) => ({ ...item, agent: named(item.agent), from: named(item.from) }));
 }
 
-/** Everybody of all teams, as far as they can be found by name. */
+/** The members of all teams, for searching by name. */
 export async function listPeople(): Promise<Person[]> {
   const people = listIn(await get<z.infer<typeof peoplePageSchema>>("/workers?limit=1000"), "workers");
   return people.map((person) => ({ ...named(person), agent: named(person.agent) }));
@@ -72,7 +72,7 @@ export function give<C extends CommandName>(command: CommandOf<C>): Promise<Comm
   return heard(giveCommand(server, command));
 }
 
-/** Projects with meshes, those that are at work with all that is known of them. */
+/** Projects with meshes; running ones with all details. */
 export async function listMeshes(): Promise<MeshProjectView[]> {
   const page = await get<z.infer<typeof meshProjectsPageSchema>>("/meshes?limit=1000");
   // One that cannot be read must not take the others, and the agents, out of sight; nor is its record an agent then.
@@ -127,7 +127,7 @@ export async function entriesOf(id: string, worker: string, before?: number): Pr
 
 export type Shelf = "workspace" | "memory";
 
-/** All files below, in one list, and whether there are more than anybody lists. */
+/** All files below, in one list, and whether there are more than are listed. */
 export async function filesIn(id: string, shelf: Shelf): Promise<{ files: FileItem[]; isCut: boolean }> {
   const all: FileItem[] = [];
   for (let after = ""; ; ) {
@@ -143,7 +143,7 @@ export async function filesIn(id: string, shelf: Shelf): Promise<{ files: FileIt
 /** How an agent is doing, with the results of its last run. */
 export const agentDetail = (id: string) => get<AgentDetail>(`/agents/${id}`);
 
-/** What lies in the output folder of a run; where nothing does, the words it ended with. */
+/** The files in the output folder of a run; without any, the text with which it ended. */
 export async function filesOfRun(id: string, run: string): Promise<FileItem[]> {
   const list = async (path: string) =>
     listIn(
@@ -162,7 +162,7 @@ type FilesPage = z.infer<typeof filesPageSchema>;
 
 export const nodeDetail = (id: string, node: string) => get<NodeDetail>(`/agents/${id}/board/${node}`);
 
-/** The first of a file, as text; null for one that is not text. */
+/** The beginning of a file, as text; null if it is not text. */
 export async function textOfFile(address: string, most: number): Promise<FileText> {
   const response = await reach(address, { headers: { range: `bytes=0-${most - 1}` } });
   if (!response.ok) throw await errorIn(response);
@@ -234,14 +234,14 @@ async function errorIn(response: Response): Promise<ApiError> {
 
 let lockedOut = () => {};
 
-/** What is to be done when the server does not know this browser any more. */
+/** What to do when the server does not accept this browser any more. */
 export function whenLockedOut(run: () => void): void {
   lockedOut = run;
 }
 
 /**
- * The token buys a one-time link, and the link the page's cookie; the token itself is kept nowhere. The page is not loaded
- * anew: what was begun in it goes on.
+ * The token is exchanged for a one-time link, and the link for the page's cookie; the token itself is not stored. The
+ * page is not reloaded, so nothing that was begun in it is lost.
  */
 export async function logIn(token: string): Promise<void> {
   // What no header can carry (a copied "…") would be said to be the server's silence.

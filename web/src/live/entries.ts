@@ -9,8 +9,8 @@ export interface CallDetail {
 }
 
 /**
- * What one worker said and did in full, as far as somebody wanted to see it. A reply and the facts about it are one
- * append with one time, and so they are found by it.
+ * What one worker said and did in full, as far as it was requested. A reply and the facts about it are one append with
+ * one time, which is how they are matched.
  */
 export class EntryBook {
   readonly words = new Map<number, string>();
@@ -110,7 +110,7 @@ export function entryBook(agent: string, worker: string): EntryBook {
   return book;
 }
 
-/** Its log is another than it was. */
+/** Its log was replaced. */
 export function forgetBooks(agent: string): void {
   for (const key of books.keys()) if (key.startsWith(`${agent} `)) books.delete(key);
 }

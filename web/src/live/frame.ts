@@ -1,9 +1,9 @@
 const due = new Set<() => void>();
 
 /**
- * Runs what is asked for once in the next frame, however often it was asked for: under load a debounce would never
- * fire. A hidden tab has no frames, so a timer stands in for them there, also for a frame that was still to come when it
- * was hidden: what is told by the title and by notifications must not wait until somebody looks.
+ * Runs a callback once in the next frame, however often it was requested: under load a debounce would never fire. A
+ * hidden tab has no frames, so a timer replaces them there, also for a frame that was pending when the tab was hidden:
+ * the title and notifications must not wait until somebody looks.
  */
 export function coalesce(run: () => void): () => void {
   let isDue = false;
@@ -30,9 +30,9 @@ export function hasBeenHidden(): void {
 }
 
 /**
- * Who listens to something that changes. They are told at most once a frame; `version` counts at once, because React
- * compares it in every render: a render that reads what has changed under an old version can lose the effects that
- * depend on it.
+ * Listeners of something that changes. They are called at most once per frame; `version` changes at once, because React
+ * compares it in every render: a render that reads changed data under an old version can lose the effects that depend
+ * on it.
  */
 export class Listeners {
   version = 0;

@@ -8,8 +8,8 @@ export type Frame =
   | { kind: "delta"; worker_id: string; of: "text" | "reasoning"; text: string };
 
 /**
- * What came over the wire, or nothing for what this page does not know. The server is our own and has checked what it
- * sends, so only the envelope is looked at: all schemas would weigh more than the page.
+ * Parses what came over the wire; undefined for what this page does not know. The server is our own and has checked
+ * what it sends, so only the envelope is checked: all schemas together would be larger than the page.
  */
 export function frameOf(value: unknown): Frame | undefined {
   if (!isRecord(value) || typeof value.type !== "string") return;

@@ -1,6 +1,6 @@
 /**
- * Stands in for the schema library in the page's build. The folds come with the schemas they are typed by; the page
- * needs the types only, and all of them would weigh a third of it. Checking anything with one of these is a mistake.
+ * Replaces the schema library in the page's build. The folds come with the schemas that define their types; the page
+ * needs only the types, and the schemas would be a third of its size. Parsing with one of these is a bug.
  */
 const schema: unknown = new Proxy(() => {}, {
   get(_, name) {

@@ -1,4 +1,4 @@
-/** What a record has under a name that came from outside: never what every object has, such as `constructor`. */
+/** A record's own entry for a name from outside: never an inherited one, such as `constructor`. */
 export function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }

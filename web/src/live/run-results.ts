@@ -16,9 +16,9 @@ const NONE: readonly RunResult[] = [];
 const known = new Map<string, readonly RunResult[]>();
 
 /**
- * The results of a run that ended with the fact `seq`. `named` are those that the record has; which they are where none
- * was named, the server is asked. What was found stays known: a card that comes into sight again has its height at once,
- * and the server tells only of the last run.
+ * The results of a run that ended with the fact `seq`. `named` are those in the record; if none was named, the server
+ * is asked. Results are cached: a card that becomes visible again has its height at once, and the server knows only
+ * those of the last run.
  */
 export function useResultsOf(agent: string, run: string, named: readonly string[], seq: number): readonly RunResult[] {
   const key = `${agent} ${run} ${seq}`;
@@ -31,7 +31,7 @@ export function useResultsOf(agent: string, run: string, named: readonly string[
   return loaded.state === "ready" ? loaded.value : (known.get(key) ?? fromRecord(run, named));
 }
 
-/** Those of the run that is under way. */
+/** Those of the current run. */
 export function useResultsSoFar(agent: string, run: string, tick: string): readonly RunResult[] {
   const loaded = useLoaded(`${agent} ${run} ${tick}`, () => agentDetail(agent));
   return loaded.state === "ready" && loaded.value.run_id === run ? fromServer(loaded.value) : NONE;

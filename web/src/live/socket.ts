@@ -9,7 +9,7 @@ export interface SocketPorts {
   forgetPlace?(): void;
 }
 
-/** Closed by the server with a reason that trying again does not mend. */
+/** Close codes of the server after which retrying does not help. */
 const FINAL = new Set([4401, 4403, 4404]);
 /** The server does not understand where we want to go on: its log is another than ours. */
 const LOST_PLACE = 4400;
@@ -18,7 +18,7 @@ const LONGEST_MS = 8000;
 /** One that a server closes as soon as it is open must not have us knock four times a second, for ever. */
 const WITH_REASON = (code: number) => code === 1008 || code === 1011 || code >= 4000;
 
-/** A connection that comes back: with growing patience, and at once when the person or the network does. */
+/** A connection that is reopened: with growing pauses, and at once when the person or the network comes back. */
 export class LiveSocket {
   readonly #ports: SocketPorts;
   #socket: WebSocket | undefined;

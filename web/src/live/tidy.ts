@@ -3,7 +3,7 @@ import type { MeshProjectView } from "../../../src/protocol/api/meshes.ts";
 import type { Fact } from "../../../src/protocol/index.ts";
 import { visible, visibleLines } from "../text/visible.ts";
 
-/** Names are made safe to look at where they come in, so that no screen has to think of it. Ids stay as they are. */
+/** Names are made safe to display where they come in, so that no screen has to do it. Ids stay as they are. */
 export function tidyFact(fact: Fact): Fact {
   if (fact.type === "agent.created" || fact.type === "worker.spawned") fact.data.name = visible(String(fact.data.name));
   return fact;
@@ -15,7 +15,7 @@ export function tidySituation(now: Situation): Situation {
   return now;
 }
 
-/** The folder stays as it is, since by it the meshes are started; it is made visible where it is shown. */
+/** The folder stays as it is, since it is used to start the meshes; it is made safe where it is displayed. */
 export function tidyProject(project: MeshProjectView): MeshProjectView {
   return {
     ...project,

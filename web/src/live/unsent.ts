@@ -2,8 +2,8 @@ import { isRecord } from "./frames.ts";
 import type { Pending, Said } from "./view.ts";
 
 /**
- * What the person has said and the server has not taken outlives the page: whoever loads it again, because the server
- * does not answer, finds it where it was. In this tab alone; another one may be about to send it.
+ * Messages that the server has not accepted survive a reload of the page: a person who reloads it because the server
+ * does not answer finds them again. Only in this tab; another one may be about to send them.
  */
 const keyOf = (agent: string) => `agiraph.unsent.${agent}`;
 

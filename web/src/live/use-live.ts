@@ -4,7 +4,7 @@ import { agents } from "./agents.ts";
 import { replayAt } from "./replay.ts";
 import type { AgentView } from "./view.ts";
 
-/** The agents of the home; the component is drawn again when anything about them changes. */
+/** The agents of the home; the component is rendered again when anything about them changes. */
 export function useAgents(): typeof agents {
   useSyncExternalStore(agents.subscribe, () => agents.version);
   return agents;
@@ -18,7 +18,7 @@ export function useAgent(id: string): AgentView {
   return view;
 }
 
-/** One thing about an agent, as something that can be compared: the component is drawn again when it is another. */
+/** One comparable value about an agent: the component is rendered again when it changes. */
 export function useOfAgent<T extends string | number | boolean | null>(id: string, select: (view: AgentView) => T): T {
   const view = useView(id);
   const subscribe = useCallback((listener: () => void) => view.subscribe(listener), [view]);
@@ -32,7 +32,7 @@ function useView(id: string): AgentView {
   return at === null ? agents.feed(id) : replayAt(id, at);
 }
 
-/** The value, at most this often; the last one always comes. */
+/** The value, updated at most this often; the last one always arrives. */
 export function usePaced<T>(value: T, ms: number): T {
   const [shown, setShown] = useState(value);
   const last = useRef(0);
@@ -51,8 +51,8 @@ export function usePaced<T>(value: T, ms: number): T {
 export type Loaded<T> = { state: "loading" } | { state: "ready"; value: T } | { state: "failed"; problem: string };
 
 /**
- * Loads when `key` changes; what failed, again once the server is there again. What was loaded stays in sight while the
- * next is on its way.
+ * Loads when `key` changes; after a failure, again when the server is back. The previous content stays visible while
+ * the next is loading.
  */
 export function useLoaded<T>(key: string, load: () => Promise<T>): Loaded<T> {
   const [loaded, setLoaded] = useState<Loaded<T>>({ state: "loading" });

@@ -1,7 +1,7 @@
 import type { Situation } from "../../../src/projections/index.ts";
 import type { Fact } from "../../../src/protocol/index.ts";
 
-/** Words of a model as they come, until the reply is on record. */
+/** Words of a model as they are streamed, until the reply is recorded. */
 export interface StreamedWords {
   text: string;
   reasoning: string;
@@ -14,7 +14,7 @@ export interface Said {
   isHint: boolean;
 }
 
-/** The same, while the log does not know it yet. */
+/** The same, until the log has it. */
 export interface Pending extends Said {
   key: string;
   problem: string | null;
@@ -23,10 +23,10 @@ export interface Pending extends Said {
   life: number;
 }
 
-/** How it stands with what is shown of one agent. */
+/** The state of the view of one agent. */
 export type ViewState = "loading" | "live" | "lost" | "gone" | "replay";
 
-/** What a screen shows of one agent: now, or as it was at a moment. Changed in place; `version` says that it was. */
+/** What a screen shows of one agent: now, or at an earlier moment. Mutated in place; `version` changes with it. */
 export interface AgentView {
   readonly id: string;
   readonly version: number;

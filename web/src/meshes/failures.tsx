@@ -8,7 +8,9 @@ import { bodyOf } from "./letter-parts.ts";
 
 export type TaskFailure = InboxItem & { mesh_task: NonNullable<InboxItem["mesh_task"]> };
 
-/** What a person gave the mesh, or one agent of it, and that failed: it stands there until it is sent again or dismissed. */
+/**
+ * Failed tasks that a person gave to the mesh, or to one of its agents: each stays until it is sent again or dismissed.
+ */
 export function failuresOf(project: string, mesh: string, member: string | null): TaskFailure[] {
   return agents.inbox.filter(
     (item): item is TaskFailure =>

@@ -1,4 +1,4 @@
-/** A message file: its header in one line, and what it says. */
+/** A message file: its header in one line, and its text. */
 export function partsOf(text: string): { header: string; body: string } {
   const [, header, body] = /^\uFEFF?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)(.*)$/s.exec(text) ?? [];
   if (header === undefined || body === undefined) return { header: "", body: text };

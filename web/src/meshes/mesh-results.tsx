@@ -16,7 +16,7 @@ interface ResultsProps {
   tick: string;
 }
 
-/** What came of it: the words with which the last task ended, and the files that lie in shared/output. */
+/** The results: the end text of the last task, and the files in shared/output. */
 export function Results({ project, mesh, tick }: ResultsProps) {
   const loaded = useLoaded(`${project} ${mesh} ${tick}`, () => meshResults(project, mesh));
   if (loaded.state !== "ready") return null;

@@ -19,7 +19,7 @@ import { TrustCard } from "./trust-card.tsx";
 
 type Member = MeshView["agents"][number];
 
-/** A declared team: who is in it, how they fare, what lies in whose queues, and the line to write to them. */
+/** A mesh: its agents and their states, their queues, and the input field to write to them. */
 export default function MeshScreen({
   project,
   mesh: name,

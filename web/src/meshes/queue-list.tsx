@@ -16,7 +16,7 @@ interface Where {
   place: MeshPlace;
 }
 
-/** Everything that lies somewhere, queue by queue; what is over, the newest first. */
+/** All messages, queue by queue; of ended ones, the newest first. */
 export function QueueList({ project, mesh, place }: Where) {
   const filled = IN_SIGHT.filter((queue) => (place.queues[queue]?.count ?? 0) > 0);
   if (filled.length === 0) return <p className="text-dim">Nothing has come here yet.</p>;

@@ -43,7 +43,7 @@ export function statusOfMember({ state, active, problem }: Pick<Member, "state" 
   }
 }
 
-/** In words, what a session is doing. */
+/** What a session is doing, in words. */
 export function stateWords({ state, active, problem }: Pick<Member, "state" | "active" | "problem">): string {
   switch (state) {
     case "starting":
@@ -66,7 +66,7 @@ export function stateWords({ state, active, problem }: Pick<Member, "state" | "a
   }
 }
 
-/** What is under way first, then what waits, then what is over. */
+/** Active messages first, then waiting ones, then ended ones. */
 export const IN_SIGHT: readonly MeshQueueName[] = [
   "active",
   "next",

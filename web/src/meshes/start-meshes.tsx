@@ -3,7 +3,7 @@ import { agents } from "../live/agents.ts";
 import { startMeshes } from "../live/api.ts";
 import { complain } from "../shell/overlay.ts";
 
-/** Starts all meshes of a project that rest. */
+/** Starts all meshes of a project that are not running. */
 export function StartMeshes({ project }: { project: string }) {
   const [isBusy, setBusy] = useState(false);
   const start = () => {

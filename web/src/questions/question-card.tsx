@@ -11,7 +11,7 @@ import { clockTime } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { visible, visibleLines } from "../text/visible.ts";
 
-/** Somebody wants to know something: the choices have keys 1–9, and free words do unless only a choice counts. */
+/** A question: the choices have the keys 1–9, and free text is allowed unless the answer must be a choice. */
 export function QuestionCard({ agent, item }: { agent: string; item: Item }) {
   const { question, answer, isOver } = item;
   const { at } = useRoute();

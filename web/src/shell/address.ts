@@ -1,4 +1,4 @@
-/** Where the page is. `at` is the fact at which everything is shown; null is now. */
+/** The current address. `at` is the fact at which everything is shown; null is now. */
 export type PageRoute = { at: number | null } & (
   | { screen: "home" }
   | { screen: "entity"; agent: string; worker: string }

@@ -9,7 +9,9 @@ import { isInSight } from "./in-sight.ts";
 import { settleToasts, toast } from "./overlay.ts";
 import { go, routeNow, useRoute } from "./route.ts";
 
-/** Tells the person of new questions where they are: by a toast, in the title, by the browser when the tab is hidden. */
+/**
+ * Notifies the person of new questions where they are: by a toast, in the title, by the browser if the tab is hidden.
+ */
 export function useAttention(): void {
   const { list, inbox, state } = useAgents();
   const route = useRoute();

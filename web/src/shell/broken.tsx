@@ -10,7 +10,10 @@ interface BrokenProps {
   children: ReactNode;
 }
 
-/** Whatever cannot be drawn, or loaded, costs its own place and no more: without this the whole page would be empty. */
+/**
+ * An error boundary: what cannot be rendered, or loaded, affects only its own place; without it the whole page would be
+ * empty.
+ */
 export class Broken extends Component<BrokenProps, { problem: string | null; of: string }> {
   override state = { problem: null as string | null, of: this.props.of };
 

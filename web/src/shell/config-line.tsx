@@ -5,7 +5,7 @@ type Standing = Awaited<ReturnType<typeof configStanding>>;
 
 const LOOK_MS = 30_000;
 
-/** Says that config.json cannot be taken, or that something in it waits for a restart. Looked at while somebody looks. */
+/** Says that config.json is invalid, or that a change in it needs a restart. Checked only while the page is visible. */
 export function ConfigLine() {
   const [standing, setStanding] = useState<Standing | null>(null);
   useEffect(() => {

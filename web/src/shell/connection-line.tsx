@@ -3,7 +3,7 @@ import { agents } from "../live/agents.ts";
 import { useAgents } from "../live/use-live.ts";
 import type { PageRoute } from "./route.ts";
 
-/** Says that what is in sight may be old. Everything stays in sight meanwhile. */
+/** Says that what is shown may be out of date. Everything stays visible meanwhile. */
 export function ConnectionLine({ route }: { route: PageRoute }) {
   const { isLost, isOld, problem } = useAgents();
   const agent = "agent" in route ? route.agent : null;

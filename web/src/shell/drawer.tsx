@@ -4,7 +4,7 @@ import { useModal } from "./modal.ts";
 import { close } from "./overlay.ts";
 import { useRoute } from "./route.ts";
 
-/** The sidebar on narrow pages. It goes away with the choice of something in it. */
+/** The sidebar on narrow pages. It closes when something in it is chosen. */
 export function Drawer() {
   const dialog = useRef<HTMLDialogElement>(null);
   const route = useRoute();

@@ -1,6 +1,6 @@
 /**
- * The `ref` of what stands at the foot of a screen: toasts stand above it, so that they never lie on the field in which
- * somebody writes. Of two, as one takes the other's place, the new one counts.
+ * The `ref` of the element at the bottom of a screen: toasts are placed above it, so that they never cover the field in
+ * which somebody types. When one replaces another, the new one counts.
  */
 export function foot(element: HTMLElement | null): (() => void) | undefined {
   if (!element) return;

@@ -1,12 +1,12 @@
 import type { ReactNode } from "react";
 
-/** How fields look, wherever somebody fills one in. */
+/** The style of form fields. */
 export const LABEL = "block text-[13px] font-semibold";
 export const FIELD = "mt-1 w-full rounded-md border border-line bg-page px-2.5 text-sm font-normal min-h-11 md:min-h-9";
 export const ACTION =
   "min-h-11 rounded-md bg-accent px-4 font-semibold text-on-accent hover:opacity-90 disabled:opacity-60 md:min-h-9";
 
-/** What ends a form in a dialog, in sight however long the form is: what is against it, and the button. */
+/** The end of a form in a dialog, visible however long the form is: the problem, and the button. */
 export function FormEnd({ problem, children }: { problem: string; children: ReactNode }) {
   return (
     <div className="sticky bottom-0 -mx-4 -mb-4 space-y-3 border-t border-line bg-page px-4 py-3">
@@ -16,7 +16,7 @@ export function FormEnd({ problem, children }: { problem: string; children: Reac
   );
 }
 
-/** What the server, or the page, has against it. */
+/** The problem that the server, or the page, reports. */
 export function Problem({ text }: { text: string }) {
   if (text === "") return null;
   return (
@@ -28,14 +28,14 @@ export function Problem({ text }: { text: string }) {
 
 type Fields = Readonly<Record<string, string>>;
 
-/** For the field itself: that it is wrong, and where that is said, or what it is for. */
+/** Attributes of the field itself: that it is invalid, and which element says why, or what it is for. */
 export function described(fields: Fields, name: string, hasHint = false) {
   const isWrong = fields[name] !== undefined;
   const by = [isWrong ? `wrong-${name}` : "", hasHint ? `hint-${name}` : ""].filter(Boolean).join(" ");
   return { ...(isWrong && { "aria-invalid": true }), ...(by && { "aria-describedby": by }) };
 }
 
-/** What is wrong with one field, under it. */
+/** The problem of one field, below it. */
 export function FieldProblem({ fields, of }: { fields: Fields; of: string }) {
   const problem = fields[of];
   if (problem === undefined) return null;
@@ -60,7 +60,7 @@ export function Field(props: { label: string; name: string; fields: Fields; hint
   );
 }
 
-/** What a field is for, under it. */
+/** What a field is for, below it. */
 export function Hint({ of, text }: { of: string; text: string }) {
   return (
     <p id={`hint-${of}`} className="mt-1 text-xs text-dim">

@@ -1,4 +1,4 @@
-/** Whether any of it is before the person's eyes: what is in the page may be scrolled away in its stream. */
+/** Whether any part of it is visible: an element of the page may be scrolled away in its stream. */
 export function isInSight(element: Element): boolean {
   const { top, bottom } = element.getBoundingClientRect();
   const stream = element.closest("[role=log]")?.getBoundingClientRect();

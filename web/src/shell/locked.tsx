@@ -4,7 +4,7 @@ import { logIn } from "../live/api.ts";
 import { ACTION, FIELD, LABEL, Problem } from "./form.tsx";
 import { useModal } from "./modal.ts";
 
-/** Nobody looks in without a key. */
+/** Shown without a valid login. */
 export function Locked() {
   const isSpent = isLinkSpent();
   return (
@@ -24,7 +24,7 @@ export function Locked() {
   );
 }
 
-/** Over the page, which stays below as it was left: what was begun in it is not lost. */
+/** Shown over the page, which stays below as it was: nothing that was begun in it is lost. */
 export function LockedOut() {
   const dialog = useRef<HTMLDialogElement>(null);
   useModal(dialog);

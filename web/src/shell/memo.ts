@@ -1,6 +1,6 @@
 /**
- * Small things kept in the browser: drafts, what was read, what is folded. Read from storage once, since they are asked
- * for in every frame; without storage they last as long as the page.
+ * Small values kept in the browser: drafts, what was read, what is collapsed. Read from storage once, since they are
+ * needed in every frame; without storage they last as long as the page.
  */
 const PREFIX = "agiraph.";
 const known = new Map<string, string | null>();

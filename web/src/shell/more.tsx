@@ -1,8 +1,8 @@
 import { type ReactNode, useState } from "react";
 
 /**
- * Of very many the first, and the one that is looked at; with the rest behind a button that says how many they are. A
- * page with everything in it would be slow for everybody.
+ * The first of very many items, and the selected one; a button with their number shows the rest. A page with all of
+ * them would be slow.
  */
 export function useMore<T>(
   all: readonly T[],

@@ -24,7 +24,7 @@ export function toast(tone: Toast["tone"], text: string, action?: Toast["action"
   if (tone !== "wait") setTimeout(() => dismiss(key), SHOWN_MS);
 }
 
-/** Says what went wrong, in the server's words. */
+/** Shows an error, in the server's words. */
 export function complain(error: unknown): void {
   toast("bad", error instanceof Error ? error.message : String(error));
 }
@@ -34,7 +34,7 @@ export function dismiss(key: number): void {
   tell();
 }
 
-/** Takes away the toasts about what is over. */
+/** Removes the toasts about what is settled. */
 export function settleToasts(isOpen: (about: string) => boolean): void {
   const left = toasts.filter(({ about }) => about === null || isOpen(about));
   if (left.length === toasts.length) return;

@@ -19,8 +19,8 @@ export interface PaletteEntry extends Findable {
 const SCREENS = ["board", "timeline", "files", "memory", "triggers"] as const;
 
 /**
- * Everything there is to go to or do: where one has just been, what is near, and then the rest. Of an agent that is not
- * open its people are known from the list of all.
+ * Everything that one can go to or do: recent places, what is near, and then the rest. The workers of agents that are
+ * not open come from the list of all.
  */
 export function entries(people: readonly Person[]): PaletteEntry[] {
   const route = routeNow();

@@ -7,10 +7,10 @@ import { entries, type PaletteEntry } from "./palette-entries.ts";
 import { ranked } from "./rank.ts";
 
 const MOST = 50;
-/** Everybody, as they were when it was last open: what is found must not move before one's eyes. */
+/** Everybody, as of the last time it was open: results must not move while one looks at them. */
 let known: readonly Person[] = [];
 
-/** Everything there is to go to or do, found by any part of its words, the best match first. */
+/** Everything that one can go to or do, found by any part of its words, the best match first. */
 export function Palette() {
   useAgents();
   const [words, setWords] = useState("");

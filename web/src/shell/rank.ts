@@ -7,8 +7,8 @@ export interface Findable {
 }
 
 /**
- * Those in which every word of the query occurs, the best match first: what is called so before what begins so, before
- * what has a word that does, before what only holds it, before what it only belongs to. Equals stay in their order.
+ * Items in which every word of the query occurs, the best match first: an exact name, then a prefix of the name, then
+ * of one of its words, then any part, then only what it belongs to. Equal matches keep their order.
  */
 export function ranked<T extends Findable>(entries: readonly T[], query: string): T[] {
   const whole = query.toLowerCase().trim().replace(/\s+/g, " ");

@@ -5,12 +5,12 @@ import { useAgent } from "../live/use-live.ts";
 import { exactTime } from "../text/figures.ts";
 import { goTo } from "./route.ts";
 
-/** The words for facts come with the screens that tell many of them. */
+/** The sentences for facts are loaded with the screens that show many of them. */
 const FactLine = lazy(() => import("../timeline/fact-line.tsx"));
 
 const BUTTON = "grid size-11 shrink-0 place-items-center rounded-md hover:bg-hover md:size-8";
 
-/** In replay every screen shows the moment that is chosen here. */
+/** In replay every screen shows the moment that is selected here. */
 export function ReplayBar({ agent, at }: { agent: string; at: number }) {
   const view = useAgent(agent);
   const feed = agents.feed(agent);

@@ -1,11 +1,11 @@
 import { useEffect, useState } from "react";
 
-/** Longer than the two clicks of a double click are apart. */
+/** Longer than the interval of a double click. */
 const REST_MS = 600;
 
 /**
- * Whether buttons rest: for a moment after one was pressed, and after others came into their places. A second click
- * then was not meant for what lies under it. Who rests says so (`aria-disabled`) and keeps the focus.
+ * Whether buttons are disabled: for a moment after one was pressed, and after others took their places. A second click
+ * then was not meant for what is below it. A disabled button says so (`aria-disabled`) and keeps the focus.
  */
 export function useRest(shown: string): [isResting: boolean, pressed: () => void] {
   const [ready, setReady] = useState<string | null>(shown);

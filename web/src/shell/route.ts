@@ -7,7 +7,7 @@ export { type PagePlace, type PageRoute, urlOf } from "./address.ts";
 let current = pageRouteOf(location.pathname, location.search);
 const listeners = new Set<() => void>();
 
-/** At another moment if `at` is given, else at the moment shown now. */
+/** At another moment if `at` is given, otherwise at the moment shown now. */
 export function go(
   place: PagePlace,
   { at = current.at, replace = false }: { at?: number | null; replace?: boolean } = {},
@@ -20,7 +20,7 @@ export function go(
   changed();
 }
 
-/** Addresses one has gone to, the last one first. */
+/** Recently visited addresses, the last one first. */
 export function recentAddresses(): string[] {
   return (recall(RECENT) ?? "").split("\n").filter(Boolean);
 }

@@ -21,7 +21,7 @@ export const SHORTCUTS: readonly { keys: string; does: string }[] = [
   { keys: "Esc", does: "close, leave the field or the node, back to now" },
 ];
 
-/** Keys for everything. Letters count only where nobody is typing. */
+/** Keyboard shortcuts. Letters count only while nobody is typing. */
 export function useShortcuts(): void {
   const overlay = useOverlay();
   useEffect(() => {

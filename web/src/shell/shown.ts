@@ -1,9 +1,9 @@
 // Types alone: for each of these the tests have a scene (test/browser/screens.ts).
 
-/** How it stands with the page as a whole. */
+/** The state of the page as a whole. */
 export type PageState = "loading" | "ready" | "locked" | "unreachable";
 
-/** What lies over the page: one thing at a time, and toasts. */
+/** What is shown over the page: one thing at a time, and toasts. */
 export type Overlay = "none" | "palette" | "shortcuts" | "new_agent" | "more_money" | "sidebar";
 
 export interface Toast {

@@ -12,7 +12,7 @@ import { COORDINATOR } from "../../../src/protocol/index.ts";
 import type { AgentSummary } from "../live/api.ts";
 import { clockTime } from "../text/figures.ts";
 
-/** How somebody fares: told by shape as well as by colour. */
+/** The status of an agent or a worker: shown by shape as well as by colour. */
 export type Status =
   | "idle"
   | "working"
@@ -53,7 +53,7 @@ export function colourOf(status: Status): string {
 }
 
 /** With `isBeside` the status stands in words beside it, and is not told twice. */
-/** The class of what holds many dots: where more than a dozen are at work, none of them turns. */
+/** The class of an element with many dots: if more than a dozen are at work, none of them is animated. */
 export function crowd(all: readonly { status: string }[], atWork: string): string {
   return all.filter(({ status }) => status === atWork).length > MOST_TURNING ? "crowd" : "";
 }
@@ -135,12 +135,12 @@ function statusOfWorker(worker: WorkerState | undefined): Status {
 }
 
 /**
- * Of one of the team.
- * PAGE-STATUS-1. While the agent rests nobody is free or at work: the coordinator fares as the agent does, the others
+ * The status of a worker.
+ * PAGE-STATUS-1. While the agent rests nobody is free or at work: the coordinator has the agent's status, the others
  *     rest with it.
- * PAGE-STATUS-2. Who asks the person asks still, and who is gone is gone, however the agent fares. Whoever was hired
- *     for an earlier run went with it.
- * PAGE-STATUS-3. Who waits for a model that does not answer is not at work.
+ * PAGE-STATUS-2. An open question to the person, and being gone, do not depend on the agent's status. Workers hired for
+ *     an earlier run are gone with it.
+ * PAGE-STATUS-3. A worker that waits for a model that does not answer is not at work.
  */
 export function statusInTeam(now: Situation, id: string): Status {
   const worker = now.roster[id];
@@ -155,14 +155,14 @@ export function statusInTeam(now: Situation, id: string): Status {
   return isBusy && troubleOf(now.troubles, id) ? "trouble" : own;
 }
 
-/** Of an agent in a list. */
+/** The status of an agent in a list. */
 export function statusOfSummary({ status, trouble, needs_decision, asleep }: AgentSummary): Status {
   if (status === "paused" && needs_decision) return "asking";
   if (status === "working" && trouble) return "trouble";
   return asleep ? "asleep" : statusOfAgent(status);
 }
 
-/** The status in words, where there is room for more than a dot. */
+/** The status in words, if there is room for more than a dot. */
 export function wordsOfSummary(summary: AgentSummary): string {
   const status = statusOfSummary(summary);
   return status === "trouble" && summary.trouble ? troubleWords(summary.trouble) : labelOf(status);
@@ -187,14 +187,17 @@ function statusOfAgent(status: AgentSummary["status"]): Status {
   }
 }
 
-/** Of an agent that is looked at: between its cycles it is asleep, not at work; paused for want of a word, it asks. */
+/**
+ * The status of an open agent: between its cycles it is asleep, not at work; paused while it waits for an answer, it
+ * asks.
+ */
 export function statusNow(now: Situation): Status {
   if (now.agent.status === "paused" && needsDecision(now.agent)) return "asking";
   if (now.agent.status === "working" && troublesOf(now.troubles).length > 0) return "trouble";
   return now.agent.status === "working" && isAsleep(now) ? "asleep" : statusOfAgent(now.agent.status);
 }
 
-/** `asleep until 14:05`, where the clock will wake it. */
+/** `asleep until 14:05`, if the clock will wake it. */
 export function statusWords(now: Situation): string {
   const status = statusNow(now);
   const [trouble] = troublesOf(now.troubles);

@@ -21,7 +21,7 @@ export function useIsDark(): boolean {
 
 const listeners = new Set<() => void>();
 
-/** Where nobody has chosen, the system's theme holds, and may change. */
+/** If nobody has chosen, the system's theme applies, and may change. */
 function subscribe(listener: () => void): () => void {
   const query = matchMedia(system);
   query.addEventListener("change", listener);

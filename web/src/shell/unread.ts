@@ -4,7 +4,7 @@ import { agents } from "../live/agents.ts";
 import { give } from "../live/api.ts";
 import { complain } from "./overlay.ts";
 
-/** How many messages to the person each of the team has sent that they have not seen, by the record. */
+/** How many unread messages to the person each worker has sent, according to the record. */
 export function unreadByWorker({ letters }: Situation): Map<string, number> {
   const unread = new Map<string, number>();
   for (const { reader, from } of Object.values(letters.queued))
@@ -15,7 +15,7 @@ export function unreadByWorker({ letters }: Situation): Map<string, number> {
 /** Asked of the server, and not yet on record. */
 const underWay = new Set<string>();
 
-/** The person is looking at it: that is a fact, for every other page and terminal. */
+/** The person is looking at it: that is recorded as a fact, for every other page and terminal. */
 export function markRead(now: Situation, worker: string): void {
   const { id } = now.agent;
   const key = `${id} ${worker}`;
@@ -27,7 +27,7 @@ export function markRead(now: Situation, worker: string): void {
     .finally(() => underWay.delete(key));
 }
 
-/** Of all agents, unlooked at. */
+/** Marks the messages of all agents as read without showing them. */
 export async function markAllRead(): Promise<void> {
   const whose = agents.list.filter(({ unread }) => unread > 0);
   try {

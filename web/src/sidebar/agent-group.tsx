@@ -14,7 +14,7 @@ import { count, gist } from "../text/figures.ts";
 const ROW =
   "flex min-h-11 items-center gap-2 rounded-md pr-2 pl-7 text-[13px] hover:bg-hover md:min-h-7 aria-[current]:bg-tint aria-[current]:font-semibold";
 
-/** One agent: who is in its team, and its other screens. Unfolded while it is looked at, unless one says otherwise. */
+/** One agent: its team and its other screens. Expanded while it is open, unless the person chose otherwise. */
 export function AgentGroup({ summary }: { summary: AgentSummary }) {
   const route = useRoute();
   const isHere = "agent" in route && route.agent === summary.id;

@@ -2,10 +2,12 @@ import type { CreateAgent } from "../../../src/protocol/commands.ts";
 import { DURATION_HELP, secondsIn } from "../../../src/protocol/duration.ts";
 import { type Watched, watchedFrom } from "../../../src/protocol/index.ts";
 
-/** What is wrong with which field, in the names that the server has for them. */
+/** The problem of each field, by the server's field names. */
 type Problems = Readonly<Record<string, string>>;
 
-/** What the form of a new agent orders, or what is wrong with it before anybody is asked. `said` gives a field's text. */
+/**
+ * The order for a new agent from the form, or its problems before the server is asked. `said` returns a field's text.
+ */
 export function orderOf(said: (name: string) => string): { order: CreateAgent } | { problems: Problems } {
   const isInfinite = said("mode") === "infinite";
   const project = said("project");

@@ -7,7 +7,7 @@ import { useRoute } from "../shell/route.ts";
 import { StatusDot } from "../shell/status.tsx";
 import { folderOf, visible } from "../text/visible.ts";
 
-/** Declared teams, by the project that declares them. */
+/** Meshes, by the project that declares them. */
 export function MeshList({ projects }: { projects: readonly MeshProjectView[] }) {
   const route = useRoute();
   if (projects.length === 0) return null;

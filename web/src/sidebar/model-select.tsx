@@ -3,10 +3,12 @@ import type { ListedModel } from "../live/api.ts";
 import { described, FIELD, FieldProblem, LABEL } from "../shell/form.tsx";
 import { amount } from "../text/figures.ts";
 
-/** What stands for a name that is typed; no model's name begins so. */
+/** Stands for a typed name; no model's name begins like this. */
 const TYPED = ">";
 
-/** One of those that are listed, or any other by its name: models come faster than lists, and servers have their own. */
+/**
+ * One of the listed models, or any other by its name: new models come faster than lists, and servers have their own.
+ */
 export function ModelSelect({
   name,
   label,
@@ -104,7 +106,7 @@ export function ModelNote({ model, why }: { model: ListedModel; why: string }) {
   return <Note id={model.id} facts={facts} why={why} />;
 }
 
-/** Of one that nobody has listed, nothing is known before it is tried. */
+/** Nothing is known about a model that is not listed before it is tried. */
 export function TypedNote({ id }: { id: string }) {
   return (
     <Note id={id} facts={["not in the list: its price may be unknown, and then no budget can be enforced"]} why="" />

@@ -8,7 +8,7 @@ import { type Status, StatusDot } from "../shell/status.tsx";
 import { markAllRead } from "../shell/unread.ts";
 import { age, count, gist } from "../text/figures.ts";
 
-/** Nothing goes on before the person has done their part. A message is only unread. */
+/** Nothing continues before the person has acted. A message is only unread. */
 export function needsPerson({ kind }: InboxItem): boolean {
   return kind !== "message";
 }
@@ -78,7 +78,7 @@ export function NeedsYou({
   );
 }
 
-/** Where the person does their part. */
+/** The screen where the person can act. */
 export function pagePlaceOf({
   agent,
   from,
@@ -92,7 +92,7 @@ export function pagePlaceOf({
   return { screen: "entity", agent: agent.id, worker: from.id };
 }
 
-/** What was said to the person without waiting for them: where, the dots say. */
+/** The number of messages that do not wait for the person; the dots show where they are. */
 export function Unread({ list }: { list: readonly AgentSummary[] }) {
   const [isBusy, setBusy] = useState(false);
   const unread = list.reduce((sum, each) => sum + each.unread, 0);

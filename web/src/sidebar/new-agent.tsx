@@ -10,7 +10,7 @@ import { go } from "../shell/route.ts";
 import { orderOf } from "./agent-order.ts";
 import { ModelNote, ModelSelect, TypedNote } from "./model-select.tsx";
 
-/** Before the server has said which models there are. */
+/** Until the server has said which models there are. */
 const NOTHING_KNOWN: Models = {
   models: [],
   prefixes: [],

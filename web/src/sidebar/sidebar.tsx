@@ -12,7 +12,7 @@ import { NeedsYou, Unread } from "./needs-you.tsx";
 
 const ICON = "grid size-11 place-items-center rounded-md text-dim hover:bg-hover hover:text-ink md:size-8";
 
-/** Everybody else is found by Ctrl+K. */
+/** All others are found with Ctrl+K. */
 const MOST = 100;
 
 export function Sidebar() {

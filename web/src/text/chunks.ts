@@ -1,19 +1,19 @@
 import { Lexer, type Token } from "marked";
 
 /**
- * Markdown from anybody, read in pieces. What takes the square of its length, or a call for each of its levels, is
- * thereby held to a length and a depth that nobody notices.
+ * Untrusted Markdown, parsed in pieces. Parsing that takes quadratic time, or a call per nesting level, is thereby
+ * limited to a harmless length and depth.
  *
- * CHUNKS-1. Every character is in exactly one piece. A piece ends between two blocks where there is such a place; a
- *     block of code that goes on in the next is opened there again.
- * CHUNKS-2. No text makes reading it fail; what cannot be read is text.
+ * CHUNKS-1. Every character is in exactly one piece. A piece ends between two blocks if possible; a code block that
+ *     continues in the next piece is opened there again.
+ * CHUNKS-2. No text makes parsing fail; what cannot be parsed is shown as text.
  */
 const PIECE = 8000;
 /** Paragraphs that are longer are read in parts: marks that span two parts are shown as they were written. */
 const INLINE = 2000;
 /** Opens a block of code, and with nothing after it ends one. With the same mark after it, it is code within a line. */
 const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)$/;
-/** Deeper than this nobody reads; what is written deeper is text. */
+/** Deeper nesting is shown as text. */
 export const DEEPEST = 16;
 
 export function piecesOf(text: string): string[] {
@@ -59,7 +59,7 @@ function evenPlace(text: string, at: number): number {
   return code >= 0xdc00 && code < 0xe000 ? at - 1 : at;
 }
 
-/** What links are short for, wherever in a long text it is said. */
+/** Link definitions, wherever they are in a long text. */
 export function definitionsIn(text: string): string {
   return (text.match(/^ {0,3}\[[^\]\n]{1,80}\]: {0,3}\S{1,500}[^\n]{0,200}$/gm) ?? []).slice(0, 50).join("\n");
 }

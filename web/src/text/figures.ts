@@ -28,7 +28,7 @@ const second = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hourCyc
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
 const day = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
 
-/** Of another day with that day: 09:12 alone is read as this morning's. */
+/** With the day if it is another one: 09:12 alone would be read as this morning. */
 export const clockTime = (ts: number, now = Date.now()): string =>
   (isToday(ts, now) ? clock : dayAndClock).format(ts * 1000);
 export const secondTime = (ts: number, now = Date.now()): string =>
@@ -40,17 +40,17 @@ function isToday(ts: number, now: number): boolean {
   return new Date(ts * 1000).toDateString() === new Date(now).toDateString();
 }
 
-/** A stage's own name, unless it is only its number again. */
+/** A stage's own name, unless it only repeats its number. */
 export function stageTitle(number: number, name: string): string {
   return name === "" || name === `Stage ${number}` ? `Stage ${number}` : `Stage ${number} · ${name}`;
 }
 
-/** The first line without its marks of markdown, where there is no room for more. */
+/** The first line without Markdown, if there is no room for more. */
 export function gist(text: string): string {
   return firstLine(text).replace(/\\([!-/:-@[-`{-~])|\*\*|__|`|^#{1,6}\s+/g, "$1");
 }
 
-/** For where there is one line of room: of a longer one its beginning. */
+/** For a single line: the beginning of a longer text. */
 export function firstLine(text: string): string {
   const line = text.slice(0, 4000).trim().split("\n", 1)[0] ?? "";
   return visible(line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE)}…` : line);

@@ -4,7 +4,7 @@ import { DEEPEST, definitionsIn, piecesOf, tokensOf } from "./chunks.ts";
 import { count } from "./figures.ts";
 import { visibleLines } from "./visible.ts";
 
-/** So many pieces are shown at first, and so many more when they are asked for. */
+/** How many pieces are shown at first, and how many more on request. */
 const AT_FIRST = 3;
 const MORE = 8;
 

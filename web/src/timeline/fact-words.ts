@@ -4,7 +4,7 @@ import { sentenceOf } from "../../../src/wording/sentence-of.ts";
 import { clockTime, gist } from "../text/figures.ts";
 import { visible } from "../text/visible.ts";
 
-/** What happened, in one line; `name` says how somebody is called. */
+/** A fact in one line; `name` returns how somebody is called. */
 export function factWords(fact: Fact, name: (id: string) => string): string {
   const sentence = sentenceOf(fact, { name: (id) => calledBy(id, name), time: clockTime });
   // A page that was open before the server was renewed may hear of things that it has no words for.

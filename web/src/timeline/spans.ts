@@ -1,6 +1,6 @@
 import type { Fact } from "../../../src/protocol/index.ts";
 
-/** A stretch of one worker's time. */
+/** A period of one worker's time. */
 export interface Span {
   worker: string;
   kind: "busy" | "waiting" | "asking";
@@ -13,7 +13,7 @@ export interface Span {
 
 const followed = new WeakMap<readonly Fact[], Spans>();
 
-/** Who worked and waited when. A log only grows, so that each fact of it is looked at once; another log is another list. */
+/** Who worked and waited when. A log only grows, so each fact is processed once; a replaced log is another list. */
 export function spansIn(log: readonly Fact[], now: number): Span[] {
   const spans = followed.get(log) ?? new Spans();
   followed.set(log, spans);
@@ -64,7 +64,7 @@ class Spans {
   }
 }
 
-/** Time as a place from 0 to 1, with the stretches in which nobody worked folded to a narrow gap. */
+/** Time as a position from 0 to 1, with periods in which nobody worked collapsed to a narrow gap. */
 export interface Axis {
   place(ts: number): number;
   folds: { at: number; seconds: number }[];
@@ -118,7 +118,7 @@ const NARROW = 0.002;
 /** More than this would be too much for the page, and for whoever looks at it. */
 const DRAWN = 1000;
 
-/** What is drawn: of each worker narrow stretches of one kind, side by side, are one. A long log stays a small picture. */
+/** What is drawn: narrow adjacent periods of one kind are merged, so that a long log stays a small picture. */
 export function drawnOf(spans: readonly Span[], { place }: Axis): Span[] {
   const placed = spans
     .toSorted((a, b) => a.seq - b.seq)

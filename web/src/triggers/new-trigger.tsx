@@ -30,7 +30,7 @@ const text = (says: string, name: string, example: string): Field => ({
   value: (typed) => typed,
 });
 
-/** What each type of condition is called here, and the one thing it wants to know. */
+/** The label of each type of condition, and its one field. */
 const CONDITIONS: Record<ConditionType, { says: string; field: Field }> = {
   delayed: { says: "once, after a while", field: minutes("Minutes from now", "delay_seconds") },
   at_time: {

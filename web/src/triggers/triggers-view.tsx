@@ -13,7 +13,7 @@ import { count } from "../text/figures.ts";
 import { NewTrigger } from "./new-trigger.tsx";
 import { triggerStateWords } from "./words.ts";
 
-/** What the agent is to do later, and what is over: told from the fold, so that replay shows it as it was. */
+/** The agent's triggers, active and ended: from the fold, so that replay shows them as they were. */
 export default function TriggersView({ agent }: { agent: string }) {
   const view = useAgent(agent);
   const [isAdding, setAdding] = useState(false);

@@ -1,7 +1,7 @@
 import type { TriggerState } from "../../../src/projections/index.ts";
 import { count, exactTime } from "../text/figures.ts";
 
-/** How it stands, and since when it is over. */
+/** The state of a trigger, and since when it has ended. */
 export function triggerStateWords(trigger: TriggerState): string[] {
   const { status, fired, last_due } = trigger;
   const often = fired > 0 ? `fired ${count(fired, "time")}` : "";

@@ -92,10 +92,10 @@ export interface OutsideJob {
   start(launch: (server: ToolServer, isConfined: boolean) => Launched): Promise<Running>;
 }
 
-/** How our MCP server is called towards programs. */
+/** The name of our MCP server in programs. */
 export const OUR_SERVER = "agiraph";
 
-/** The MCP server at which one program, and no other, finds our tools. */
+/** The MCP server that offers our tools to one program, and to no other. */
 export interface ToolServer {
   url: string;
   token: string;
