@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { didYouMean } from "./nearest.ts";
+import { innermost, issueWords } from "./schema-words.ts";
 
 /** `there is no field "titel". Did you mean "title"? There are: name, title`, for whoever sent it. */
 export function unknownField(name: string, schema: unknown, path: readonly PropertyKey[]): string {
@@ -10,12 +11,14 @@ export function unknownField(name: string, schema: unknown, path: readonly Prope
 
 /** The problems of an input, one per line. An unknown name is shown with the nearest known one. */
 export function problemsIn(error: z.ZodError, schema: unknown): string {
-  const issues = error.issues.map((issue) =>
-    issue.code === "unrecognized_keys"
-      ? { ...issue, message: issue.keys.map((key) => unknownField(key, schema, issue.path)).join("; ") }
-      : issue,
-  );
-  return z.prettifyError({ ...error, issues });
+  return innermost(error.issues)
+    .map((issue) => {
+      if (issue.code === "unrecognized_keys")
+        return issue.keys.map((key) => unknownField(key, schema, issue.path)).join("; ");
+      const field = issue.path.length === 0 ? "" : `${issue.path.join(".")}: `;
+      return `${field}${issueWords(issue)}`;
+    })
+    .join("\n");
 }
 
 /** The field names that the schema allows at the end of a path. */

@@ -91,7 +91,7 @@ test("what cannot be changed is refused in words, and nothing changes", async ()
     [2, "✗ This is not a valid trigger:"],
   ]);
   expect(refused[4]?.stderr.split("\n")[1]).toBe(
-    "  type is one of scheduled, delayed, at_time, heartbeat, on_event, on_idle, on_change",
+    '  type: expected one of "scheduled", "delayed", "at_time", "heartbeat", "on_event", "on_idle", "on_change"',
   );
   expect(refused.at(-1)?.stderr).toContain('there is no field "mised". Did you mean "missed"?');
   expect((await call("logs", "paint")).stdout).toBe(before);

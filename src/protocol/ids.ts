@@ -10,7 +10,11 @@ export type WorkerId = string;
 export const COORDINATOR = "coordinator";
 export const HUMAN = "human";
 
-export const agentIdSchema = z.templateLiteral(["agent-", z.string().regex(/^[a-z0-9]{4,32}$/)]);
+export const agentIdSchema = z.templateLiteral(["agent-", z.string().regex(/^[a-z0-9]{4,32}$/)], {
+  error: "expected the id of an agent, such as agent-k3x9wq2m",
+});
 export const runIdSchema = z.templateLiteral(["run-", z.int().positive()]);
-export const nodeIdSchema = z.templateLiteral(["node-", z.int().positive()]);
+export const nodeIdSchema = z.templateLiteral(["node-", z.int().positive()], {
+  error: "expected the id of a node, such as node-1",
+});
 export const workerIdSchema = z.string().regex(/^[a-z][a-z0-9_-]{0,40}$/);

@@ -2,6 +2,7 @@ import websocket from "@fastify/websocket";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { WebSocket } from "ws";
 import { z } from "zod";
+import { issueWords } from "../boundary/schema-words.ts";
 import { type AgentId, agentIdSchema } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -247,5 +248,5 @@ function upgradeStrategy(): Strategy {
 /** Within the 123 bytes that a reason may have. */
 function wordsFor(error: z.ZodError): string {
   const [issue] = error.issues;
-  return `${issue?.path.join(".")}: ${issue?.message}`.slice(0, 120);
+  return issue ? `${issue.path.join(".")}: ${issueWords(issue)}`.slice(0, 120) : "";
 }

@@ -1,5 +1,8 @@
 import type { FastifyError, FastifyReply, FastifyRequest, FastifySchema } from "fastify";
+import type { FastifySchemaValidationError } from "fastify/types/schema.js";
 import { hasZodFastifySchemaValidationErrors } from "fastify-type-provider-zod";
+import type { z } from "zod";
+import { innermost, issueWords } from "../boundary/schema-words.ts";
 import { unknownField } from "../boundary/unknown-field.ts";
 import type { ErrorBody } from "../protocol/api/error-body.ts";
 import { isForWantOfRoom, isOutOfFiles } from "../store/disk/disk.ts";
@@ -109,14 +112,19 @@ function invalid(error: FastifyError, schemas: FastifySchema | undefined): Answe
   const context = error.validationContext ?? "body";
   const where = context === "body" ? "" : `${context}.`;
   const schema: unknown = schemas && Reflect.get(schemas, context);
-  const details = (error.validation ?? []).map(({ instancePath, message, params }) => {
-    const keys = params && "keys" in params && Array.isArray(params.keys) ? params.keys.map(String) : [];
-    const path = instancePath.split("/").filter((part) => part !== "");
-    const field = `${where}${[...path, ...(keys.length > 0 ? [keys.join(", ")] : [])].join(".") || "body"}`;
-    return { field, problem: keys[0] === undefined ? (message ?? "") : unknownField(keys[0], schema, path) };
+  const details = innermost((error.validation ?? []).map(issueOf)).map((issue) => {
+    const keys = issue.code === "unrecognized_keys" ? issue.keys : [];
+    const field = `${where}${[...issue.path, ...(keys.length > 0 ? [keys.join(", ")] : [])].join(".") || "body"}`;
+    return { field, problem: keys[0] === undefined ? issueWords(issue) : unknownField(keys[0], schema, issue.path) };
   });
   const message = details.map(({ field, problem }) => `${field}: ${problem}`).join("; ");
   return { status: 400, body: { error: { code: "bad_request", message, details } }, headers: {} };
+}
+
+/** Fastify's plugin has taken an issue of the schema apart: put together again. */
+function issueOf({ keyword, instancePath, message = "", params }: FastifySchemaValidationError): z.core.$ZodIssue {
+  const path = instancePath.split("/").filter((part) => part !== "");
+  return { ...params, code: keyword, path, message } as unknown as z.core.$ZodIssue;
 }
 
 const FRAMEWORK: Readonly<Record<string, readonly [number, string, string]>> = {

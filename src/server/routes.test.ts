@@ -487,13 +487,20 @@ test("every bad field is named, every unknown id is not found, and nothing chang
   const wrong: unknown[] = [];
   for (const [method, path, body, field] of bad) {
     const answer = await house.ask(method, path.replace("ID", id), body);
-    const { error } = answer.body as { error: { code: string; details?: { field: string }[] } };
+    const { error } = answer.body as { error: { code: string; message: string; details?: { field: string }[] } };
     const isNamed = field === undefined || error.details?.some((detail) => detail.field === field);
-    if (answer.status !== 400 || error.code !== "bad_request" || !isNamed) wrong.push([method, path, body, answer]);
+    const isPlain = !/Invalid|Too (?:big|small)|received/.test(error.message);
+    if (answer.status !== 400 || error.code !== "bad_request" || !isNamed || !isPlain)
+      wrong.push([method, path, body, answer]);
   }
   expect(wrong).toEqual([]);
   const near = async (method: string, path: string, body?: object) =>
     ((await house.ask(method, path, body)).body as { error: { message: string } }).error.message;
+  expect(await near("POST", "/agents", { goal: 5 })).toBe("goal: expected text in quotes; there is a number");
+  expect(await near("POST", "/agents", {})).toBe("goal: expected text in quotes; it is missing");
+  expect(await near("POST", `/agents/${id}/triggers`, { type: "delayed", config: {}, action: 7 })).toBe(
+    "action: expected text in quotes or an object in braces",
+  );
   expect(await near("POST", "/agents", { goal: "Go", modle: "x/y" })).toMatch(
     /^modle: there is no field "modle"\. Did you mean "model"\? There are: goal, name, model, /,
   );

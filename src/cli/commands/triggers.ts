@@ -1,5 +1,4 @@
-import type { z } from "zod";
-import { unknownField } from "../../boundary/unknown-field.ts";
+import { problemsIn } from "../../boundary/unknown-field.ts";
 import { type Situation, triggerRecords } from "../../projections/index.ts";
 import { type CommandToAgent, createTriggerSchema } from "../../protocol/commands.ts";
 import { nextDue } from "../../triggers/due.ts";
@@ -92,22 +91,8 @@ function orderIn(text: string) {
   const order = createTriggerSchema.safeParse(value);
   if (order.success) return order.data;
   throw new UsageError(
-    `This is not a valid trigger:\n${order.error.issues.map((issue) => `  ${problemIn(issue, value)}`).join("\n")}\nAn example: ${EXAMPLE}`,
+    `This is not a valid trigger:\n${problemsIn(order.error, createTriggerSchema).replace(/^/gm, "  ")}\nAn example: ${EXAMPLE}`,
   );
-}
-
-function problemIn(issue: z.core.$ZodIssue, value: unknown): string {
-  const field = issue.path.join(".") || "It";
-  if (issue.code === "unrecognized_keys")
-    return issue.keys.map((key) => unknownField(key, createTriggerSchema, issue.path)).join("; ");
-  if (issue.path.length === 1 && isRecord(value) && !(String(issue.path[0]) in value)) return `${field} is missing`;
-  if (issue.code === "invalid_value") return `${field} is one of ${issue.values.join(", ")}`;
-  if (issue.code === "invalid_union") return `${field} is a task in words, or an object`;
-  return `${field}: ${issue.message.replace(/^Invalid input: /, "")}`;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }
 
 /** By whoever works on the agent; when nobody does, it is recorded here. */

@@ -94,7 +94,7 @@ test("the memory is bounded: when it is full it refuses, and forgets only what i
 });
 
 test.each([
-  ["no JSON", "{", "the body: Invalid input"],
+  ["no JSON", "{", "the body: expected an object in braces"],
   ["no agent", JSON.stringify({ message: "hello" }), "agent_id"],
   ["a path for an agent", JSON.stringify({ agent_id: "agent-../x", message: "hello" }), "agent_id"],
   ["an empty answer", JSON.stringify({ ...ANSWER, response: "" }), "response"],

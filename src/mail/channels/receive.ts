@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { innermost, issueWords } from "../../boundary/schema-words.ts";
 import { agentIdSchema } from "../../protocol/index.ts";
 import { DELIVERY_HEADER, isSignedWith, SIGNATURE_HEADER, TIMESTAMP_HEADER } from "./signature.ts";
 
@@ -142,9 +143,6 @@ function parsedJson(body: Buffer): unknown {
 const WANTED = "Expected {agent_id, question_id, response} or {agent_id, message, to?} as JSON.";
 
 export function problemsOf({ issues }: z.ZodError): string {
-  const inner = issues.flatMap((issue) => (issue.code === "invalid_union" ? issue.errors : [[issue]]));
-  // The form that was nearly right says best what is wrong.
-  const nearest = inner.sort((a, b) => a.length - b.length)[0] ?? [];
-  const lines = nearest.map(({ path, message }) => `${path.join(".") || "the body"}: ${message}`);
+  const lines = innermost(issues).map((issue) => `${issue.path.join(".") || "the body"}: ${issueWords(issue)}`);
   return `${lines.join("; ")}. ${WANTED}`;
 }

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { nearest } from "../../boundary/nearest.ts";
+import { expectedWords } from "../../boundary/schema-words.ts";
 import type { Config } from "../../protocol/config.ts";
 
 /**
@@ -10,12 +11,12 @@ import type { Config } from "../../protocol/config.ts";
  *     mistake.
  */
 export function configProblemWords(issue: z.core.$ZodIssue, value: unknown): string {
-  const field = fieldWords(issue.path);
-  if (issue.code === "unrecognized_keys") return `${field}: ${unknownFieldWords(issue.keys, issue.path)}`;
+  const field = issue.path.length === 0 ? "" : `${fieldWords(issue.path)}: `;
+  if (issue.code === "unrecognized_keys") return `${field}${unknownFieldWords(issue.keys, issue.path)}`;
   const inner = issue.code === "invalid_union" ? innerIssue(issue, valueAt(value, issue.path)) : undefined;
   if (inner) return configProblemWords(inner, value);
   const found = foundWords(valueAt(value, issue.path));
-  return `${field}: expected ${expectedWords(issue)}${exampleWords(issue.path)}; ${found}.${hintFor(issue, value)}`;
+  return `${field}expected ${expectedWords(issue)}${exampleWords(issue.path)}; ${found}.${hintFor(issue, value)}`;
 }
 
 /** An example of every field. */
@@ -110,7 +111,7 @@ type Path = readonly PropertyKey[];
 
 /** As it is written in the file; something that does not look like a name is not repeated (CONFIG-PROBLEMS-2). */
 export function fieldWords(path: Path): string {
-  return path.map((key) => (typeof key === "number" ? String(key) : named(String(key)))).join(".") || "the file";
+  return path.map((key) => (typeof key === "number" ? String(key) : named(String(key)))).join(".");
 }
 
 function named(name: string): string {
@@ -125,50 +126,13 @@ function looksLikeKey(name: string): boolean {
 }
 
 function unknownFieldWords(keys: readonly string[], path: Path): string {
-  const there = exampleAt(path);
-  const known = there instanceof Object ? Object.keys(there) : [];
+  const known = [...new Set(examplesAt(path).flatMap((there) => (there instanceof Object ? Object.keys(there) : [])))];
   const [first = ""] = keys;
-  const [near] = nearest(first, known, 1);
-  const meant = near === undefined ? "" : ` Did you mean ${near}?`;
+  const variable = `${first}_env`;
+  const near = known.includes(variable) ? variable : nearest(first, known, 1)[0];
+  const isVariable = near?.endsWith("_env") ? " It names a variable of your environment, which holds the value." : "";
+  const meant = near === undefined ? "" : ` Did you mean ${near}?${isVariable}`;
   return `there is no field ${keys.map(named).join(", ")}.${meant} There are: ${known.join(", ")}.`;
-}
-
-const TYPES: Readonly<Record<string, string>> = {
-  string: "text in quotes",
-  number: "a number",
-  int: "a whole number",
-  boolean: "true or false",
-  array: "a list",
-  object: "an object in braces",
-  record: "an object in braces",
-};
-
-/** Words of ours stand in the schema; those of its library tell of types and say "Invalid …" or "Too …". */
-function expectedWords(issue: z.core.$ZodIssue): string {
-  if (!/^(Invalid|Too)\b/.test(issue.message)) return issue.message.replace(/^expected /, "");
-  switch (issue.code) {
-    case "invalid_type":
-      return TYPES[issue.expected] ?? issue.expected;
-    case "invalid_value":
-      return issue.values.length === 1
-        ? JSON.stringify(issue.values[0])
-        : `one of ${issue.values.map((one) => JSON.stringify(one)).join(", ")}`;
-    case "too_small":
-      return `${issue.inclusive === false ? "more than" : "at least"} ${issue.minimum}${unitOf(issue.origin)}`;
-    case "too_big":
-      return `${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}${unitOf(issue.origin)}`;
-    case "invalid_format":
-      return issue.format === "url" ? "an address" : "another form";
-    case "invalid_key":
-      return issue.issues[0]?.message.replace(/^expected /, "") ?? "another name";
-    default:
-      return "something else";
-  }
-}
-
-function unitOf(origin: string): string {
-  if (origin === "string") return " character(s)";
-  return origin === "array" ? " of them" : "";
 }
 
 function foundWords(value: unknown): string {
@@ -181,20 +145,34 @@ function foundWords(value: unknown): string {
 
 function exampleWords(path: Path): string {
   const last = path.at(-1);
-  const example = exampleAt(path);
+  const [example] = examplesAt(path);
   if (last === undefined) return `, e.g. ${JSON.stringify({ model: EXAMPLE.model })}`;
-  if (example === undefined) return "";
+  // A secret is better kept out of the file: the example is the field that names its variable.
+  if (example === undefined) {
+    const variable = `${String(last)}_env`;
+    return examplesAt([...path.slice(0, -1), variable]).length > 0
+      ? exampleWords([...path.slice(0, -1), variable])
+      : "";
+  }
   const written = JSON.stringify(example);
   return typeof last === "number" ? `, e.g. ${written}` : `, e.g. "${named(String(last))}": ${written}`;
 }
 
-/** Where the file has names of its own choosing, any of the example's will do. */
-function exampleAt(path: Path): unknown {
-  return path.reduce<unknown>((at, key) => {
-    if (!(at instanceof Object)) return undefined;
-    return Object.hasOwn(at, key) ? Reflect.get(at, key) : Object.values(at)[0];
-  }, EXAMPLE);
+/** What the example has there. Where people choose the names, any of the example's will do. */
+function examplesAt(path: Path, at: unknown = EXAMPLE, isNamedFreely = false): unknown[] {
+  const [key, ...rest] = path;
+  if (key === undefined) return [at];
+  if (!(at instanceof Object)) return [];
+  const there = Object.hasOwn(at, key) ? [Reflect.get(at, key)] : [];
+  const found = isNamedFreely || Array.isArray(at) ? [...there, ...Object.values(at)] : there;
+  return found.flatMap((each) => examplesAt(rest, each, NAMED_FREELY.has(key)));
 }
+
+/** Fields whose own fields people name. */
+const NAMED_FREELY: ReadonlySet<PropertyKey> = new Set([
+  ...["providers", "models", "channels", "programs", "mcp_servers"],
+  ...["set", "headers_env"],
+]);
 
 export function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>(

@@ -47,7 +47,7 @@ test.each([
   [
     "an unknown key",
     '{\n  "modell": "a"\n}',
-    "config.json:2: the file: there is no field modell. Did you mean model? There are: model, worker_model, ",
+    "config.json:2: there is no field modell. Did you mean model? There are: model, worker_model, ",
   ],
   [
     "an unknown key of a program",
@@ -107,12 +107,22 @@ test.each([
   [
     "a channel without a secret",
     '{"channels": {"pager": {"type": "webhook", "url": "https://example.org"}}}',
-    "channels.pager.secret: expected a secret to sign with: give secret, or secret_env",
+    'channels.pager.secret: expected a secret to sign with: give secret, or secret_env with a variable\'s name, e.g. "secret_env": "PAGER_SECRET"; it is missing.',
   ],
   [
     "a short secret",
     '{"channels": {"pager": {"type": "webhook", "url": "https://example.org", "secret": "x"}}}',
-    "channels.pager.secret: expected at least 16 characters: openssl rand -hex 32 makes some",
+    'channels.pager.secret: expected at least 16 characters: openssl rand -hex 32 makes some, e.g. "secret_env": "PAGER_SECRET"; there is text.',
+  ],
+  [
+    "a key in the file",
+    '{"providers": {"mine": {"base_url": "http://127.0.0.1:1", "api_key": "x"}}}',
+    "providers.mine: there is no field api_key. Did you mean api_key_env? It names a variable of your environment, which holds the value. There are: ",
+  ],
+  [
+    "a header without its variable",
+    '{"mcp_servers": {"mine": {"url": "https://mcp.example.org", "headers_env": {"x-key": 5}}}}',
+    'mcp_servers.mine.headers_env.x-key: expected text in quotes, e.g. "x-key": "TICKETS_AUTH"; there is a number.',
   ],
   [
     "a Slack channel that listens without a secret",
@@ -124,7 +134,7 @@ test.each([
     '{"channels": {"my pager": {"type": "webhook", "url": "https://a.b", "preset": "slack"}}}',
     "channels.(a name that is not repeated here): expected lower-case letters, digits, - and _, at most 40",
   ],
-  ["no object", "[]", "config.json:1: the file: expected an object in braces, e.g. {"],
+  ["no object", "[]", "config.json:1: expected an object in braces, e.g. {"],
 ])("an unreadable config says file, line and what was expected: %s", async (_, text, message) => {
   await using home = await temporaryHome();
   const path = join(home.path, "config.json");
