@@ -32,3 +32,12 @@ test("a longer or shorter form of a name is recognised", () => {
     "",
   ]);
 });
+
+test("another number is not a guess: it would name the wrong one", () => {
+  const nodes = ["node-1", "node-12"];
+  expect([didYouMean("node-3", nodes), didYouMean("nod-12", nodes), didYouMean("node-1x", nodes)]).toEqual([
+    "",
+    ' Did you mean "node-12"?',
+    ' Did you mean "node-1"?',
+  ]);
+});

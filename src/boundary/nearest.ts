@@ -20,7 +20,13 @@ export function didYouMean(typed: string, names: readonly string[]): string {
   const bare = bareName(typed);
   const alike = () => names.find((name) => isWithin(bareName(name), bare) || isWithin(bare, bareName(name)));
   const near = nearest(typed, names, 1)[0] ?? alike();
-  return near === undefined ? "" : ` Did you mean "${near}"?`;
+  return near === undefined || isOtherNumber(typed, near) ? "" : ` Did you mean "${near}"?`;
+}
+
+/** `node-3` is not a misspelt `node-12`: which number was meant, nobody can guess. */
+function isOtherNumber(typed: string, near: string): boolean {
+  const stem = /^(\w+-)\d+$/.exec(typed)?.[1]?.toLowerCase();
+  return stem !== undefined && near.toLowerCase().startsWith(stem) && /^\d+$/.test(near.slice(stem.length));
 }
 
 /** Shorter ones are within almost every name. */

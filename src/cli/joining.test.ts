@@ -147,6 +147,20 @@ test("a process that cannot be joined, as one of an older version, is named, wit
   });
 });
 
+test("a process that is still starting is named as such", async () => {
+  await scripted([]);
+  const home = join(options().folder, "home");
+  const store = await openStore({ root: home, clock: { now: Date.now } });
+  const { code, stderr } = await agiraph(["serve", "--port", "0"], options());
+  await store.close();
+  expect({ code, stderr: stderr.replace(/since [\d-]+ [\d:]+/, "since THEN") }).toEqual({
+    code: 1,
+    stderr:
+      `✗ The home ${home} is in use by pid ${process.pid} (since THEN), which is starting or does something short. ` +
+      `Try again in a few seconds. If it stays: kill ${process.pid}. Or give this one a home of its own with --home DIR.\n`,
+  });
+});
+
 function started(process: CliProcess): CliProcess {
   onTestFinished(() => process.signal("SIGKILL"));
   return process;

@@ -181,7 +181,12 @@ test("another terminal talks to the process that works: messages, hints and answ
   expect({ sent: JSON.parse(sent.stdout), nudged: nudged.stderr, early: JSON.parse(early.stdout) }).toEqual({
     sent: { id: expect.any(String), name: "paint-house", message: "Sent to coordinator." },
     nudged: "paint-house: The coordinator hears it before its next turn.\n",
-    early: { error: { code: "conflict", message: "paint-house has no open question." } },
+    early: {
+      error: {
+        code: "conflict",
+        message: 'paint-house has no open question. To write to it: agiraph send paint-house "your message"',
+      },
+    },
   });
   provider.release("thought");
   await running.saw("human.question");

@@ -109,7 +109,7 @@ function checkKey(request: FastifyRequest, origin: string, keys: Keys, guesses: 
       throw new Refused(429, "too_many_tries", `Too many wrong tokens. Try again in ${seconds} s.`, {
         "retry-after": String(seconds),
       });
-    throw unauthorised("The token is wrong.");
+    throw unauthorised("The token is wrong. `agiraph token` prints the right one.");
   }
   // A browser says where a page comes from; what changes something wants it said.
   const isSafe = request.method === "GET" && headers.upgrade === undefined;

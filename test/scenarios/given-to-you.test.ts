@@ -134,7 +134,7 @@ test("a worker who gets a node of an agent that rests begins when it goes on", a
   await before.agent.stop("human");
   const team = await before.restart();
   expect(await team.agent.assign("node-1", "Ben")).toBe(
-    "node-1 is Ben's, who begins at once. g is stopped; to continue: agiraph resume g",
+    "node-1 is Ben's. g is stopped: nothing begins until you resume it: agiraph resume g",
   );
   expect(team.agent.isWorking).toBe(false);
   expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "pending", reserved_for: "ben" });

@@ -48,6 +48,12 @@ async function wordsOn(call: Invocation): Promise<string | undefined> {
     );
   const own = "Or give this one a home of its own with --home DIR.";
   const wait = `Let it end, or stop it (Ctrl-C in its terminal, or kill ${holder.pid}).`;
+  // It says what it is as soon as it can be reached.
+  if (holder.url === undefined && holder.command === undefined)
+    return (
+      `The home ${settings.home} is in use by ${who}, which is starting or does something short. ` +
+      `Try again in a few seconds. If it stays: kill ${holder.pid}. ${own}`
+    );
   if (holder.url === undefined)
     return (
       `The home ${settings.home} is in use by ${who}, which other commands cannot join: ` +

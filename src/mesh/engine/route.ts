@@ -45,7 +45,9 @@ export function senderProblem(from: string, place: Place, route: Route): string 
   if (from === own) return undefined;
   if (from !== place.agent) return `"from" says ${from}, but it lies in the outbox of ${own}.`;
   const leaves = "mesh" in route && route.mesh !== place.mesh;
-  return leaves ? `"from" says ${from}; whoever is in another mesh needs ${own} to answer.` : undefined;
+  return leaves
+    ? `"from" says ${from}; an agent of another mesh can answer only to the full name. Write ${own}.`
+    : undefined;
 }
 
 /** Where an answer goes, if anywhere; a short name means an agent of the mesh in which the message was sent. */

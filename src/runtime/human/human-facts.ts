@@ -83,7 +83,11 @@ function onlyQuestion(now: Situation): Question {
       `${only.id} of ${name} asks for permission. Answer it by its id: --question ${only.id}`,
     );
   if (open.length === 1 && only) return only;
-  if (open.length === 0) throw new HumanRefusal("conflict", `${name} has no open question.`);
+  if (open.length === 0)
+    throw new HumanRefusal(
+      "conflict",
+      `${name} has no open question. To write to it: agiraph send ${name} "your message"`,
+    );
   const list = open.map((each) => `${each.id} (${each.worker_id}): ${firstLine(each.text)}`).join("\n");
   throw new HumanRefusal("conflict", `${name} has ${open.length} open questions; say which:\n${list}`);
 }

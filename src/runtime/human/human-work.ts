@@ -8,7 +8,7 @@ import {
   type Situation,
 } from "../../projections/index.ts";
 import type { Clock } from "../../protocol/clock.ts";
-import { HUMAN, type NodeId, type RunId } from "../../protocol/index.ts";
+import { HUMAN, type NodeId, type RunId, type WorkerId } from "../../protocol/index.ts";
 import { nodeDir } from "../../store/paths.ts";
 import { reopenPublish } from "../../store/run/node-folder.ts";
 import type { AgentLog } from "../../store/store.ts";
@@ -52,10 +52,7 @@ export class HumanWork {
     this.#node(node);
     const { run, created, status } = pending().agent;
     if (!run || run.finished)
-      throw new HumanRefusal(
-        "conflict",
-        `${created.name} has finished. To have more done, tell it: agiraph send ${created.name} "what to do next"`,
-      );
+      throw new HumanRefusal("conflict", `${created.name} has finished. ${moreFrom(created.name)}`);
     const answer = await team(run.id).assign(node, to, HUMAN);
     if (typeof answer !== "string") throw new HumanRefusal("conflict", answer.content);
     const { id } = this.#node(node);
@@ -63,7 +60,8 @@ export class HumanWork {
       return `${id} is yours. Put the files into its scratch folder, then: agiraph publish ${created.name} ${id}`;
     if (this.#ports.isUnderWay()) return answer;
     const now = isAtWork(status) ? "interrupted" : status;
-    return `${answer} ${created.name} is ${now}; to continue: agiraph resume ${created.name}`;
+    const { name } = ownerOf(this.#node(node), pending());
+    return `${id} is ${name}'s. ${created.name} is ${now}: nothing begins until you resume it: agiraph resume ${created.name}`;
   }
 
   async cancel(node: string, reason = "No reason was given."): Promise<string> {
@@ -80,10 +78,11 @@ export class HumanWork {
     checkNotArchived(pending());
     this.#node(node);
     const { run, created } = pending().agent;
-    if (!run || run.finished) throw new HumanRefusal("conflict", `${created.name} has finished: its work is over.`);
+    if (!run || run.finished)
+      throw new HumanRefusal("conflict", `${created.name} has finished. ${moreFrom(created.name)}`);
     const answer = await ask(team(run.id)).catch((error: unknown) => {
       if (pending().agent.run?.id === run.id && !pending().agent.run?.finished) throw error;
-      throw new HumanRefusal("conflict", `${created.name} has just finished: its work is over.`);
+      throw new HumanRefusal("conflict", `${created.name} has just finished. ${moreFrom(created.name)}`);
     });
     if (typeof answer !== "string") throw new HumanRefusal("conflict", answer.content);
     return answer;
@@ -185,13 +184,22 @@ function nodeOf({ agent, board }: Situation, name: string): NodeState {
 
 const MOST_NAMED = 12;
 
+function moreFrom(agent: string): string {
+  return `To have more done, tell it: agiraph send ${agent} "what to do next"`;
+}
+
 function notYours(node: NodeState, now: Situation): string {
-  const { roster } = now;
-  if (node.status === "completed") return `${node.id} is completed.`;
-  const whose = "worker_id" in node ? node.worker_id : node.reserved_for;
-  const name = whose === null ? "nobody" : (roster[whose]?.spawned.name ?? whose);
-  if (whose === HUMAN) return `${node.id} is yours, but cannot be done yet: ${whyNotYet(node, now)}.`;
-  return `${node.id} is not yours: ${name} has it (${node.status}). Take it first: agiraph assign AGENT ${node.id} human`;
+  const agent = now.agent.created.name;
+  if (node.status === "completed") return `${node.id} is completed, and its files are published. ${moreFrom(agent)}`;
+  const { id, name } = ownerOf(node, now);
+  if (id === HUMAN) return `${node.id} is yours, but cannot be done yet: ${whyNotYet(node, now)}.`;
+  return `${node.id} is not yours: ${name} has it (${node.status}). Take it first: agiraph assign ${agent} ${node.id} human`;
+}
+
+/** Who works on it, or is to. */
+function ownerOf(node: NodeState, { roster }: Situation): { id: WorkerId | null; name: string } {
+  const id = "worker_id" in node ? node.worker_id : node.reserved_for;
+  return { id, name: id === null ? "nobody" : (roster[id]?.spawned.name ?? id) };
 }
 
 function whyNotYet(node: NodeState, { board, roster }: Situation): string {

@@ -70,7 +70,12 @@ test("every refusal is said in the same form, and changes nothing", async () => 
     ["agent", 404, "not_found"],
     ["question", 404, "not_found"],
   ]);
-  expect(got.agent.body).toEqual({ error: { code: "not_found", message: 'There is no agent "agent-zzzz".' } });
+  expect(got.agent.body).toEqual({
+    error: {
+      code: "not_found",
+      message: 'There is no agent "agent-zzzz". GET /agents and `agiraph ls` list those there are.',
+    },
+  });
   expect((await team.facts()).length).toBe(before);
 
   expect((await post(team, answer)).status).toBe(200);

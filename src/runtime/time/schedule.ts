@@ -165,8 +165,9 @@ export class Schedule {
 
   #named(id: string): TriggerState | string {
     const { triggers } = this.#ports.pending();
-    const there = Object.keys(triggers.open).join(", ") || "none";
-    return triggerNamed(triggers, id) ?? `There is no trigger "${id}". There are: ${there}.`;
+    const there = Object.keys(triggers.open).join(", ");
+    const list = there === "" ? "There are none yet." : `There are: ${there}.`;
+    return triggerNamed(triggers, id) ?? `There is no trigger "${id}". ${list}`;
   }
 
   #addressProblem(name: string): string | undefined {
