@@ -24,5 +24,5 @@ function wrongFields(error: unknown): readonly { field: string; problem: string 
 
 /** No such name, in contrast to one that lacks a key. */
 function isUnknownModel(error: unknown): boolean {
-  return error instanceof Error && (error.name === "UnknownModel" || isUnknownModel(error.cause));
+  return error instanceof Error && "code" in error && error.code === "unknown_model";
 }

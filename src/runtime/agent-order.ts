@@ -1,4 +1,5 @@
 import type { Catalog } from "../models/catalog/catalog.ts";
+import { UnknownModel } from "../models/catalog/model-name.ts";
 import type { Watched } from "../protocol/index.ts";
 import { isOutsideModel } from "../workers/outside/programs.ts";
 import type { Settings } from "./config/settings.ts";
@@ -65,10 +66,10 @@ export async function checkedOrder(order: NewAgent, ports: OrderPorts): Promise<
   const budget_usd = order.budget_usd ?? config.budget_usd;
   const budget_tokens = order.budget_tokens ?? config.budget_tokens;
   const cycle_seconds = order.cycle_seconds ?? (order.mode === "infinite" ? config.cycle_seconds : undefined);
-  const { note } = inField("model", "unusable_model", () => ports.checkModel(model));
-  if (worker_model) inField("worker_model", "unusable_model", () => ports.checkModel(worker_model));
+  const { note } = inField("model", () => ports.checkModel(model));
+  if (worker_model) inField("worker_model", () => ports.checkModel(worker_model));
   const { tools } = order;
-  if (tools) inField("tools", "bad_request", () => ports.checkTools(tools));
+  if (tools) inField("tools", () => ports.checkTools(tools));
   for (const id of [model, worker_model]) if (id && !isOutsideModel(id)) await ports.catalog.model(id);
   if (budget_usd !== undefined)
     await ports.checkPrices(model, worker_model).catch((error: unknown) => {
@@ -80,10 +81,17 @@ export async function checkedOrder(order: NewAgent, ports: OrderPorts): Promise<
 }
 
 /** A name that cannot be used here comes with what to use instead. */
-function inField<T>(field: string, code: string, check: () => T): T {
+export function inField<T>(field: "model" | "worker_model" | "tools", check: () => T): T {
   try {
     return check();
   } catch (error) {
+    const modelCode = isUnknownModel(error) ? "unknown_model" : "unusable_model";
+    const code = field === "tools" ? "bad_request" : modelCode;
     throw new WrongField(field, error instanceof Error ? error.message : String(error), code, { cause: error });
   }
+}
+
+/** No such name, in contrast to one that lacks a key. */
+function isUnknownModel(error: unknown): boolean {
+  return error instanceof Error && (error instanceof UnknownModel || isUnknownModel(error.cause));
 }

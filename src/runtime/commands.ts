@@ -13,7 +13,7 @@ import {
 import { type Actor, type AgentId, COORDINATOR, HUMAN } from "../protocol/index.ts";
 import type { TriggerOrder } from "../triggers/order.ts";
 import type { Agent } from "./agent.ts";
-import { type NewAgent, WrongField } from "./agent-order.ts";
+import { inField, type NewAgent, WrongField } from "./agent-order.ts";
 import { checkNotArchived } from "./human/human-facts.ts";
 import { HumanRefusal } from "./human/human-refusal.ts";
 import { actingAs } from "./state/acting.ts";
@@ -155,17 +155,12 @@ async function resume(agent: Agent, args: CommandArgs<"resume">, _: Actor, ports
   await agent.start(why, { budget_usd, budget_tokens });
 }
 
-function checkModels(models: Record<string, string | undefined>, { checkModel }: CommandPorts): void {
-  for (const [field, model] of Object.entries(models)) {
-    if (model === undefined) continue;
-    try {
-      checkModel(model);
-    } catch (error) {
-      throw new WrongField(field, error instanceof Error ? error.message : String(error), "unusable_model", {
-        cause: error,
-      });
-    }
-  }
+function checkModels(
+  { model, worker_model }: { model: string | undefined; worker_model: string | undefined },
+  { checkModel }: CommandPorts,
+): void {
+  if (model !== undefined) inField("model", () => checkModel(model));
+  if (worker_model !== undefined) inField("worker_model", () => checkModel(worker_model));
 }
 
 async function checkProject(folder: string): Promise<void> {

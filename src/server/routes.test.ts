@@ -561,7 +561,7 @@ test("a model that cannot be used here is refused before anything is made, with 
   expect(JSON.stringify(answer.body)).toContain("ANTHROPIC_API_KEY");
   expect(refusal(await house.post("/agents", { goal: "Go", worker_model: "nobody/nothing" }))).toEqual([
     400,
-    "unusable_model",
+    "unknown_model",
   ]);
   expect((await house.get("/agents")).body).toMatchObject({ agents: [] });
   const { models, default: chosen } = (await house.get("/models?limit=5")).body as {
