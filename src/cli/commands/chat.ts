@@ -224,13 +224,13 @@ class Chat {
 
   #listen(): () => void {
     const { terminal } = this.#call;
-    const typist = {
+    const handler = {
       press: this.#talk.press.bind(this.#talk),
       line: this.#talk.line.bind(this.#talk),
       clear: () => this.#talk.clear(),
       end: () => this.#ending.abort(),
     };
-    return this.#isPerson ? listenToKeys(terminal, typist) : listenToLines(terminal.stdin, typist);
+    return this.#isPerson ? listenToKeys(terminal, handler) : listenToLines(terminal.stdin, handler);
   }
 
   #obey(what: "board" | "stop" | "quit"): void {

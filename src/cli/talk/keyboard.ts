@@ -4,7 +4,7 @@ import { MARK_PASTE, PLAIN_PASTE } from "../live/live-region.ts";
 import type { Input, Terminal } from "../terminal.ts";
 import type { Key } from "./line-editor.ts";
 
-export interface Typist {
+export interface KeyHandler {
   /** One key. */
   press(letters: string | undefined, key: Key): void;
   /** Ctrl-C: true where it took back what was typed, and so stops nothing. */
@@ -22,12 +22,12 @@ export interface Typist {
  *     begun.
  * KEYBOARD-2. A process in the background never reads the keyboard: the system would stop it.
  */
-export function listenToKeys({ stdin, stderr }: Pick<Terminal, "stdin" | "stderr">, typist: Typist): () => void {
+export function listenToKeys({ stdin, stderr }: Pick<Terminal, "stdin" | "stderr">, handler: KeyHandler): () => void {
   let isOpen = false;
   const onKey = (letters: string | undefined, key: Key) => {
     const signal = key.ctrl ? SIGNALS[key.name ?? ""] : undefined;
-    if (signal === "SIGINT" && typist.clear?.()) return;
-    if (signal === undefined) typist.press(letters, key);
+    if (signal === "SIGINT" && handler.clear?.()) return;
+    if (signal === undefined) handler.press(letters, key);
     else if (signal !== "SIGTSTP") process.kill(process.pid, signal);
     else suspend();
   };
@@ -64,9 +64,9 @@ export function listenToKeys({ stdin, stderr }: Pick<Terminal, "stdin" | "stderr
 }
 
 /** Reads line by line: a file, a pipe, or a terminal that cannot do more. */
-export function listenToLines(stdin: Input, typist: Pick<Typist, "line" | "end">): () => void {
+export function listenToLines(stdin: Input, handler: Pick<KeyHandler, "line" | "end">): () => void {
   const lines = createInterface({ input: stdin, terminal: false });
-  lines.on("line", (text) => typist.line(text)).once("close", () => typist.end?.());
+  lines.on("line", (text) => handler.line(text)).once("close", () => handler.end?.());
   return () => lines.close();
 }
 

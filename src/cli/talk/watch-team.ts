@@ -152,8 +152,8 @@ function talkingView(
         before,
       )
     : plainView(terminal, () => agent.now);
-  const typist = { press: talk.press.bind(talk), line: talk.line.bind(talk), clear: () => talk.clear() };
-  const deafen = isLive(terminal) ? listenToKeys(terminal, typist) : listenToLines(terminal.stdin, typist);
+  const handler = { press: talk.press.bind(talk), line: talk.line.bind(talk), clear: () => talk.clear() };
+  const deafen = isLive(terminal) ? listenToKeys(terminal, handler) : listenToLines(terminal.stdin, handler);
   return {
     talk,
     view: {
