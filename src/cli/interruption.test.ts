@@ -55,6 +55,20 @@ test("the first Ctrl-C stops kindly and names the command that goes on; that com
   expect({ code: resumed.code, result: resumed.stdout.split("\n")[0] }).toEqual({ code: 0, result: "42" });
 });
 
+test.each([
+  ["SIGHUP", "its terminal was closed"],
+  ["SIGTERM", "the process that it worked for was told to end, or the one that had started it was killed"],
+] as const)("a run that is ended by %s is not recorded as stopped by the person", async (signal, why) => {
+  const { running, id } = await startRun();
+  running.signal(signal);
+  expect((await running.ended).code).toBe(130);
+  const { stdout } = await call("logs", id, "--json", "--type", "agent.stopped");
+  expect(JSON.parse(stdout)).toMatchObject({
+    data: { by: "agiraph", why },
+    actor: { kind: "program", via: "terminal" },
+  });
+});
+
 test("a second Ctrl-C leaves at once; nothing that was recorded is lost", async () => {
   const { running, id } = await startRun();
   running.signal("SIGINT");

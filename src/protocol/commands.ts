@@ -104,6 +104,12 @@ export const commands = {
   stop: {
     summary: "Stop its workers; what was said and done is kept",
     tag: "agents",
+    body: z
+      .strictObject({
+        /** Nobody asked for it: what happened to the terminal that it works in. */
+        because: z.enum(["terminal_closed", "terminated", "reader_left"]).optional(),
+      })
+      .nullish(),
     result: agentSummarySchema,
   },
   pause: { summary: "Let it rest until it is resumed", tag: "agents", result: agentSummarySchema },

@@ -74,7 +74,8 @@ export const factData = {
   "agent.paused": z.object({ why: z.string().optional() }),
   /** `coordinator_decides`: a person spoke after a stop. No node goes on before the coordinator next waits for news. */
   "agent.resumed": z.object({ coordinator_decides: z.literal(true).optional() }),
-  "agent.stopped": z.object({ by: z.string() }),
+  /** `why` where nobody asked for it: the terminal that it worked in was closed, say. */
+  "agent.stopped": z.object({ by: z.string(), why: z.string().optional() }),
   "agent.completed": z.object({ summary: z.string() }),
   "agent.failed": z.object({ error: z.string(), outcome: outcomeSchema.optional() }),
   /** Out of sight and at rest until `agent.restored`; nothing is erased. */

@@ -224,9 +224,9 @@ export class Agent {
   }
 
   /** Workers and coordinator are cancelled at once; everything said so far is kept. */
-  async stop(by: string): Promise<void> {
+  async stop(by: string, why?: string): Promise<void> {
     if (!isAtWork(this.#pending.agent.status)) return this.log.settled();
-    await this.#record({ type: "agent.stopped", data: { by } });
+    await this.#record({ type: "agent.stopped", data: { by, ...(why !== undefined && { why }) } });
     await this.halt("ends");
   }
 

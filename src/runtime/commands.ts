@@ -60,11 +60,7 @@ const DEEDS: { readonly [C in CommandName]: Deed<C> } = {
   },
   archive: steer((agent) => agent.archive(HUMAN)),
   restore: steer((agent) => agent.restore(HUMAN)),
-  stop: steer(async (agent) => {
-    if (agent.now.agent.status === "stopped") return;
-    checkAtWork(agent);
-    await agent.stop(HUMAN);
-  }),
+  stop: (args, ports, actor) => stop(args, ports, args.because ? { ...actor, kind: "program" } : actor),
   pause: steer(async (agent) => {
     if (agent.now.agent.status === "paused") return;
     checkAtWork(agent);
@@ -154,6 +150,18 @@ async function resume(agent: Agent, args: CommandArgs<"resume">, _: Actor, ports
   const why = isAtWork(status) || status === "idle" ? "recovered" : "resumed";
   await agent.start(why, { budget_usd, budget_tokens });
 }
+
+const stop = steer<"stop">(async (agent, { because }) => {
+  if (agent.now.agent.status === "stopped") return;
+  checkAtWork(agent);
+  await (because ? agent.stop("agiraph", NOBODY_ASKED[because]) : agent.stop(HUMAN));
+});
+
+const NOBODY_ASKED: Readonly<Record<NonNullable<CommandArgs<"stop">["because"]>, string>> = {
+  terminal_closed: "its terminal was closed",
+  terminated: "the process that it worked for was told to end, or the one that had started it was killed",
+  reader_left: "the program that read its output has ended",
+};
 
 function checkModels(
   { model, worker_model }: { model: string | undefined; worker_model: string | undefined },

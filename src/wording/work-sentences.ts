@@ -13,7 +13,10 @@ export const WORK: Sentences<Work> = {
       ? thing(AGENT, `was paused by ${name(HUMAN)}`, { tone: "leaves" })
       : thing(AGENT, "was paused", { text: why, tone: "leaves" }),
   "agent.resumed": () => thing(AGENT, "was resumed", { tone: "begins" }),
-  "agent.stopped": ({ by: whom }, { name }) => thing(AGENT, `was stopped by ${name(whom)}`, { tone: "leaves" }),
+  "agent.stopped": ({ by: whom, why }, { name }) =>
+    why === undefined
+      ? thing(AGENT, `was stopped by ${name(whom)}`, { tone: "leaves" })
+      : thing(AGENT, "was stopped", { text: why, tone: "leaves" }),
   "agent.completed": ({ summary }) => thing(AGENT, "is done", { text: summary, tone: "done" }),
   "agent.failed": ({ error }) => thing(AGENT, "failed", { text: error, tone: "failed" }),
   "agent.archived": ({ by: whom }, { name }) => thing(AGENT, `was removed by ${name(whom)}`, { tone: "leaves" }),

@@ -23,7 +23,8 @@ export function isDetached(env: Environment): boolean {
 
 /** Called by the child: tells the parent that the agent exists. */
 export function tellParent(born: Born): void {
-  process.send?.(born, () => process.disconnect());
+  // The parent may have been killed meanwhile.
+  process.send?.(born, () => process.connected && process.disconnect());
 }
 
 /** Runs the same command in a separate process; `input` is what it reads in place of `-`. */

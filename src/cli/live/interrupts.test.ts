@@ -5,9 +5,9 @@ import { onInterrupt } from "./interrupts.ts";
 test("the first signal asks to stop, every other to leave at once", () => {
   const source = new EventEmitter();
   const asked: string[] = [];
-  onInterrupt(source, { first: () => asked.push("stop"), second: () => asked.push("leave") });
+  onInterrupt(source, { first: (signal) => asked.push(`stop by ${signal}`), second: () => asked.push("leave") });
   source.emit("SIGINT");
   source.emit("SIGTERM");
   source.emit("SIGHUP");
-  expect(asked).toEqual(["stop", "leave", "leave"]);
+  expect(asked).toEqual(["stop by SIGINT", "leave", "leave"]);
 });

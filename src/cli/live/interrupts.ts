@@ -5,13 +5,19 @@ export interface SignalSource {
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
+/** Ctrl-C is a person's wish; the other signals say that the terminal or the process that started this one is gone. */
+export type Interrupt = (typeof SIGNALS)[number];
+
 /** The first Ctrl-C asks to stop, the second to quit at once. */
-export function onInterrupt(source: SignalSource, { first, second }: { first(): void; second(): void }): void {
+export function onInterrupt(
+  source: SignalSource,
+  { first, second }: { first(signal: Interrupt): void; second(): void },
+): void {
   let asked = false;
-  const listener = () => {
-    if (asked) return second();
-    asked = true;
-    first();
-  };
-  for (const signal of SIGNALS) source.on(signal, listener);
+  for (const signal of SIGNALS)
+    source.on(signal, () => {
+      if (asked) return second();
+      asked = true;
+      first(signal);
+    });
 }

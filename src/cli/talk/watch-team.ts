@@ -171,15 +171,15 @@ function obeyInterrupts(agent: Watched, call: Invocation, view: TeamView): Abort
   const { terminal } = call;
   const interrupted = new AbortController();
   // When stopping fails, so does waiting for the end, and that is reported.
-  const stop = () => {
+  const stop = (because?: "terminal_closed" | "terminated" | "reader_left") => {
     interrupted.abort();
-    agent.give({ do: "stop" }).catch(() => {});
+    agent.give({ do: "stop", ...(because && { because }) }).catch(() => {});
   };
-  terminal.readerLeft.addEventListener("abort", stop, { once: true });
+  terminal.readerLeft.addEventListener("abort", () => stop("reader_left"), { once: true });
   onInterrupt(process, {
-    first() {
+    first(signal) {
       if (isAtWork(agent.now.agent.status)) view.note("Stopping … (Ctrl-C again leaves at once)");
-      stop();
+      stop(signal === "SIGINT" ? undefined : signal === "SIGHUP" ? "terminal_closed" : "terminated");
     },
     second() {
       view.close();

@@ -165,7 +165,7 @@ function agentNewsOf(fact: Fact): StreamItem | undefined {
     case "agent.failed":
       return { kind: "result", ok: false, text: fact.data.error, run_id: null, files: [], ...stamp(fact) };
     case "agent.stopped":
-      return line(fact, "wait", "Stopped. Write to go on.");
+      return line(fact, "wait", `Stopped${fact.data.why ? `: ${fact.data.why}` : ""}. Write to go on.`);
     case "agent.paused":
       return line(
         fact,
