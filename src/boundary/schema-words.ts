@@ -39,11 +39,14 @@ export function expectedWords(issue: Issue): string {
 export function innermost(issues: readonly Issue[]): Issue[] {
   return issues.flatMap((issue) => {
     if (issue.code !== "invalid_union") return [issue];
-    const isNoForm = issue.errors.every(([first]) => first?.code === "invalid_type" && first.path.length === 0);
-    if (isNoForm) return [issue];
-    const [nearly = []] = issue.errors.toSorted((a, b) => a.length - b.length);
+    const [nearly] = issue.errors.filter(isBegun).toSorted((a, b) => a.length - b.length);
+    if (!nearly) return [issue];
     return innermost(nearly.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] })));
   });
+}
+
+function isBegun([first]: readonly Issue[]): boolean {
+  return first?.code !== "invalid_type" || first.path.length > 0;
 }
 
 function isOurs({ message }: Issue): boolean {
