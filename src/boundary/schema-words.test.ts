@@ -25,6 +25,7 @@ test.each<[unknown, string[]]>([
   [{ goal: "x", name: "a" }, ["name: give it a name"]],
   [{ goal: "x", every: "day" }, ["every: expected a number or an object in braces"]],
   [{ goal: "x", every: { seconds: "1" } }, ["every.seconds: expected a number; there is text"]],
+  [{ goal: "x", gaol: "y" }, [': there is no field "gaol"']],
   [{ goal: "x", step: { do: "run" } }, ['step.do: expected one of "go", "stop"']],
 ])("%j is told in plain words", (value, words) => {
   const { error } = form.safeParse(value);

@@ -4,6 +4,7 @@ type Issue = z.core.$ZodIssue;
 
 /** What is wrong with a value, in plain words: `expected a number; there is text`. */
 export function issueWords(issue: Issue): string {
+  if (issue.code === "unrecognized_keys") return `there is no field ${issue.keys.map((key) => `"${key}"`).join(", ")}`;
   return isOurs(issue) ? issue.message : `expected ${expectedWords(issue)}${receivedWords(issue)}`;
 }
 

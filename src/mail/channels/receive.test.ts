@@ -98,7 +98,7 @@ test.each([
   ["no agent", JSON.stringify({ message: "hello" }), "agent_id"],
   ["a path for an agent", JSON.stringify({ agent_id: "agent-../x", message: "hello" }), "agent_id"],
   ["an empty answer", JSON.stringify({ ...ANSWER, response: "" }), "response"],
-  ["something more", JSON.stringify({ ...ANSWER, channel: "terminal" }), "channel"],
+  ["something more", JSON.stringify({ ...ANSWER, channel: "terminal" }), 'the body: there is no field "channel"'],
   ["too many words", JSON.stringify({ ...ANSWER, response: "x".repeat(32_001) }), "response"],
 ])("%s is refused with what is wrong and what was expected", (_, body, word) => {
   const received = receive(Buffer.from(body), headersFor(body, NOW), {
