@@ -3,7 +3,7 @@ import type { ProgramProfile, ResultEntry } from "../protocol/index.ts";
 import type { ProgramEnd } from "../sandbox/program.ts";
 import type { Tools } from "../tools/toolbox.ts";
 import type { ProgramPorts } from "../workers/outside/session/program-ports.ts";
-import type { Decision, OutsideEvent, OutsideJob, OutsideSession } from "../workers/outside/session/session.ts";
+import type { Decision, OutsideEvent, OutsideJob, OutsideSession, Unread } from "../workers/outside/session/session.ts";
 
 /**
  * Programs that think for themselves, played by functions: one for each time a program is started, in order.
@@ -66,6 +66,10 @@ export class ScriptedProgram implements OutsideSession {
   readonly decisions: Record<string, Decision> = {};
   interrupted = 0;
   isClosed = false;
+  /** It hears nothing before its turn is over. */
+  isDeaf = false;
+  /** What was said into its turn and it has not read. */
+  unread: Unread | null = null;
   /** What it still does when it is asked to end. */
   onClose: () => Promise<void> = async () => {};
   readonly #queue: OutsideEvent[] = [];
@@ -120,6 +124,16 @@ export class ScriptedProgram implements OutsideSession {
   async say(text: string): Promise<void> {
     this.said.push(text);
     this.#changed();
+  }
+
+  hears(): boolean {
+    return !this.isDeaf;
+  }
+
+  takeUnread(): Unread | null {
+    const { unread } = this;
+    this.unread = null;
+    return unread;
   }
 
   async decide(id: string, decision: Decision): Promise<void> {

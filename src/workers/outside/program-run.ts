@@ -75,6 +75,7 @@ export class ProgramRun {
     const speech = new ProgramSpeech(assignment, {
       ...{ transcript, budget, watchdog, signal, isOver },
       waitsForHuman: () => this.#answers.areOpen,
+      hears: () => this.#restarts.session?.hears?.() ?? true,
       speak: async (words) => this.#restarts.session?.say(words),
     });
     this.#speech = speech;
@@ -84,6 +85,9 @@ export class ProgramRun {
       ...{ transcript, signal, isOver },
       // While the end of a turn is decided we may publish in its place: then no call of the program has to.
       isStoppedForPublish: () => outcome.isStoppedForPublish && !this.#turns.isDeciding,
+      hasNews: () => speech.hasUntold,
+      news: () => speech.withResult(),
+      unread: () => this.#restarts.session?.takeUnread?.() ?? null,
       busy: () => this.#callBegins(),
       ends: (end) => outcome.resolve(end),
     });

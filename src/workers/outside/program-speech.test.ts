@@ -60,6 +60,7 @@ function speaking() {
       },
       rest: async () => void heard.push("rests"),
     },
+    hears: () => true,
     speak: async (words: string) => void heard.push(words),
   };
   const speech = new ProgramSpeech(

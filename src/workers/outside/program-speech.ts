@@ -12,6 +12,8 @@ export interface SpeechPorts {
   isOver(): boolean;
   /** Something it asked its human has no answer yet. */
   waitsForHuman(): boolean;
+  /** Whether what is said to it now reaches it before its turn is over. */
+  hears(): boolean;
   /** To the process that runs now. */
   speak(words: string): Promise<void>;
 }
@@ -21,12 +23,13 @@ export interface SpeechPorts {
  *
  * SPEECH-1. One after the other: what is taken from the mailbox is on disk, and then said, before anything else is
  *     taken.
- * SPEECH-2. Mail is told as soon as it is there, whatever the program does; only results wait for each other if the
- *     program asked for that.
+ * SPEECH-2. Mail is told as soon as it is there, if the program hears while it works; else with the next result of one
+ *     of our tools, or when its turn is over. Only results wait for each other if the program asked for that.
  * SPEECH-3. Nothing is said during a restart: what was being said is on record before the restart decides what to say
  *     again.
  * SPEECH-4. Nothing is taken from the mailbox for a program that has gone: the next one on this work is told it.
  * SPEECH-5. A turn that is over is answered, or waits for something that is on record, and then costs nothing.
+ * SPEECH-6. Mail counts as received when it is on its way to the program's model, and not before.
  */
 export class ProgramSpeech {
   readonly #assignment: ProgramAssignment;
@@ -35,6 +38,8 @@ export class ProgramSpeech {
   #reminders = 0;
   #waitsFor: "nothing" | "news" | "all" = "nothing";
   #isSeenWaiting = false;
+  /** What it could not hear yet. */
+  #held: { entries: UserEntry[]; facts: NewFact[] }[] = [];
 
   constructor(assignment: ProgramAssignment, ports: SpeechPorts) {
     this.#assignment = assignment;
@@ -53,11 +58,31 @@ export class ProgramSpeech {
 
   async listen(): Promise<void> {
     while (!this.#ports.isOver()) {
-      await this.#assignment.mailbox.arrived(this.#ports.signal, () => this.#hasNews);
+      await this.#assignment.mailbox.arrived(this.#ports.signal, () => this.#hasNews && this.#canHear);
       // What stays in the mailbox of a program that has gone would arrive again at once, without end.
       if (this.#assignment.hasEnded() || this.#isUnheard) return;
       await this.#tell();
     }
+  }
+
+  /** There is something that it cannot hear while it works. */
+  get hasUntold(): boolean {
+    return !this.#canHear && !this.#isUnheard && (this.#hasNews || this.#held.length > 0);
+  }
+
+  /** All that it was not told yet, to be told with the result of a call; empty where it hears by itself. */
+  async withResult(): Promise<string> {
+    let words = "";
+    await this.between(async () => {
+      if (!this.hasUntold) return;
+      const held = this.#takeHeld();
+      // Anything it is told ends its wait, as in `#say`.
+      const entries = [...held.entries, ...this.#assignment.news()];
+      this.#waitsFor = "nothing";
+      await this.#ports.transcript.heard(entries, held.facts);
+      words = entries.map(({ content }) => content).join("\n\n");
+    });
+    return words;
   }
 
   say(what: UserEntry[] | (() => UserEntry[]), facts: NewFact[]): Promise<void> {
@@ -74,7 +99,7 @@ export class ProgramSpeech {
   /** Its turn is over and the work is not: it is told the news, waits for something, or is reminded; or this is the end. */
   async next(lastWords: string): Promise<Outcome | undefined> {
     const { actor } = this.#assignment;
-    if (this.#hasNews) return this.#tell();
+    if (this.#hasNews || this.#held.length > 0) return this.#tell();
     const reason = this.#ports.waitsForHuman()
       ? "human"
       : ((await this.#assignment.waitsFor()) ?? (this.#waitsFor === "nothing" ? null : "news"));
@@ -104,13 +129,33 @@ export class ProgramSpeech {
     return this.#ports.isOver() || this.#ports.watchdog.state === "gone";
   }
 
+  /** It rests, or hears while it works. */
+  get #canHear(): boolean {
+    return this.#ports.watchdog.state !== "busy" || this.#ports.hears();
+  }
+
+  #takeHeld(): { entries: UserEntry[]; facts: NewFact[] } {
+    const held = this.#held.splice(0);
+    return { entries: held.flatMap(({ entries }) => entries), facts: held.flatMap(({ facts }) => facts) };
+  }
+
   async #tell(): Promise<undefined> {
-    await this.say(() => this.#assignment.news(), []);
+    await this.between(async () => {
+      if (!this.#canHear) return;
+      const { entries, facts } = this.#takeHeld();
+      await this.#say(() => [...entries, ...this.#assignment.news()], facts);
+    });
   }
 
   async #say(what: UserEntry[] | (() => UserEntry[]), facts: NewFact[]): Promise<void> {
     const { transcript, budget, watchdog, speak } = this.#ports;
     if (this.#isUnheard) return;
+    if (!this.#canHear) {
+      // Mail stays in the mailbox until it can be told.
+      const entries = typeof what === "function" ? [] : what;
+      if (entries.length + facts.length > 0) this.#held.push({ entries, facts });
+      return;
+    }
     if (watchdog.state === "resting") {
       await budget.begin();
       // That may take long, and the program may have been stopped meanwhile.

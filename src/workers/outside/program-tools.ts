@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Outcome, ResultEntry } from "../../protocol/index.ts";
+import type { CallPart, Outcome, ResultEntry } from "../../protocol/index.ts";
 import type { HumanPort } from "../../tools/human.ts";
 import { defineTool, type Tool } from "../../tools/tool.ts";
 import { Toolbox, type Tools } from "../../tools/toolbox.ts";
@@ -8,6 +8,7 @@ import { notRun } from "../loop/tool-calls.ts";
 import { allowedOnNode, nodeTools } from "../node-tools.ts";
 import type { NodeWork } from "../resume.ts";
 import type { Colleagues } from "../workplace.ts";
+import type { Unread } from "./session/session.ts";
 import type { Transcript } from "./transcript.ts";
 
 export interface ProgramToolPorts {
@@ -59,6 +60,12 @@ export interface CallRecording {
   isOver(): boolean;
   /** It was stopped for a publish. */
   isStoppedForPublish(): boolean;
+  /** Whether there is something that the program could not be told while it works. */
+  hasNews(): boolean;
+  /** Takes that: it is told with a result. */
+  news(): Promise<string>;
+  /** What was said into its turn, and it cannot have read yet. */
+  unread(): Unread | null;
   /** A call is under way; call what is returned when it no longer is. */
   busy(): () => void;
   ends(outcome: Outcome): void;
@@ -69,18 +76,20 @@ export interface CallRecording {
  * DOOR-TOOLS-2. A call that ends the work is never answered: the program is stopped instead, so nothing more is spent.
  *     If the program was stopped for a publish and no call has ended the work, the last call to end makes this try a
  *     failure. Other calls that it made together with its publish do not disturb the publish.
+ * DOOR-TOOLS-3. What the program could not be told while it worked is told with the result of its call. A call that ends
+ *     the work is not made while there is something that the program has not read; it is made when it is called again.
  */
 export function recordedTools(tools: Tools, keeper: CallRecording): Tools {
   let underWay = 0;
   const refused: string[] = [];
-  const recorded = async (run: () => Promise<ResultEntry>): Promise<ResultEntry> => {
+  const recorded = async (run: () => Promise<ResultEntry>, unread: readonly string[] = []): Promise<ResultEntry> => {
     const done = keeper.busy();
     underWay += 1;
     try {
       const result = await run();
       await keeper.transcript.result(result);
       if (result.ending) keeper.ends(result.ending);
-      else if (!keeper.isStoppedForPublish()) return result;
+      else if (!keeper.isStoppedForPublish()) return withNews(result, [...unread, await keeper.news()]);
       else if (!result.ok) refused.push(result.content);
     } finally {
       underWay -= 1;
@@ -97,10 +106,28 @@ export function recordedTools(tools: Tools, keeper: CallRecording): Tools {
     async run(call) {
       if (keeper.isOver()) return notRun(call, "the work has ended");
       await keeper.transcript.calls(call);
+      const unread = ENDINGS.has(call.name) ? keeper.unread() : null;
+      const isHeld = unread !== null || (ENDINGS.has(call.name) && keeper.hasNews());
+      if (isHeld) return recorded(async () => heldBack(call), unread?.words);
       return recorded(() => tools.run(call, keeper.signal));
     },
     settle: (call, signal) => tools.settle(call, signal),
   };
+}
+
+const ENDINGS: ReadonlySet<string> = new Set(["publish", "finish"]);
+
+function heldBack({ id, name }: CallPart): ResultEntry {
+  const content = `Not done: something was said to you while you worked. Act on it, then call ${name} again.`;
+  return { role: "tool", call_id: id, tool: name, ok: false, content };
+}
+
+function withNews(result: ResultEntry, words: readonly string[]): ResultEntry {
+  const news = words.filter((each) => each !== "").join("\n\n");
+  if (news === "") return result;
+  // It says that there is nothing.
+  if (result.tool === "check_messages") return { ...result, content: news };
+  return { ...result, content: `${result.content}\n\n${news}` };
 }
 
 function untilAborted(signal: AbortSignal): Promise<never> {

@@ -5,7 +5,7 @@ import type { Running } from "../../../sandbox/program.ts";
 import { ErrorTail } from "../session/error-tail.ts";
 import { EventQueue } from "../session/event-queue.ts";
 import type { ProgramRecord } from "../session/program-record.ts";
-import type { Decision, OutsideEvent, OutsideJob, OutsideSession, ToolServer } from "../session/session.ts";
+import type { Decision, OutsideEvent, OutsideJob, OutsideSession, ToolServer, Unread } from "../session/session.ts";
 import { connectAgent } from "./acp-connection.ts";
 import { openSession, reasonOf, SessionLost } from "./acp-opening.ts";
 import { AcpPermissions, CANCELLED, type PermissionAnswer } from "./acp-permissions.ts";
@@ -96,6 +96,17 @@ export class AcpSession implements OutsideSession {
     if (this.#session?.canSteer && this.#turn === "running" && this.#prompts.unsent.length === 0)
       this.#steering.say(text);
     else await this.#later(text);
+  }
+
+  hears(): boolean {
+    return this.#turn === "none" || this.#session?.canSteer === true;
+  }
+
+  takeUnread(): Unread | null {
+    const isSteered = this.#steering.takeUnread();
+    const words = this.#prompts.takeAll();
+    if (words !== "") void this.#keep();
+    return isSteered || words !== "" ? { words: words === "" ? [] : [words] } : null;
   }
 
   async decide(id: string, decision: Decision): Promise<void> {
@@ -260,8 +271,13 @@ export class AcpSession implements OutsideSession {
     const notification = notificationSchema.safeParse(params);
     if (!notification.success) this.#note("It sent an update that we do not understand.");
     // What it tells about the past of a resumed session is in our record.
-    else if (notification.data.sessionId === this.#session?.id && this.#isHeard())
-      this.events.push(...this.#translation.update(notification.data.update));
+    else if (notification.data.sessionId === this.#session?.id && this.#isHeard()) {
+      const events = this.#translation.update(notification.data.update);
+      // A model call that began after an answer has read what was said before that answer.
+      if (events.some(({ kind }) => kind === "used")) this.#steering.isRead();
+      if (/^(completed|failed)$/.test(String(notification.data.update.status))) this.#steering.answered();
+      this.events.push(...events);
+    }
   }
 
   #isHeard(): boolean {

@@ -3,6 +3,8 @@ export class Steering {
   readonly #inject: (text: string) => Promise<boolean>;
   readonly #sayLater: (text: string) => Promise<void>;
   #injected: string[] = [];
+  /** What no model call can have read yet; the next that begins after an answer reads it. */
+  #unread: { isAnswered: boolean }[] = [];
   #underWay: Promise<void> = Promise.resolve();
 
   /** `inject` resolves with whether the agent took it; `sayLater` gets what it did not take. */
@@ -12,6 +14,7 @@ export class Steering {
   }
 
   say(text: string): void {
+    this.#unread.push({ isAnswered: false });
     this.#underWay = this.#underWay.then(async () => {
       const isTaken = await this.#inject(text).catch(() => false);
       if (isTaken) this.#injected.push(text);
@@ -19,9 +22,25 @@ export class Steering {
     });
   }
 
+  /** One of its calls has a result: the model call that follows reads all that was said before. */
+  answered(): void {
+    for (const each of this.#unread) each.isAnswered = true;
+  }
+
+  /** Such a model call has begun to write. */
+  isRead(): void {
+    this.#unread = this.#unread.filter(({ isAnswered }) => !isAnswered);
+  }
+
+  /** Whether something is unread; it is asked about once. */
+  takeUnread(): boolean {
+    return this.#unread.splice(0).length > 0;
+  }
+
   /** The turn is over: resolves with what was said into it, when nothing is under way any more. */
   async turnEnds(): Promise<string[]> {
     await this.#underWay;
+    this.#unread = [];
     return this.#injected.splice(0);
   }
 }

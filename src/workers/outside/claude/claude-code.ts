@@ -13,6 +13,7 @@ import {
   type OutsideJob,
   type OutsideSession,
   type ToolServer,
+  type Unread,
 } from "../session/session.ts";
 import { ClaudeTranslation } from "./claude-translation.ts";
 import { claudeLine } from "./claude-wire.ts";
@@ -124,6 +125,10 @@ class ClaudeSession implements OutsideSession {
     const uuid = randomUUID();
     this.#translation.said(uuid);
     this.#write({ type: "user", uuid, message: { role: "user", content: text }, parent_tool_use_id: null });
+  }
+
+  takeUnread(): Unread | null {
+    return this.#translation.takeUnread() ? { words: [] } : null;
   }
 
   async decide(id: string, { allow, why }: Decision): Promise<void> {

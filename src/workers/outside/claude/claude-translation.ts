@@ -19,6 +19,8 @@ const OURS = `mcp__${OUR_SERVER}__`;
 export class ClaudeTranslation {
   /** What was said and is not yet in its context, by uuid. */
   readonly #unheard = new Set<string>();
+  /** Of these, those that `takeUnread` has told of. */
+  readonly #toldOf = new Set<string>();
   readonly #ours = new Set<string>();
   readonly #open = new Set<string>();
   #model = "unknown";
@@ -43,6 +45,13 @@ export class ClaudeTranslation {
 
   said(uuid: string): void {
     this.#unheard.add(uuid);
+  }
+
+  /** Whether something waits to be in its context; each is told of once. */
+  takeUnread(): boolean {
+    const isMore = [...this.#unheard].some((uuid) => !this.#toldOf.has(uuid));
+    for (const uuid of this.#unheard) this.#toldOf.add(uuid);
+    return isMore;
   }
 
   translate({ is, line }: ClaudeLine): OutsideEvent[] {

@@ -8,6 +8,8 @@ export function adapterWithoutSecrets(adapter: Adapter, scrubber: Scrubber): Ada
     return {
       events: scrubbedEvents(session.events, scrubber),
       say: (text) => session.say(text),
+      hears: () => session.hears?.() ?? true,
+      takeUnread: () => session.takeUnread?.() ?? null,
       decide: (id, decision) => session.decide(id, decision),
       interrupt: () => session.interrupt(),
       close: () => session.close(),

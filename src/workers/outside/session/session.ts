@@ -15,11 +15,20 @@ export interface OutsideSession {
   readonly events: AsyncIterable<OutsideEvent>;
   /** Says something to it; while it works that is in its context by its next model call, where the program can. */
   say(text: string): Promise<void>;
+  /** False while what is said would wait for the end of the turn. Left out: it always hears. */
+  hears?(): boolean;
+  /** What was said into its turn and no model call of it can have read yet, or null; nothing is returned twice. */
+  takeUnread?(): Unread | null;
   /** Decides what it asked for in `wants`. */
   decide(id: string, decision: Decision): Promise<void>;
   /** Stops what it is doing; the session goes on, if the program can do that. */
   interrupt(): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface Unread {
+  /** What it would hear after its turn only, if it were not told now. All else is in its next model call by itself. */
+  words: string[];
 }
 
 export interface Decision {
