@@ -140,6 +140,39 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
     await agent.archive("human");
   });
 
+  test("a press is a click on what it began on, though something comes above it before it ends", async () => {
+    const agent = await house.create({ goal: GOAL, name: "Pressed" });
+    await until(agent, ({ questions }) => Object.keys(questions.open).length === 1);
+    const page = await house.page();
+    let letInboxCome = () => {};
+    const isWanted = new Promise<void>((resolve) => {
+      letInboxCome = resolve;
+    });
+    await page.route("**/inbox?*", async (route) => {
+      await isWanted;
+      await route.continue();
+    });
+    await page.reload();
+    const needsYou = page.getByRole("navigation").getByRole("region", { name: "Needs you" });
+    const team = page.getByRole("button", { name: "Team of Pressed", exact: true });
+    await team.hover();
+    expect(await needsYou.count()).toBe(0);
+    // However slow this machine is, it is a short press.
+    await page.evaluate(() => {
+      performance.now = () => 0;
+    });
+    await page.mouse.down();
+    const inbox = page.waitForResponse("**/inbox?*");
+    letInboxCome();
+    await (await inbox).finished();
+    await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
+    await page.mouse.up();
+    expect(await team.getAttribute("aria-expanded")).toBe("true");
+    await needsYou.waitFor();
+    await page.context().close();
+    await agent.archive("human");
+  });
+
   test("the theme's button shows what it leads to, also when the system changes its own", async () => {
     const page = await house.page("/ui/", { colorScheme: "light" });
     await page.getByRole("button", { name: "Dark theme" }).waitFor();

@@ -11,7 +11,7 @@ import {
   meshProject,
   whenLockedOut,
 } from "./api.ts";
-import { hasBeenHidden, Listeners } from "./frame.ts";
+import { hasBeenHidden, hasBeenPressed, Listeners } from "./frame.ts";
 import { isRecord } from "./frames.ts";
 import { LiveSocket } from "./socket.ts";
 
@@ -56,6 +56,8 @@ class Agents {
   start(): void {
     if (this.#socket) return;
     document.addEventListener("visibilitychange", hasBeenHidden);
+    for (const type of ["pointerdown", "pointerup", "pointercancel"])
+      document.addEventListener(type, hasBeenPressed, true);
     // A login may be over while its connections stand.
     whenLockedOut(() => this.state === "ready" && void this.refresh());
     // Logged in elsewhere: where the connections stand, none comes back to tell of it.

@@ -9,6 +9,10 @@ export function coalesce(run: () => void): () => void {
   let isDue = false;
   const now = () => {
     if (!isDue) return;
+    if (isPressed() && !document.hidden) {
+      requestAnimationFrame(now);
+      return;
+    }
     isDue = false;
     due.delete(now);
     run();
@@ -23,6 +27,23 @@ export function coalesce(run: () => void): () => void {
 }
 
 const HIDDEN_MS = 250;
+
+/** Where a browser does not tell that something was let go, as with its own menus, nothing may wait for it for ever. */
+const PRESSED_MS = 1000;
+let pressedAt = Number.NEGATIVE_INFINITY;
+
+function isPressed(): boolean {
+  return performance.now() - pressedAt < PRESSED_MS;
+}
+
+/**
+ * Called when the mouse or a finger goes down and when it is let go. What is pressed stays where it is in between: from
+ * what has moved away a browser makes no click.
+ */
+export function hasBeenPressed({ type, target }: Event): void {
+  const isDown = type === "pointerdown" && target instanceof Element && target.closest("a, button, summary") !== null;
+  pressedAt = isDown ? performance.now() : Number.NEGATIVE_INFINITY;
+}
 
 /** Called when the tab is hidden or shown. */
 export function hasBeenHidden(): void {
