@@ -1,5 +1,5 @@
 import type { Locator, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { until } from "../../src/testing/index.ts";
 import { amount, money } from "../../web/src/text/figures.ts";
@@ -119,6 +119,7 @@ describe.skipIf(!hasChromium)("looking back at a team's work, and at what it cos
 
   test("a moment is a moment of one agent: the others stay as they are, and any of them can be folded", async () => {
     const other = await house.create({ goal: GOAL, name: "Another" });
+    onTestFinished(() => other.archive("human"));
     await until(other, ({ roster }) => "carol" in roster);
     await page.goto(`${at("board")}?at=2`);
     const team = (name: string) => page.getByRole("navigation").getByRole("region", { name, exact: true });
