@@ -117,6 +117,32 @@ describe.skipIf(!hasChromium)("looking back at a team's work, and at what it cos
     ).not.toBe(spentThen);
   });
 
+  test("a moment is told in full before the agent's own facts have come, and the rest when they come", async () => {
+    const facts = await agent.log.read({ after: 0, limit: 1000 });
+    const half = facts.find(
+      (fact) => fact.type === "tool.result" && fact.data.worker_id === "alice" && fact.data.tool === "read_file",
+    )?.seq;
+    const live = Promise.withResolvers<void>();
+    const tab = await house.page("about:blank");
+    // Nothing else has the page drawn again.
+    await tab.routeWebSocket(/:\d+\/events/, () => {});
+    await tab.routeWebSocket(/\/agents\/[^/]+\/events/, async (socket) => {
+      await live.promise;
+      socket.connectToServer();
+    });
+    await tab.goto(`${at("board/node-1")}?at=${half}`);
+    const panel = tab.getByRole("complementary", { name: "node-1" });
+    await panel.getByText(/^\w+ begins node-1/i).waitFor();
+    expect(await panel.getByText(/^\w+ begins node-1/i).textContent()).toMatch(/^Alice begins node-1/);
+    // On the timeline there are also those who came later.
+    await tab.goto(`${at("timeline")}?at=2`);
+    await tab.getByRole("main").getByRole("status", { name: "Loading" }).waitFor();
+    live.resolve();
+    const bars = tab.getByRole("region", { name: "Who worked when" });
+    await bars.getByText("Carol", { exact: true }).waitFor();
+    await tab.context().close();
+  });
+
   test("a moment is a moment of one agent: the others stay as they are, and any of them can be folded", async () => {
     const other = await house.create({ goal: GOAL, name: "Another" });
     onTestFinished(() => other.archive("human"));

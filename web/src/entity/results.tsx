@@ -1,7 +1,7 @@
 import { FileText, PackageCheck } from "lucide-react";
 import type { Situation } from "../../../src/projections/index.ts";
 import type { NodeId } from "../../../src/protocol/index.ts";
-import { agents } from "../live/agents.ts";
+import { knownOf } from "../live/replay.ts";
 import { type RunResult, useResultsOf } from "../live/run-results.ts";
 import { Link } from "../shell/link.tsx";
 import { clockTime, exactTime } from "../text/figures.ts";
@@ -14,7 +14,7 @@ import type { StreamItem } from "./stream-item.ts";
 
 /** How a run ended, and its results. */
 export function Result({ agent, item }: { agent: string; item: Extract<StreamItem, { kind: "result" }> }) {
-  const run = item.run_id ?? runAt(agents.feed(agent).situation, item.seq);
+  const run = item.run_id ?? runAt(knownOf(agent), item.seq);
   return (
     <Speech agent={agent} from="coordinator" ts={item.ts}>
       <div className={`mt-1 rounded-lg border p-3 ${item.ok ? "border-ok/50 bg-raised" : "border-bad/50 bg-bad-tint"}`}>
@@ -37,12 +37,12 @@ export function Result({ agent, item }: { agent: string; item: Extract<StreamIte
 
 function RunFiles({ agent, run, named, seq }: { agent: string; run: string; named: readonly string[]; seq: number }) {
   const results = useResultsOf(agent, run, named, seq);
-  const files = filesOf(agents.feed(agent).situation, run, results, named.length > 0);
+  const files = filesOf(knownOf(agent), run, results, named.length > 0);
   return <FileLinks agent={agent} files={files} />;
 }
 
 export function Published({ agent, item }: { agent: string; item: Extract<StreamItem, { kind: "published" }> }) {
-  const run = agents.feed(agent).situation?.board.nodes[item.node_id as NodeId]?.spec.run_id;
+  const run = knownOf(agent)?.board.nodes[item.node_id as NodeId]?.spec.run_id;
   const files = item.files.map(({ path, bytes }) => ({
     at: publishedPath(run, item.node_id, path),
     label: visible(path),

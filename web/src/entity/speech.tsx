@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { COORDINATOR, HUMAN } from "../../../src/protocol/index.ts";
-import { agents } from "../live/agents.ts";
+import { knownOf } from "../live/replay.ts";
 import { clockTime, exactTime } from "../text/figures.ts";
 
 /** A message: who, to whom, when, and the text. */
@@ -56,7 +56,7 @@ export function nameOf(agent: string, id: string): string {
   if (id === HUMAN) return "You";
   if (id === COORDINATOR) return "Coordinator";
   if (id === "agiraph") return "Agiraph";
-  return agents.feed(agent).situation?.roster[id]?.spawned.name ?? id;
+  return knownOf(agent)?.roster[id]?.spawned.name ?? id;
 }
 
 const HUES = ["#7c5cbf", "#2f7d6b", "#b0561f", "#3567b5", "#a23a6a", "#5f7316", "#96472e", "#4b5f95"];

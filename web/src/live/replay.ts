@@ -97,9 +97,9 @@ class Replay implements AgentView {
     this.life = life;
   }
 
-  /** Changes with everything that is read from here. */
+  /** Changes with everything that is read from here, and when the live feed comes: the end of the log is read there. */
   get version(): number {
-    return this.#listeners.version;
+    return this.#listeners.version + Number(agents.feed(this.id).situation !== null);
   }
 
   get newest(): number {
@@ -127,7 +127,12 @@ class Replay implements AgentView {
   }
 
   subscribe(listener: () => void): () => void {
-    return this.#listeners.add(listener);
+    const forget = this.#listeners.add(listener);
+    const forgetFeed = agents.feed(this.id).subscribe(listener);
+    return () => {
+      forget();
+      forgetFeed();
+    };
   }
 
   /** Where nobody looks any more, nothing is asked; whoever looks again asks by that. */
@@ -163,6 +168,11 @@ export function wholeLog(id: string): WholeLog {
 
 export function replayAt(id: string, at: number): AgentView {
   return kept(replays, id, (life) => new Replay(id, life)).moveTo(at);
+}
+
+/** For names, and for what else does not change: as it is now, or as far as it is known before that has come. */
+export function knownOf(id: string): Situation | null {
+  return agents.feed(id).situation ?? replays.get(id)?.situation ?? null;
 }
 
 /** Of each agent the one of the log that it has now: what it was before is nothing to anybody any more. */

@@ -24,7 +24,8 @@ export default function TimelineView({ agent }: { agent: string }) {
   const spans = useMemo(() => (facts ? spansIn(facts, facts.at(-1)?.ts ?? 0) : []), [facts, length]);
   const { situation } = view;
   if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
-  if (!situation || !facts) return <Loading />;
+  // Also in replay: who came after the moment has a bar, and a name only in what is so now.
+  if (!situation || !facts || !agents.feed(agent).situation) return <Loading />;
   const moment = at === null ? undefined : facts[at - 1];
   return (
     <div className="flex h-full min-h-0 flex-col">
