@@ -71,3 +71,12 @@ test("what others free on the disk meanwhile does not hide what a command takes 
   for (let look = 2; look <= 8; look++) looks.push(await watch.isOver());
   expect(looks.at(-1)).toBe("disk");
 });
+
+test("what writes nowhere is charged with nothing, however long it runs, and whatever is in the folder that we work in", async () => {
+  const limits = { ...defaultLimits, diskBytes: 1, files: 1 };
+  const watch = new DiskWatch({ write: [] }, limits);
+  const looks = [];
+  for (let look = 1; look <= 8; look++) looks.push(await watch.isOver());
+  expect(looks).toEqual(Array(8).fill(null));
+  expect(await overBound({ write: [] }, limits, { at: "end", signal: new AbortController().signal })).toBe(null);
+});

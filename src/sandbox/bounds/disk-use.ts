@@ -71,7 +71,6 @@ export async function overBound(
   limits: Limits,
   { at, signal }: { at: "start" | "end"; signal: AbortSignal },
 ): Promise<DiskBound | null> {
-  if (binds.write.length === 0) return null;
   const free = await leastFree(binds.write);
   const last = counts.get(keyOf(binds));
   if (last && at === "start") last.commands++;
@@ -180,6 +179,8 @@ interface Held {
 }
 
 async function holds({ write, read = [], hide = [] }: Counted, signal?: AbortSignal): Promise<Held> {
+  // Without a path, `du` counts the folder that we work in.
+  if (write.length === 0) return { bytes: 0, files: 0, isWhole: true };
   const isLinux = process.platform === "linux";
   const ofOthers = [...read, ...hide].filter((path) => write.some((folder) => isBelow(path, folder)));
   // Only GNU's leaves folders out by their paths, and counts files.
