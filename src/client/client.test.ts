@@ -114,6 +114,26 @@ test("words that were heard before a connection was lost are not told again", ()
   expect(told).toEqual(["Good ", "morn", "ing", "", "Good night"]);
 });
 
+test("what an onlooker throws ends the following with that error", async () => {
+  await using house = await startServer({ coordinator: script(call("finish", { summary: "Done" })) });
+  const client = new ApiClient({ url: house.url, token: TOKEN });
+  const { id } = await client.give({ do: "create", goal: "Finish" });
+  const broken = () => {
+    throw new Error("It cannot be drawn.");
+  };
+  await expect(client.follow(id, 0, { fact: broken }, new AbortController().signal)).rejects.toThrow(
+    "It cannot be drawn.",
+  );
+});
+
+test("a refusal that is not in the server's form is still one, with what can be read of it", async () => {
+  const details = [null, "goal", { field: "goal", problem: 3 }, { field: "goal", problem: "it must not be empty" }];
+  const answer = { error: { code: "bad_request", message: "goal: it must not be empty", details } };
+  const client = new ApiClient({ url: "http://127.0.0.1:1", fetch: async () => Response.json(answer, { status: 400 }) });
+  const refused = await client.agents().catch((error: unknown) => error as ApiError);
+  expect(refused).toMatchObject({ status: 400, fields: { goal: "it must not be empty" } });
+});
+
 test("a server of another version is said to be one", async () => {
   const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
   onTestFinished(() => void server.close());

@@ -21,7 +21,8 @@ export interface Onlooker {
 
 /**
  * Follows an agent from after a given fact. Resolves when the connection is lost or the signal fires; the next call
- * continues after the last fact received. Rejects if the server refuses, or has another version.
+ * continues after the last fact received. Rejects if the server refuses or has another version, or if the onlooker
+ * throws, with that error.
  */
 export function followAgent(
   transport: Transport,
@@ -34,12 +35,18 @@ export function followAgent(
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const leave = () => socket.close();
   signal.addEventListener("abort", leave, { once: true });
+  const fail = (error: unknown) => {
+    reject(error);
+    socket.close();
+  };
   socket.addEventListener("message", ({ data }) => {
+    if (typeof data !== "string" || signal.aborted) return;
+    const tell = tellingOf(data);
+    if (!tell) return fail(otherVersion(transport.url));
     try {
-      if (typeof data === "string" && !signal.aborted) tell(JSON.parse(data), onlooker);
-    } catch {
-      reject(otherVersion(transport.url));
-      socket.close();
+      tell(onlooker);
+    } catch (error) {
+      fail(error);
     }
   });
   // What follows says the same: it is closed.
@@ -57,11 +64,24 @@ export function followAgent(
 /** Ours are 4000 and the code that HTTP has for it. */
 const FIRST_OWN_CODE = 4000;
 
-function tell(frame: unknown, onlooker: Onlooker): void {
-  const type = typeof frame === "object" && frame !== null && "type" in frame ? frame.type : undefined;
-  if (type === "delta") onlooker.delta?.(deltaFrameSchema.parse(frame));
-  else if (type === "rest") onlooker.rest?.(restFrameSchema.parse(frame));
-  else onlooker.fact(eventSchema.parse(frame) as unknown as Fact);
+/** What a frame tells an onlooker; nothing where it is not one that this version knows. */
+function tellingOf(data: string): ((onlooker: Onlooker) => void) | undefined {
+  try {
+    const frame: unknown = JSON.parse(data);
+    const type = typeof frame === "object" && frame !== null && "type" in frame ? frame.type : undefined;
+    if (type === "delta") {
+      const delta = deltaFrameSchema.parse(frame);
+      return (onlooker) => onlooker.delta?.(delta);
+    }
+    if (type === "rest") {
+      const rest = restFrameSchema.parse(frame);
+      return (onlooker) => onlooker.rest?.(rest);
+    }
+    const fact = eventSchema.parse(frame) as unknown as Fact;
+    return (onlooker) => onlooker.fact(fact);
+  } catch {
+    return undefined;
+  }
 }
 
 function otherVersion(url: string): ApiError {
