@@ -129,7 +129,10 @@ test("what an onlooker throws ends the following with that error", async () => {
 test("a refusal that is not in the server's form is still one, with what can be read of it", async () => {
   const details = [null, "goal", { field: "goal", problem: 3 }, { field: "goal", problem: "it must not be empty" }];
   const answer = { error: { code: "bad_request", message: "goal: it must not be empty", details } };
-  const client = new ApiClient({ url: "http://127.0.0.1:1", fetch: async () => Response.json(answer, { status: 400 }) });
+  const client = new ApiClient({
+    url: "http://127.0.0.1:1",
+    fetch: async () => Response.json(answer, { status: 400 }),
+  });
   const refused = await client.agents().catch((error: unknown) => error as ApiError);
   expect(refused).toMatchObject({ status: 400, fields: { goal: "it must not be empty" } });
 });
@@ -142,10 +145,12 @@ test("a server of another version is said to be one", async () => {
   const answers = [
     (socket: WebSocket) => socket.send('{"seq":1,"type":"agent.danced","agent_id":"a","ts":1,"data":{}}'),
     (socket: WebSocket) => socket.close(4400, 'watch: there is no field "watch"'),
+    // As servers said it before there was such a field.
+    (socket: WebSocket) => socket.close(4400, ': Unrecognized key: "watch"'),
   ];
   server.on("connection", (socket) => answers.shift()?.(socket));
   const client = new ApiClient({ url, token: TOKEN });
-  for (const _ of [1, 2])
+  for (const _ of [1, 2, 3])
     await expect(client.follow("a", 0, { fact: () => {} }, new AbortController().signal)).rejects.toMatchObject({
       code: "other_version",
       message: `The process at ${url} is of another version of Agiraph. Start it again, and try once more.`,

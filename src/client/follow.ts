@@ -55,11 +55,14 @@ export function followAgent(
     signal.removeEventListener("abort", leave);
     if (code < FIRST_OWN_CODE) resolve();
     else
-      reject(reason.startsWith("watch") ? otherVersion(transport.url) : new ApiError(code - 4000, "refused", reason));
+      reject(ASKED_TO_WATCH.test(reason) ? otherVersion(transport.url) : new ApiError(code - 4000, "refused", reason));
   });
   if (signal.aborted) leave();
   return promise;
 }
+
+/** A server that does not know `watch` refuses it by its name, in one of these ways. */
+const ASKED_TO_WATCH = /^watch:|"watch"/;
 
 /** Ours are 4000 and the code that HTTP has for it. */
 const FIRST_OWN_CODE = 4000;

@@ -116,7 +116,12 @@ export async function refusalIn(response: Response): Promise<ApiError> {
   const error = isRecord(said) && isRecord(said.error) ? (said.error as Partial<ErrorBody["error"]>) : {};
   const code = typeof error.code === "string" ? error.code : "unexpected";
   const message = typeof error.message === "string" ? error.message : `The server answered ${response.status}.`;
-  return new ApiError(response.status, code, message, Array.isArray(error.details) ? error.details.filter(isDetail) : []);
+  return new ApiError(
+    response.status,
+    code,
+    message,
+    Array.isArray(error.details) ? error.details.filter(isDetail) : [],
+  );
 }
 
 /** By hand: the page has no schemas. */

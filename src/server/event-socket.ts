@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { WebSocket } from "ws";
 import { z } from "zod";
 import { issueWords } from "../boundary/schema-words.ts";
+import { unknownField } from "../boundary/unknown-field.ts";
 import { type AgentId, agentIdSchema } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -248,5 +249,15 @@ function upgradeStrategy(): Strategy {
 /** Within the 123 bytes that a reason may have. */
 function wordsFor(error: z.ZodError): string {
   const [issue] = error.issues;
-  return issue ? `${issue.path.join(".")}: ${issueWords(issue)}`.slice(0, 120) : "";
+  if (!issue) return "";
+  const [unknown] = issue.code === "unrecognized_keys" ? issue.keys : [];
+  const words =
+    unknown === undefined
+      ? `${issue.path.join(".")}: ${issueWords(issue)}`
+      : `${unknown.slice(0, 20)}: ${unknownField(unknown, querySchema, [])}`;
+  // A character that is cut in two is left out.
+  return Buffer.from(words)
+    .subarray(0, 120)
+    .toString("utf8")
+    .replace(/\uFFFD+$/u, "");
 }
