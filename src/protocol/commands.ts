@@ -229,6 +229,11 @@ export interface CommandEntry {
 
 export const commandNames = Object.keys(COMMAND_ROUTES) as CommandName[];
 
+/** The parameters that its route names; everything else of a command is its body. */
+export function commandParamsOf(name: CommandName): (keyof typeof commandParams)[] {
+  return [...COMMAND_ROUTES[name].matchAll(/:(\w+)/g)].map(([, param]) => param as keyof typeof commandParams);
+}
+
 type ParamsIn<Route extends string> = Route extends `${string}:${infer Name}/${infer Rest}`
   ? Name | ParamsIn<`/${Rest}`>
   : Route extends `${string}:${infer Name}`

@@ -1,14 +1,20 @@
 import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
+import { z } from "zod";
 import { didYouMean } from "../boundary/nearest.ts";
+import { unknownField } from "../boundary/unknown-field.ts";
 import { isAtWork, type Situation, summaryView, type TriggerRecord, triggerRecords } from "../projections/index.ts";
 import {
   type Command,
   type CommandArgs,
+  type CommandEntry,
   type CommandName,
   type CommandOf,
   type CommandResult,
   commandNames,
+  commandParams,
+  commandParamsOf,
+  commands,
 } from "../protocol/commands.ts";
 import { type Actor, type AgentId, COORDINATOR, HUMAN } from "../protocol/index.ts";
 import type { TriggerOrder } from "../triggers/order.ts";
@@ -32,8 +38,8 @@ export interface CommandPorts {
  *
  * EXECUTE-1. When it resolves, what was asked is on disk, with the actor on every fact that the command itself led to.
  * EXECUTE-2. Commands are idempotent where possible: stopping what is stopped changes nothing.
- * EXECUTE-3. A command that cannot be carried out is refused in words (`HumanRefusal`, `WrongField`), and nothing
- *     changes.
+ * EXECUTE-3. A command is checked with the schemas of its route, however it came in. One that cannot be carried out is
+ *     refused in words (`HumanRefusal`, `WrongField`), and nothing changes.
  */
 export async function execute<C extends CommandName>(
   ports: CommandPorts,
@@ -44,7 +50,30 @@ export async function execute<C extends CommandName>(
   const deed = Object.hasOwn(DEEDS, name) ? (DEEDS[name] as Deed<C>) : undefined;
   if (!deed)
     throw new HumanRefusal("not_found", `There is no command "${name}".${didYouMean(String(name), commandNames)}`);
-  return deed(args as CommandArgs<C>, ports, actor);
+  return deed(checkedArgs(name, args) as CommandArgs<C>, ports, actor);
+}
+
+/** As its route checks them: a terminal, a channel and a program of one's own come by no route. */
+function checkedArgs(name: CommandName, args: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { body = NO_BODY }: CommandEntry = commands[name];
+  const params = commandParamsOf(name);
+  const given = Object.entries(args);
+  const inBody = Object.fromEntries(given.filter(([field]) => !params.some((param) => param === field)));
+  const checked = params.map((param) => [param, checkedValue(commandParams[param], args[param], [param])]);
+  return { ...(checkedValue(body, inBody) as object | null), ...Object.fromEntries(checked) };
+}
+
+/** What is sent along with a command that needs nothing is not looked at. */
+const NO_BODY = z.object({});
+
+function checkedValue(schema: z.ZodType, value: unknown, at: string[] = []): unknown {
+  const { success, data, error } = schema.safeParse(value);
+  if (success) return data;
+  const [issue] = error.issues;
+  const [unknown] = issue?.code === "unrecognized_keys" ? issue.keys : [];
+  const path = [...at, ...(issue?.path ?? [])];
+  if (unknown === undefined) throw new WrongField(path.join("."), issue?.message ?? "it is wrong");
+  throw new WrongField([...path, unknown].join("."), unknownField(unknown, schema, path));
 }
 
 type Deed<C extends CommandName> = (
@@ -71,7 +100,7 @@ const DEEDS: { readonly [C in CommandName]: Deed<C> } = {
     checkModels({ model, worker_model }, ports);
     return agent.changeModels({ model, worker_model });
   }),
-  send: say((agent, { message, to = COORDINATOR }, { via }) => agent.send(message, to, via)),
+  send: say((agent, { message, to = COORDINATOR }) => agent.send(message, to)),
   nudge: say((agent, { message }, { via }) => agent.nudge(message, via)),
   respond: say((agent, { response, question_id }, { via }) => agent.respond(response, question_id, via)),
   seen: say(async (agent, { from, message_id }) => {
@@ -127,11 +156,10 @@ function trigger<C extends OfAgent>(change: (args: CommandArgs<C>) => TriggerCha
   return onAgent<C, TriggerRecord & { detail: string }>(async (agent, args) => {
     const wanted = change(args);
     if (wanted.do === "schedule") checkNotArchived(agent.now);
-    const detail = await changeTriggers(agent, wanted);
+    const { trigger_id, detail } = await changeTriggers(agent, wanted);
     // An agent at rest has begun to wait for something.
     if (wanted.do === "schedule") agent.keepTime();
-    const id = wanted.do === "schedule" ? /^Scheduled (trigger-\d+)/.exec(detail)?.[1] : wanted.trigger_id;
-    return { ...recordOf(agent.now, id ?? ""), detail };
+    return { ...recordOf(agent.now, trigger_id), detail };
   });
 }
 

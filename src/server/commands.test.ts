@@ -122,6 +122,40 @@ function isOfItsOwn({ type, actor }: Fact): boolean {
   return actor !== undefined && /^(model|tool|channel|memory|process)\./.test(type);
 }
 
+test("a command with a wrong field is refused for the same reason whichever way it comes, and nothing changes", async () => {
+  const wrong = [
+    { do: "send", message: "  " },
+    { do: "nudge", message: "x".repeat(32_001) },
+    { do: "send", message: "Hi.", too: "Ann" },
+    { do: "assign", node_id: "node-1", worker: 7 },
+    { do: "pause_trigger", trigger_id: "x".repeat(61) },
+  ];
+  const refusals = Object.values(WAYS).map(async (way) => {
+    await using server = await startServer({ coordinator: script(call("ask_human", { question: "Which?" })) });
+    const give = way(server);
+    const { id } = await give({ do: "create", goal: "Wait" });
+    const { log } = await server.until(id, ({ questions }) => "question-1" in questions.open);
+    const { seq } = log;
+    const why = [];
+    for (const command of wrong)
+      why.push(
+        await give({ ...command, id } as never).then(
+          () => "accepted",
+          (error: Error) => error.message.replace(/^(?:params\.)?\w+: /, ""),
+        ),
+      );
+    expect((await log.read({ after: seq, limit: 1000 })).filter(({ actor }) => actor)).toEqual([]);
+    return why;
+  });
+  const [byRuntime, byClient] = await Promise.all(refusals);
+  expect(byRuntime).toEqual(byClient);
+  expect(byRuntime?.slice(0, 3)).toEqual([
+    "it must not be empty",
+    "at most 32000 characters",
+    'there is no field "too". Did you mean "to"? There are: message, to',
+  ]);
+});
+
 test("an unknown command names the nearest, in the runtime and over HTTP", async () => {
   await using server = await startServer({ coordinator: script() });
   const unknown = { do: "nudg", id: "agent-abcd" } as unknown as CommandOf<"nudge">;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { innermost, issueWords } from "../../boundary/schema-words.ts";
 import { agentIdSchema } from "../../protocol/index.ts";
+import { wordsSchema } from "../../protocol/words.ts";
 import { DELIVERY_HEADER, isSignedWith, SIGNATURE_HEADER, TIMESTAMP_HEADER } from "./signature.ts";
 
 /**
@@ -50,19 +51,16 @@ export interface RefusedWords {
 
 const WINDOW_MS = 5 * 60_000;
 const TIMESTAMP = /^\d{9,11}(\.\d{1,6})?$/;
-/** As many characters as a message may have. */
-const LONGEST = 32_000;
-
 /** An answer to a question, or a message. */
 export const receivedWordsSchema = z.union([
   z.strictObject({
     agent_id: agentIdSchema,
     question_id: z.string().min(1).max(60),
-    response: z.string().min(1).max(LONGEST),
+    response: wordsSchema,
   }),
   z.strictObject({
     agent_id: agentIdSchema,
-    message: z.string().min(1).max(LONGEST),
+    message: wordsSchema,
     to: z.string().min(1).max(60).optional(),
   }),
 ]);

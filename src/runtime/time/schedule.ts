@@ -1,7 +1,7 @@
 import { didYouMean } from "../../boundary/nearest.ts";
 import { type OpenTrigger, type Situation, type TriggerState, triggerNamed } from "../../projections/index.ts";
 import type { Clock } from "../../protocol/clock.ts";
-import { COORDINATOR, HUMAN, type NewFact, type Watched } from "../../protocol/index.ts";
+import { COORDINATOR, HUMAN, type NewFact, type TriggerId, type Watched } from "../../protocol/index.ts";
 import type { SchedulePort } from "../../tools/schedule.ts";
 import { refusal, type ToolOutput } from "../../tools/tool.ts";
 import type { Sight } from "../../triggers/change.ts";
@@ -26,6 +26,8 @@ export interface SchedulePorts {
   /** For triggers that wait for a change. */
   look(what: Watched, signal: AbortSignal): Promise<Sight>;
 }
+
+type AddedTrigger = { ok: true; trigger_id: TriggerId; words: string } | { ok: false; reason: string };
 
 /**
  * What people may schedule. Everything is checked against the fold and then recorded in one append; what is not
@@ -68,22 +70,29 @@ export class Schedule {
   }
 
   async create(by: string, order: TriggerOrder): Promise<ToolOutput> {
+    const made = await this.add(by, order);
+    return made.ok ? made.words : refusal(`Not scheduled: ${made.reason}`);
+  }
+
+  /** The new trigger with what there is to say about it, or why there is none. */
+  async add(by: string, order: TriggerOrder): Promise<AddedTrigger> {
     const { timeZone, callbacks, pending, log } = this.#ports;
     const addressProblem = (name: string) => this.#addressProblem(name);
     const checked = checkedTrigger(order, {
       ...{ now: pending(), at: this.#at(), timeZone: timeZone(), callbacks, addressProblem },
     });
-    if (!checked.ok) return refusal(`Not scheduled: ${checked.reason}`);
+    if (!checked.ok) return { ok: false, reason: checked.reason };
     const { when } = checked.value;
     const first = when.type === "on_change" ? await this.#firstLook(by, when.config) : undefined;
-    if (typeof first === "string") return refusal(`Not scheduled: ${first}`);
+    if (typeof first === "string") return { ok: false, reason: first };
     // Only now: while it was looked, others may have made one.
     const trigger_id = `trigger-${pending().triggers.made + 1}` as const;
     const facts: NewFact[] = [{ type: "trigger.created", data: { trigger_id, ...checked.value, created_by: by } }];
     if (first) facts.push({ type: "trigger.looked", data: { trigger_id, seen: first } });
     await log.append({ facts }).durable;
     const made = triggerNamed(this.#ports.pending().triggers, trigger_id);
-    return made ? `Scheduled ${this.#line(made)}${this.#comings(made)}` : `Scheduled ${trigger_id}.`;
+    const words = made ? `Scheduled ${this.#line(made)}${this.#comings(made)}` : `Scheduled ${trigger_id}.`;
+    return { ok: true, trigger_id, words };
   }
 
   /** What is there now, with which later looks are compared; or why it cannot be looked at, while somebody can fix it. */

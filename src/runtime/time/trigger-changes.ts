@@ -13,23 +13,26 @@ export type TriggerChange =
 export async function changeTriggers(
   { schedule, now }: { schedule: Schedule; now: Situation },
   change: TriggerChange,
-): Promise<string> {
+): Promise<{ trigger_id: string; detail: string }> {
+  if (change.do === "schedule") {
+    const made = await schedule.add(HUMAN, change.order);
+    if (!made.ok) throw new HumanRefusal("bad_request", `Not scheduled: ${made.reason}`);
+    return { trigger_id: made.trigger_id, detail: made.words };
+  }
+  const { trigger_id } = change;
   const answer = await changed(schedule, change);
-  if (typeof answer === "string") return answer;
-  if (change.do === "schedule") throw new HumanRefusal("bad_request", answer.content);
-  const isUnknown = triggerNamed(now.triggers, change.trigger_id) === undefined;
+  if (typeof answer === "string") return { trigger_id, detail: answer };
+  const isUnknown = triggerNamed(now.triggers, trigger_id) === undefined;
   throw new HumanRefusal(isUnknown ? "not_found" : "conflict", answer.content);
 }
 
-function changed(schedule: Schedule, change: TriggerChange) {
-  switch (change.do) {
-    case "schedule":
-      return schedule.create(HUMAN, change.order);
+function changed(schedule: Schedule, { do: deed, trigger_id }: Exclude<TriggerChange, { do: "schedule" }>) {
+  switch (deed) {
     case "cancel_trigger":
-      return schedule.cancel(HUMAN, change.trigger_id);
+      return schedule.cancel(HUMAN, trigger_id);
     case "pause_trigger":
-      return schedule.pause(HUMAN, change.trigger_id);
+      return schedule.pause(HUMAN, trigger_id);
     case "resume_trigger":
-      return schedule.resume(HUMAN, change.trigger_id);
+      return schedule.resume(HUMAN, trigger_id);
   }
 }

@@ -9,6 +9,7 @@ import {
   type CommandName,
   commandNames,
   commandParams,
+  commandParamsOf,
   commands,
 } from "../../protocol/commands.ts";
 import { type Api, type RouteDeps, refusals } from "../api-app.ts";
@@ -52,7 +53,7 @@ export function nearestRoute(method: string, url: string): string {
 
 function routeOf(name: CommandName) {
   const [method = "", url = ""] = COMMAND_ROUTES[name].split(" ");
-  const names = [...url.matchAll(/:(\w+)/g)].map(([, each]) => each as keyof typeof commandParams);
+  const names = commandParamsOf(name);
   const params = names.length > 0 && z.object(Object.fromEntries(names.map((each) => [each, commandParams[each]])));
   return { method: method as HTTPMethods, url, params };
 }
