@@ -1,6 +1,7 @@
 import { type AgentState, isAtWork, type Situation } from "../projections/index.ts";
 import { isForWantOfRoom } from "../store/disk/disk.ts";
 import { StoreError } from "../store/errors.ts";
+import { UnpricedModel } from "./agent-order.ts";
 import type { AgentServices } from "./agent-services.ts";
 import { checkNotArchived } from "./human/human-facts.ts";
 import type { MeshHosting } from "./mesh-hosting.ts";
@@ -126,6 +127,14 @@ export class AgentWork {
         throw error;
       },
     );
+  }
+
+  /** The same for words that are recorded: refusing them would have them said twice. */
+  goOnOrSay(): Promise<string> {
+    return this.goOn().catch((error: unknown) => {
+      if (error instanceof TooLittleMoney || error instanceof UnpricedModel) return ` ${error.message}`;
+      throw error;
+    });
   }
 
   /** The next run, once those of the last have put their things away; false: another has begun meanwhile. */

@@ -92,6 +92,7 @@ export class Agent {
     });
     this.#voice = new HumanVoice({
       ...reach,
+      goOn: () => this.#work.goOnOrSay(),
       settled: async () => this.#work.starting,
       begin: (order) => this.#work.startNextRun(order),
     });
@@ -155,8 +156,8 @@ export class Agent {
   }
 
   /** What the human says, and what becomes of it in words. */
-  send(text: string, to: string = COORDINATOR, channel: ChannelName = "terminal"): Promise<string> {
-    return this.#voice.send(text, to, channel);
+  send(text: string, to: string = COORDINATOR): Promise<string> {
+    return this.#voice.send(text, to);
   }
 
   respond(text: string, question_id?: string, channel: ChannelName = "terminal"): Promise<string> {

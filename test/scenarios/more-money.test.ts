@@ -168,3 +168,22 @@ test("a budget that is spent already is refused with both figures, and nothing c
   );
   expect(await team.facts()).toEqual(before);
 });
+
+test("what is said to an agent without money is kept, and heard when there is more", async () => {
+  await using team = await startTeam({
+    goal: "Spend",
+    budget_usd: 0.1,
+    coordinator: script(
+      costing(call("checkpoint", { summary: "dear" }), 0.5),
+      call("finish", { summary: "Blue." }).after("Take the blue one."),
+    ),
+  });
+  await team.agent.idle();
+  expect(await team.agent.send("Take the blue one.")).toBe(
+    "Sent to coordinator. The budget of $0.1 is used up: $0.5000 is spent. Go on with more: --budget USD.",
+  );
+  await team.agent.start("resumed", { budget_usd: 2 });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "Blue." });
+  const said = (await team.facts()).flatMap((fact) => (fact.type === "message.sent" ? [fact.data.text] : []));
+  expect(said).toEqual(["Take the blue one."]);
+});

@@ -47,7 +47,7 @@ export class HumanVoice {
     this.#ports = ports;
   }
 
-  async send(text: string, to: string, channel: ChannelName): Promise<string> {
+  async send(text: string, to: string): Promise<string> {
     const { pending, team, settled, begin, goOn, readGoal } = this.#ports;
     await settled();
     await readGoal();
@@ -57,7 +57,7 @@ export class HumanVoice {
     if (agent.run === null || agent.run.finished) {
       checkNewGoal(pending(), to);
       // Another has begun meanwhile: then it is a message to that one.
-      if (!(await begin({ goal: text }))) return this.send(text, to, channel);
+      if (!(await begin({ goal: text }))) return this.send(text, to);
       return `${agent.created.name} takes it as its next goal.`;
     }
     const sent = await team(agent.run.id).send(HUMAN, to, text);
