@@ -35,6 +35,20 @@ test("whoever stopped for want of room goes on when there is some; until then it
   expect(runtime.trouble).toBe(undefined);
 });
 
+test("what goes on when there is room again is not recorded as the command that found none", async () => {
+  const { agent, disk, runtime } = await asking();
+  const actor = { kind: "human", via: "terminal" } as const;
+  const command = { do: "send", id: agent.log.id, message: "Make it a light one." } as const;
+  disk.isFull = true;
+  await expect(runtime.execute(command, actor)).rejects.toThrow("No space left");
+  await expect(agent.idle()).rejects.toThrow("No space left");
+  disk.isFull = false;
+  await until(agent, () => agent.isWorking);
+  const started = (await agent.log.read({ after: 0, limit: 1000 })).filter(({ type }) => type === "agent.started");
+  expect(started).toMatchObject([{ data: { why: "created" } }, { data: { why: "recovered" } }]);
+  expect(started.map((fact) => fact.actor)).toEqual([undefined, undefined]);
+});
+
 test("whoever stopped for want of room can be stopped for good, and stays so", async () => {
   const { agent, disk } = await asking();
   disk.isFull = true;

@@ -303,7 +303,8 @@ export class Runtime {
       checkPrices: (...models) => this.checkPrices(...models),
       hostMeshes: (project) => this.#meshRecords.host(project),
       meshEnvironment: (project) => this.meshEnvironments.get(project) ?? {},
-      hadNoRoom: (id) => this.#diskFullRecovery.waitForRoom(id),
+      // What goes on later is not the command that found no room.
+      hadNoRoom: (id) => onItsOwn(() => this.#diskFullRecovery.waitForRoom(id)),
     });
   }
 }
