@@ -93,11 +93,13 @@ test("ADDITION-3: a tool that lacks a field is refused with the name of the fiel
   ]);
 });
 
-test("EXTENSION-1: one that hangs is given up, and the others work", async () => {
+test("EXTENSION-1: one that hangs is given up, the others work, and it is closed if it is ready after all", async () => {
   await using home = await homeWith({
-    "extensions/a.js": "await new Promise(() => {}); export default {};",
+    "extensions/a.js": "await globalThis.mayBeReady; export default { close() { globalThis.closedLate(); } };",
     "extensions/b.js": "export default { tools: [] };",
   });
+  const [ready, closed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  Object.assign(globalThis, { mayBeReady: ready.promise, closedLate: closed.resolve });
   const clock = manualClock();
   let isAsleep = () => {};
   const asleep = new Promise<void>((resolve) => (isAsleep = resolve));
@@ -114,6 +116,8 @@ test("EXTENSION-1: one that hangs is given up, and the others work", async () =>
     broken("extensions/a.js", "it was not ready within 10 s: does it wait for something when it is loaded?"),
     loaded("extensions/b.js"),
   ]);
+  ready.resolve();
+  await closed.promise;
 });
 
 test("EXTENSION-2: what others could change is not run, wherever it lies and whoever imports it", async () => {

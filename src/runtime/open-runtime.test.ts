@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Channel } from "../mail/channels/channel.ts";
 import type { Utterance } from "../mail/channels/utterance.ts";
@@ -81,6 +83,18 @@ test("OPEN-2: what was added is closed, and the home is free again, where the op
   );
   expect(closed).toEqual(["tool", "provider", "channel"]);
   await (await openRuntime({ home: home.path, env: {}, config: {} })).close();
+});
+
+test("OPEN-2: what was added is closed also where the home cannot be opened, or a name is taken", async () => {
+  await using home = await temporaryHome();
+  const file = join(home.path, "file");
+  await writeFile(file, "");
+  const closed: string[] = [];
+  const { tools, ...others } = additions(closed);
+  await expect(openRuntime({ home: file, env: {}, config: {}, ...additions(closed) })).rejects.toThrow("it is a file");
+  const given = { tools: [tool("bash"), ...tools], ...others };
+  await expect(openRuntime({ home: home.path, env: {}, config: {}, ...given })).rejects.toThrow("is built in");
+  expect(closed).toEqual(["tool", "provider", "channel", "tool", "provider", "channel"]);
 });
 
 test("a channel that was added delivers what it is for, and what it hands in is the human's word", async () => {

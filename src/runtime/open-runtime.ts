@@ -43,15 +43,18 @@ export async function openRuntime(
 ): Promise<Runtime> {
   const settings: Settings = options;
   const clock = instead.clock ?? systemClock;
-  const configured = channelsOf(settings, clock.now); // a missing secret is said before anything is opened
-  const names = new AdditionNames(settings.config);
-  const [problem] = names.take(options, "openRuntime");
-  if (problem !== undefined) throw new SettingsError(problem);
-  const store = instead.store ?? (await openToWork(settings, clock));
-  const extensions = await loadExtensions(settings, names, clock);
-  const added = mergedAdditions([options, ...extensions.loaded]);
-  const owned = [mergedAdditions([options]), ...extensions.loaded].flatMap(closablesOf);
+  const owned = closablesOf(mergedAdditions([options]));
+  let opened: Store | undefined;
   try {
+    const configured = channelsOf(settings, clock.now); // a missing secret is said before anything is opened
+    const names = new AdditionNames(settings.config);
+    const [problem] = names.take(options, "openRuntime");
+    if (problem !== undefined) throw new SettingsError(problem);
+    const { store = await openToWork(settings, clock) } = instead;
+    if (store !== instead.store) opened = store;
+    const extensions = await loadExtensions(settings, names, clock);
+    owned.push(...extensions.loaded.flatMap(closablesOf));
+    const added = mergedAdditions([options, ...extensions.loaded]);
     const random = instead.random ?? secureRandom;
     const variables = added.providers.flatMap(({ keyVariable }) => keyVariable ?? []);
     const scrubber = liveScrubber(settings, variables);
@@ -85,7 +88,7 @@ export async function openRuntime(
     if (traces) runtime.attach(await startTelemetry(traces, settings.env, { now: clock.now, nameOf }));
     return runtime;
   } catch (error) {
-    await closeAll([...owned, ...(instead.store ? [] : [store])], clock);
+    await closeAll([...owned, ...(opened ? [opened] : [])], clock);
     throw error;
   }
 }

@@ -41,8 +41,9 @@ export async function loadExtensions(
     try {
       if (unsafe !== undefined) throw new Error(`the home is not safe: ${unsafe}`);
       if (!existsSync(file)) throw new Error(`there is no such file. Fix "extensions" in config.json.`);
-      const parts = await inTime(partsOf(file, settings), clock);
-      const problems = names.take(parts, shown);
+      const parts = await readyParts(file, settings, clock);
+      const wrong = wrongField(parts);
+      const problems = wrong === undefined ? names.take(parts, shown) : [wrong];
       if (problems.length > 0) {
         await closeAll(closablesOf(parts), clock);
         throw new Error(problems.join(" "));
@@ -66,16 +67,34 @@ export async function openExtensions(
   return { ...found, [Symbol.asyncDispose]: close };
 }
 
+/** One that is ready too late is closed again: it is not used. */
+async function readyParts(file: string, settings: Settings, clock: Pick<Clock, "sleep">): Promise<ExtensionParts> {
+  const loading = partsOf(file, settings);
+  try {
+    return await inTime(loading, clock);
+  } catch (error) {
+    loading.then(
+      (late) => closeAll(closablesOf(late), clock),
+      () => {},
+    );
+    throw error;
+  }
+}
+
 /** What an extension's module adds. */
 async function partsOf(file: string, { home, env }: Settings): Promise<ExtensionParts> {
   const module = await importExtension(file, (path) => pathProblems(path, env));
   const exported = module.default;
   const made: unknown = typeof exported === "function" ? await exported({ home, env }) : exported;
   if (!(made instanceof Object)) throw new Error(WANTED);
-  const unknown = Object.keys(made).find((field) => !FIELDS.includes(field));
-  if (unknown !== undefined) throw new Error(`it adds "${unknown}", which nothing uses. ${WANTED}`);
-  if ("close" in made && typeof made.close !== "function") throw new Error(`"close" is not a function. ${WANTED}`);
   return made;
+}
+
+function wrongField(parts: ExtensionParts): string | undefined {
+  const unknown = Object.keys(parts).find((field) => !FIELDS.includes(field));
+  if (unknown !== undefined) return `it adds "${unknown}", which nothing uses. ${WANTED}`;
+  const isWrong = "close" in parts && typeof parts.close !== "function";
+  return isWrong ? `"close" is not a function. ${WANTED}` : undefined;
 }
 
 const FIELDS = ["tools", "providers", "channels", "close"];
