@@ -145,6 +145,17 @@ test("what was started goes on when the server is started again; what was stoppe
   await expect(house.api.sendToMesh(house.id, "line", { text: "x" })).rejects.toMatchObject({ code: "not_started" });
   expect(await house.api.startMeshes(house.project)).toMatchObject({ id: house.id, status: "working" });
   first.assertDone();
+  const { log } = await house.runtime.agent(house.id);
+  const facts = await log.read({ after: 0, limit: 10_000 });
+  const steered = facts.filter(({ type }) => /^agent\.(created|started|stopped)$/.test(type));
+  const human = { kind: "human", via: "web" };
+  expect(steered.map(({ type, actor }) => [type, actor])).toEqual([
+    ["agent.created", human],
+    ["agent.started", human],
+    ["agent.started", undefined],
+    ["agent.stopped", human],
+    ["agent.started", human],
+  ]);
 });
 
 test("a model that stops without ending its task is asked, and then the task has failed", async () => {

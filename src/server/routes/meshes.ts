@@ -25,8 +25,10 @@ import { HUMAN } from "../../protocol/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
 import type { HostedMeshes } from "../../runtime/meshes/project.ts";
 import { meshView, queuesView, wholeMessageView } from "../../runtime/meshes/views.ts";
+import { actingAs } from "../../runtime/state/acting.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps, refusals } from "../api-app.ts";
 import { notFound, Refused } from "../refusal.ts";
+import { actorOf } from "./commands.ts";
 
 export const ofMesh = ofAgent.extend({ mesh: z.string().max(200) });
 const ofMeshAgent = ofMesh.extend({ agent: z.string().max(200) });
@@ -73,11 +75,13 @@ function projectRoutes(app: Api, { runtime, agents }: RouteDeps): void {
         response: { 200: meshProjectSchema, 201: meshProjectSchema, ...refusals },
       },
     },
-    async ({ body }, reply) => {
+    async (request, reply) => {
+      const { body } = request;
       const project = folderOf(body.project);
       if (body.environment) runtime.meshEnvironments.set(project, body.environment);
-      const agent = await runtime.meshRecord(project);
-      if (!(await startOnce(agent))) return reply.code(200).send(viewOf(agent));
+      const actor = actorOf(request);
+      const agent = await actingAs(actor, () => runtime.meshRecord(project));
+      if (!(await actingAs(actor, () => startOnce(agent)))) return reply.code(200).send(viewOf(agent));
       return reply.code(201).header("location", `/meshes/${agent.log.id}`).send(viewOf(agent));
     },
   );
@@ -98,9 +102,9 @@ function projectRoutes(app: Api, { runtime, agents }: RouteDeps): void {
         response: answers(meshProjectSchema),
       },
     },
-    async ({ params }) => {
-      const agent = await record(params.id);
-      await agent.stop(HUMAN);
+    async (request) => {
+      const agent = await record(request.params.id);
+      await actingAs(actorOf(request), () => agent.stop(HUMAN));
       return viewOf(agent);
     },
   );
