@@ -2,7 +2,7 @@ import { z } from "zod";
 
 /**
  * Who gave a command. `id` distinguishes people if a home has several; `via` is how it came in: `terminal`, `web`,
- * `webhook:NAME`, or the name of another client.
+ * `webhook:NAME`, `channel:NAME`, or the name of another client.
  */
 export const actorSchema = z.object({
   kind: z.enum(["human", "program"]),

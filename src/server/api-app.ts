@@ -3,6 +3,7 @@ import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from "fasti
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { errorBodySchema } from "../protocol/api/error-body.ts";
+import { commandParams } from "../protocol/commands.ts";
 import type { Agents } from "./agents.ts";
 import type { ServerDeps } from "./deps.ts";
 import { Refused } from "./refusal.ts";
@@ -20,8 +21,7 @@ export interface RouteDeps extends ServerDeps {
   agents: Agents;
 }
 
-/** An unknown id is "not found", whatever it looks like. */
-export const ofAgent = z.object({ id: z.string().max(200) });
+export const ofAgent = z.object({ id: commandParams.id });
 
 /** Every refusal has the same form, whoever is at fault. */
 export const refusals = { "4xx": errorBodySchema, "5xx": errorBodySchema };

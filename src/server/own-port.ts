@@ -2,6 +2,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { ServerDeps } from "./deps.ts";
 import { addressOf, ownUrl } from "./reach.ts";
+import { answerAndClose } from "./shutdown.ts";
 
 /** Connections that have not been answered by then are not waited for. */
 const ANSWERS_WITHIN_MS = 1000;
@@ -43,13 +44,8 @@ export class OwnPort {
   /** Takes nothing new, and answers what was asked. */
   async close(): Promise<void> {
     const app = await this.#making?.catch(() => undefined);
-    if (!app) {
-      this.#bare.close();
-      return;
-    }
-    app.server.keepAliveTimeout = 1;
-    const cut = setTimeout(() => app.server.closeAllConnections(), ANSWERS_WITHIN_MS);
-    await app.close().finally(() => clearTimeout(cut));
+    if (app) await answerAndClose(app, ANSWERS_WITHIN_MS);
+    else this.#bare.close();
   }
 
   #greet(socket: Socket): void {

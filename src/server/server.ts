@@ -90,10 +90,9 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   await registerEvents(app, { runtime });
   registerMetrics(app, { runtime });
   if (webDir !== undefined) pageRoutes(api, webDir);
-  tellOfConfig(deps, app.log);
-  runtime.store.onTrouble((trouble) => {
-    if (trouble) app.log.error({ err: trouble }, "nothing can be recorded");
-    else app.log.info("there is space on the disk again; recording continues");
+  const unhear = [tellOfConfig(deps, app.log), tellOfTrouble(deps, app.log)];
+  app.addHook("onClose", async () => {
+    for (const each of unhear) each();
   });
   return app;
 }
@@ -134,9 +133,16 @@ function refuseUnknownQuery({ schema }: RouteOptions): void {
   if (schema?.tags && !schema.querystring) schema.querystring = noQuery;
 }
 
-function tellOfConfig({ settings }: ServerDeps, log: FastifyBaseLogger): void {
-  if (!("onChange" in settings)) return;
-  settings.onChange(({ problem, after_restart }) => {
+function tellOfTrouble({ runtime }: ServerDeps, log: FastifyBaseLogger): () => void {
+  return runtime.store.onTrouble((trouble) => {
+    if (trouble) log.error({ err: trouble }, "nothing can be recorded");
+    else log.info("there is space on the disk again; recording continues");
+  });
+}
+
+function tellOfConfig({ settings }: ServerDeps, log: FastifyBaseLogger): () => void {
+  if (!("onChange" in settings)) return () => {};
+  return settings.onChange(({ problem, after_restart }) => {
     if (problem !== null) log.warn({ problem }, "config.json is invalid; the last valid version stays in use");
     else if (after_restart.length > 0)
       log.warn({ after_restart }, "config.json was read again; these changes need a restart");

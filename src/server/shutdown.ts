@@ -65,12 +65,7 @@ export function stopOnSignals({
   };
 
   const stop = async () => {
-    // Who has been answered does not keep a connection for the next question.
-    app.server.keepAliveTimeout = 1;
-    app.server.keepAliveTimeoutBuffer = 0;
-    // Whoever is still downloading does not keep the others waiting.
-    const cut = setTimeout(() => app.server.closeAllConnections(), answersWithinMs);
-    await app.close().finally(() => clearTimeout(cut));
+    await answerAndClose(app, answersWithinMs);
     await runtime.close();
   };
 
@@ -78,4 +73,14 @@ export function stopOnSignals({
   return () => {
     for (const signal of Object.keys(SIGNALS)) self.off(signal, onSignal);
   };
+}
+
+/** Takes nothing new, and answers what was asked; whoever has not been answered within this time is let go. */
+export async function answerAndClose(app: ShutdownPorts["app"], withinMs: number): Promise<void> {
+  // Who has been answered does not keep a connection for the next question.
+  app.server.keepAliveTimeout = 1;
+  app.server.keepAliveTimeoutBuffer = 0;
+  // Whoever is still downloading does not keep the others waiting.
+  const cut = setTimeout(() => app.server.closeAllConnections(), withinMs);
+  await app.close().finally(() => clearTimeout(cut));
 }

@@ -115,8 +115,12 @@ class FileStore implements Store {
     return this.#shared.journal?.trouble;
   }
 
-  onTrouble(listener: (trouble: Error | undefined) => void): void {
-    if (this.#shared.journal) this.#shared.journal.onTrouble = listener;
+  onTrouble(listener: (trouble: Error | undefined) => void): () => void {
+    const { journal } = this.#shared;
+    if (journal) journal.onTrouble = listener;
+    return () => {
+      if (journal?.onTrouble === listener) journal.onTrouble = () => {};
+    };
   }
 
   room(): number {

@@ -23,8 +23,8 @@ export interface Store {
   announce(address: HolderAddress): void;
   /** Why the last append of anybody was refused (DiskFullError, ReadOnlyError), until one is recorded. */
   readonly trouble: Error | undefined;
-  /** Called when `trouble` begins and when it ends. */
-  onTrouble(listener: (trouble: Error | undefined) => void): void;
+  /** Called when `trouble` begins and when it ends; one listener at a time. Returns the unsubscribe. */
+  onTrouble(listener: (trouble: Error | undefined) => void): () => void;
   /** Bytes that are free where the home lies. */
   room(): number;
   close(): Promise<void>;

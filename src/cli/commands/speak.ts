@@ -1,8 +1,8 @@
 import { text as allOf } from "node:stream/consumers";
 import type { CommandName, CommandResult, CommandToAgent } from "../../protocol/commands.ts";
 import type { AgentId } from "../../protocol/index.ts";
+import { LONGEST_WORDS } from "../../protocol/words.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
-import { LONGEST_WORDS } from "../../runtime/human/human-refusal.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { detach, flags, isDetached, tellParent } from "../home/detached.ts";
 import type { HeldHome } from "../home/held-home.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Question, Roster, Situation } from "../../projections/index.ts";
-import { LONGEST_WORDS } from "../../runtime/human/human-refusal.ts";
+import { LONGEST_WORDS } from "../../protocol/words.ts";
 import { commonStart, completionsOf, meaningOf } from "./typed-line.ts";
 
 const question: Question = {

@@ -2,7 +2,7 @@ import { nearest } from "../../boundary/nearest.ts";
 import type { Question, Situation } from "../../projections/index.ts";
 import type { CommandToAgent } from "../../protocol/commands.ts";
 import { own } from "../../protocol/dict.ts";
-import { LONGEST_WORDS } from "../../runtime/human/human-refusal.ts";
+import { LONGEST_WORDS } from "../../protocol/words.ts";
 import { plain } from "../wording/width.ts";
 
 /** What a person says to the team, or which model they choose for it. */

@@ -17,8 +17,8 @@ export interface ConfigState {
 
 export interface LiveSettings extends Settings {
   readonly state: ConfigState;
-  /** Called whenever the state changes or another config is in use. */
-  onChange(listener: (state: ConfigState) => void): void;
+  /** Called whenever the state changes or another config is in use. Returns the unsubscribe. */
+  onChange(listener: (state: ConfigState) => void): () => void;
 }
 
 /** What is opened once, with the process: where it listens, by which channels it speaks, what extends it, how it confines. */
@@ -37,7 +37,7 @@ export function liveSettings(given: Settings, check: (config: Config) => void = 
   const fixed = Object.fromEntries(
     FIXED.flatMap((field) => (given.config[field] ? [[field, given.config[field]]] : [])),
   );
-  const listeners: ((state: ConfigState) => void)[] = [];
+  const listeners = new Set<(state: ConfigState) => void>();
   let { config } = given;
   let state: ConfigState = { problem: null, after_restart: [] };
   let seen: { stamp: string; found: Found } | undefined;
@@ -82,7 +82,10 @@ export function liveSettings(given: Settings, check: (config: Config) => void = 
       look();
       return state;
     },
-    onChange: (listener) => void listeners.push(listener),
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
   };
 }
 

@@ -3,7 +3,7 @@ import { COORDINATOR, type NewFact } from "../../protocol/index.ts";
 import { workerIdOf } from "../team/worker-names.ts";
 import { HumanRefusal } from "./human-refusal.ts";
 
-export { HumanRefusal, LONGEST_WORDS } from "./human-refusal.ts";
+export { HumanRefusal } from "./human-refusal.ts";
 
 /** How a person's message came in: the terminal, the page, a webhook's name. */
 export type ChannelName = string;

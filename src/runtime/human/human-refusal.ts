@@ -10,5 +10,3 @@ export class HumanRefusal extends Error {
     this.code = code;
   }
 }
-
-export { LONGEST_WORDS } from "../../protocol/words.ts";

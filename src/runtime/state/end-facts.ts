@@ -3,6 +3,9 @@ import { COORDINATOR, HUMAN, type NewFact, type Outcome, type RunId } from "../.
 import { endOfCycles } from "../../workers/coordinator/cycles.ts";
 import { explain } from "./outcomes.ts";
 
+/** Why nodes are cancelled that the contract of their stage does not need. */
+export const CONTRACT_MET = "The contract of its stage is met without it.";
+
 /**
  * How the coordinator's work ends. Only reaching the goal ends a run: a failed one (a wrong key, no turns left)
  * continues with resume.
@@ -26,8 +29,7 @@ function closing({ stages, board, letters }: Situation, run_id: RunId): NewFact[
   const losers = losersIn(stages, board, run_id);
   for (const node of openNodes(board, run_id)) {
     if (losers.includes(node.id)) {
-      const reason = "The contract of its stage is met without it.";
-      facts.push({ type: "node.cancelled", data: { node_id: node.id, by: "agiraph", reason } });
+      facts.push({ type: "node.cancelled", data: { node_id: node.id, by: "agiraph", reason: CONTRACT_MET } });
       continue;
     }
     const worker_id = "worker_id" in node ? node.worker_id : COORDINATOR;

@@ -17,6 +17,7 @@ import { COORDINATOR, HUMAN, type NewFact, type NodeId, type RunId, type WorkerI
 import type { CoordinationPort, NewWorker, NodeChange, Reconvening, StageOfRoles } from "../../tools/coordination.ts";
 import { refusal, type ToolOutput } from "../../tools/tool.ts";
 import type { NewWork } from "../../tools/work.ts";
+import { CONTRACT_MET } from "../state/end-facts.ts";
 import { isTaken } from "../state/taken-node.ts";
 import { cancelledWords, cancelNodes } from "./cancel-nodes.ts";
 import { problemHiring, spawned } from "./hiring.ts";
@@ -29,8 +30,6 @@ import { record, type TeamPorts } from "./team-ports.ts";
 import { TeamStages } from "./team-stages.ts";
 import { notAPath } from "./work-order.ts";
 import { workerIdOf } from "./worker-names.ts";
-
-const CONTRACT_MET = "The contract of its stage is met without it.";
 
 /**
  * What people in a run may ask of the runtime: work, workers, stages, messages. Everything is checked against the fold

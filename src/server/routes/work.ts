@@ -20,6 +20,7 @@ import {
   putFileSchema,
   workersPageSchema,
 } from "../../protocol/api/work.ts";
+import { commandParams } from "../../protocol/commands.ts";
 import { COORDINATOR, HUMAN } from "../../protocol/index.ts";
 import { checkYours } from "../../runtime/human/human-work.ts";
 import { conversationFile } from "../../store/paths.ts";
@@ -30,7 +31,7 @@ import { nodeFiles } from "../node-files.ts";
 import { notFound } from "../refusal.ts";
 
 const tags = ["work"];
-const onNode = ofAgent.extend({ node_id: z.string().max(60) });
+const onNode = ofAgent.extend({ node_id: commandParams.node_id });
 
 export function workRoutes(app: Api, { agents }: RouteDeps): void {
   boardRoutes(app, agents);
