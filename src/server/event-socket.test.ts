@@ -105,9 +105,16 @@ test("a wrong question is answered with a code and the reason", async () => {
     `${url}?after=x`,
     `${url}?snapshot=maybe`,
     `${url}?after=999999`,
+    `${url}?wach=1`,
+    `${url}?${"ж".repeat(80)}=1`,
   ].map((address) => watch(address).closed);
-  expect((await Promise.all(answers)).map(({ code }) => code)).toEqual([4404, 4404, 4400, 4400, 4400, 4400]);
+  const codes = (await Promise.all(answers)).map(({ code }) => code);
+  expect(codes).toEqual([4404, 4404, 4400, 4400, 4400, 4400, 4400, 4400]);
   expect((await answers[2])?.reason).toBe("after: must be a whole number, 0 or more");
+  expect((await answers[6])?.reason).toBe(
+    'wach: there is no field "wach". Did you mean "watch"? There are: after, snapshot, recent, watch',
+  );
+  expect((await answers[7])?.reason).toMatch(/^ж{20}: there is no field "ж+$/u);
 });
 
 test("there is room for so many on one agent and so many in all", async () => {
