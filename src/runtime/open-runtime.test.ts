@@ -91,7 +91,9 @@ test("OPEN-2: what was added is closed also where the home cannot be opened, or 
   await writeFile(file, "");
   const closed: string[] = [];
   const { tools, ...others } = additions(closed);
-  await expect(openRuntime({ home: file, env: {}, config: {}, ...additions(closed) })).rejects.toThrow("it is a file");
+  await expect(openRuntime({ home: file, env: {}, config: {}, ...additions(closed) })).rejects.toThrow(
+    /cannot be used: it is.* a file\. Choose another/,
+  );
   const given = { tools: [tool("bash"), ...tools], ...others };
   await expect(openRuntime({ home: home.path, env: {}, config: {}, ...given })).rejects.toThrow("is built in");
   expect(closed).toEqual(["tool", "provider", "channel", "tool", "provider", "channel"]);

@@ -108,12 +108,12 @@ function wayTo(path: string): { way: Step[]; end?: Step } {
   }
 }
 
-/** What may not be looked at is refused when it is opened. */
+/** What may not be looked at, or lies below a file, is refused when it is opened. */
 function lookAt(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch (error) {
-    if (codeOf(error) === "EACCES") return undefined;
+    if (["EACCES", "ENOTDIR"].includes(codeOf(error) ?? "")) return undefined;
     throw error;
   }
 }
