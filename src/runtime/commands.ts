@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { didYouMean } from "../boundary/nearest.ts";
+import { innermost, issueWords } from "../boundary/schema-words.ts";
 import { unknownField } from "../boundary/unknown-field.ts";
 import { isAtWork, type Situation, summaryView, type TriggerRecord, triggerRecords } from "../projections/index.ts";
 import {
@@ -69,10 +70,11 @@ const NO_BODY = z.object({});
 function checkedValue(schema: z.ZodType, value: unknown, at: string[] = []): unknown {
   const { success, data, error } = schema.safeParse(value);
   if (success) return data;
-  const [issue] = error.issues;
-  const [unknown] = issue?.code === "unrecognized_keys" ? issue.keys : [];
-  const path = [...at, ...(issue?.path ?? [])];
-  if (unknown === undefined) throw new WrongField(path.join("."), issue?.message ?? "it is wrong");
+  const [issue] = innermost(error.issues);
+  if (!issue) throw error;
+  const [unknown] = issue.code === "unrecognized_keys" ? issue.keys : [];
+  const path = [...at, ...issue.path];
+  if (unknown === undefined) throw new WrongField(path.join("."), issueWords(issue));
   throw new WrongField([...path, unknown].join("."), unknownField(unknown, schema, path));
 }
 
