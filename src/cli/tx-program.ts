@@ -10,8 +10,8 @@ import type { TxCall } from "./tx/project.ts";
 export function createTx(terminal: Terminal, end: (code: ExitCode) => void): Command {
   const program = baseProgram(terminal, "tx")
     .description("Meshes: declared teams of agents in a project, whose messages are files.")
-    .option("--project <dir>", "the folder with meshes/ in it (TX_PROJECT; else the nearest above)")
-    .option("--as <mesh/agent>", "who speaks (TX_MESH and TX_AGENT, in a session)");
+    .option("--project <dir>", "the folder that contains meshes/ (default: TX_PROJECT, else the nearest folder above)")
+    .option("--as <mesh/agent>", "the agent that speaks (in a session: TX_MESH and TX_AGENT)");
   const perform = async (run: CommandSpec<TxCall>["run"], command: Command, given: unknown[]): Promise<void> => {
     const options = command.optsWithGlobals<{ home?: string; json?: boolean; project?: string; as?: string }>();
     const { home, json = false, project, as } = options;

@@ -1,9 +1,9 @@
 import type { Condition, FactOf, Outcome, TriggerAction } from "../protocol/index.ts";
 import { amount, count, duration, money } from "./figures.ts";
 
-// What several sentences say, and what is said of the same things elsewhere.
+// Phrases that several sentences share, or that are used elsewhere.
 
-/** How it ended, and what is known of why. */
+/** How it ended and, as far as known, why. */
 export function outcomeWords(outcome: Outcome): string {
   switch (outcome.kind) {
     case "finished":
@@ -21,7 +21,7 @@ export function outcomeWords(outcome: Outcome): string {
   }
 }
 
-/** What was spent of a budget: of money, or of tokens where it was a budget of tokens. */
+/** What was spent of a budget: money, or tokens if it was a budget of tokens. */
 export function spentOf(spent: FactOf<"budget.exceeded" | "budget.warned">["data"]): string {
   const { spent_usd, budget_usd, spent_tokens, budget_tokens } = spent;
   return spent_tokens !== undefined && budget_tokens !== undefined
@@ -39,7 +39,7 @@ const WAITING: Readonly<Record<Waiting, string>> = {
   budget: "waits for room in the budget",
 };
 
-/** Why somebody waits, and until when, where that is known. */
+/** Why a worker waits, and until when, if that is known. */
 export function waitingWords(
   { for: reason, until_ts }: { for: Waiting; until_ts?: number | undefined },
   time: (seconds: number) => string,
@@ -61,7 +61,7 @@ export function modelChangeWords({ model, worker_model, was }: FactOf<"model.set
   return [...lead, ...workers].join(", ");
 }
 
-/** When a trigger fires, as one says it; a calendar is said exactly as it was set. */
+/** When a trigger fires, in words; a cron expression is shown exactly as it was set. */
 export function conditionWords(when: Condition): string {
   switch (when.type) {
     case "scheduled":
@@ -77,7 +77,7 @@ export function conditionWords(when: Condition): string {
     case "on_change": {
       const { path, url, command, every_seconds } = when.config;
       const what = url ?? path ?? `what \`${command}\` prints`;
-      return `when ${what} changes, looked at every ${duration(every_seconds)}`;
+      return `when ${what} changes, checked every ${duration(every_seconds)}`;
     }
     case "on_idle":
       return `after ${duration(when.config.idle_seconds)} without anything happening`;

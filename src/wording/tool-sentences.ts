@@ -38,7 +38,7 @@ export const TOOLS: Sentences<Tool> = {
       detail: details(node_id, `pid ${pid}`, sandbox),
     }),
   "process.exited": ({ worker_id, node_id, pid, code, signal }, style) =>
-    by(worker_id, style, "had a command end", {
+    by(worker_id, style, "finished a command", {
       text: signal ?? `code ${code}`,
       detail: details(node_id, `pid ${pid}`),
     }),

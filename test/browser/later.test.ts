@@ -85,8 +85,8 @@ describe.skipIf(!hasChromium)("what an agent is to do later, to keep and to hear
     const later = page.getByRole("list", { name: "To happen later" });
     const dialog = page.getByRole("dialog", { name: "Later" });
     for (const [typed, words] of [
-      ["cmd: ls scratch", "when what `ls scratch` prints changes, looked at every 5 minutes"],
-      ["project/house.ts", "when project/house.ts changes, looked at every 5 minutes"],
+      ["cmd: ls scratch", "when what `ls scratch` prints changes, checked every 5 minutes"],
+      ["project/house.ts", "when project/house.ts changes, checked every 5 minutes"],
     ] as const) {
       await page.getByRole("button", { name: "Add" }).click();
       await dialog.getByLabel("What it should do then").fill("Say what changed");

@@ -130,7 +130,7 @@ test("tx init says which programs are not here, and begins with a mesh that can 
       execFile(process.execPath, [main, "init"], options, (_, __, stderr) => resolve(stderr));
     });
   const without = await init();
-  expect(without).toContain("Not installed: claude-code, which plan-build-test, research, review would run.");
+  expect(without).toContain("Not installed: claude-code (needed by plan-build-test, research, review).");
   expect(without).toContain('tx start, then tx send tour "');
   writeFileSync(join(bin, "claude"), "#!/bin/sh\n", { mode: 0o755 });
   const having = await init();

@@ -209,6 +209,6 @@ test("a project that another home runs is refused with words that say whose it i
   await using other = await new MeshHouse(plan).open();
   await expect(other.api.startMeshes(house.project)).rejects.toMatchObject({
     status: 409,
-    message: `The meshes of ${house.project} are run by pid ${process.pid} already. Talk to that one (tx status --home ${house.home}), or stop it first (tx stop --home ${house.home}).`,
+    message: `The meshes of ${house.project} are already run by pid ${process.pid}. Use that process (tx status --home ${house.home}), or stop it first (tx stop --home ${house.home}).`,
   });
 });

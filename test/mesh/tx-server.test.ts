@@ -21,7 +21,7 @@ withTmux(
     // Another shell, with another environment, and the server that is there.
     const second = await project.tx(["start"], { env: { TOLD_BY: "second", SECRET: "not named" } });
     expect(second.stderr).toMatch(
-      /They run in the server that is there already \(pid \d+, http:\S+\)\. To stop it: tx stop --server/,
+      /They run in the server that was already running \(pid \d+, http:\S+\)\. To stop it: tx stop --server/,
     );
     await project.tx(["send", "relay/first", "Who?"]);
     const results = () =>
@@ -33,7 +33,7 @@ withTmux(
     );
     expect(words).toContain("second .");
     const stopped = await project.tx(["stop"]);
-    expect(stopped.stderr).toMatch(/The server runs on \(pid \d+, http:\S+\)\. To stop it: tx stop --server/);
+    expect(stopped.stderr).toMatch(/The server keeps running \(pid \d+, http:\S+\)\. To stop it: tx stop --server/);
     const { pid } = JSON.parse(readFileSync(join(project.home, "home.lock.json"), "utf8")) as { pid: number };
     expect(await project.tx(["stop", "--server"])).toMatchObject({
       code: 0,

@@ -40,7 +40,7 @@ withTmux(
     expect(await project.tx(["stop"])).toMatchObject({
       code: 0,
       stderr: expect.stringMatching(
-        /^Stopped and ended relay\/first\. Messages stay where they are, and go on with: tx start\nThe server runs on \(pid \d+, \S+\)\. To stop it: tx stop --server\n$/,
+        /^Stopped and ended relay\/first\. Messages stay where they are\. To continue: tx start\nThe server keeps running \(pid \d+, \S+\)\. To stop it: tx stop --server\n$/,
       ),
     });
     expect(await project.tx(["spawn", "relay"])).toMatchObject({
@@ -133,7 +133,7 @@ test("tx trust: without a person at the terminal it needs --yes; start runs noth
   const started = await project.tx(["start"]);
   expect([started.code, started.stderr]).toEqual([
     3,
-    expect.stringContaining("relay is not trusted yet: nothing of it runs. Look at it: tx trust relay"),
+    expect.stringContaining("relay is not trusted yet: nothing of it runs. Review it: tx trust relay"),
   ]);
   const asked = await project.tx(["trust", "relay"]);
   expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining("tx trust relay --yes")]);

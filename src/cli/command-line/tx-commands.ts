@@ -39,7 +39,7 @@ const SETTING_UP: CommandGroup<TxCall> = {
     {
       name: "init",
       description:
-        "put ready meshes into this folder: research, review, plan-build-test, tour (the demo); overwrites nothing",
+        "copy bundled meshes into this folder: research, review, plan-build-test, tour (the demo); overwrites nothing",
       args: [["[mesh...]", "by default all of them"]],
       options: [["--gitignore", "add .ai/, where meshes work, to the .gitignore of this folder"]],
       examples: ["init tour", "init review --gitignore"],
@@ -48,7 +48,7 @@ const SETTING_UP: CommandGroup<TxCall> = {
     },
     {
       name: "trust",
-      description: "agree to what a mesh of this project consists of now; nothing of it runs before you do",
+      description: "trust the current content of a mesh of this project; nothing of it runs before you do",
       args: [["[mesh...]", "by default all that are not trusted"]],
       options: [
         ["--terminals", "its agents may run in terminals: outside the sandbox, with your rights"],
@@ -61,7 +61,7 @@ const SETTING_UP: CommandGroup<TxCall> = {
     },
     {
       name: "untrust",
-      description: "stop trusting a mesh: what it has begun ends, its messages stay",
+      description: "stop trusting a mesh: everything it has started ends, its messages stay",
       args: [["<mesh>"]],
       examples: ["untrust review"],
       run: async (call, mesh: string) => (await import("../tx/trust.ts")).untrust(call, mesh),
@@ -111,7 +111,7 @@ const MESSAGES: CommandGroup<TxCall> = {
     {
       name: "result",
       description:
-        "print what came of a task: the last of a mesh or an agent, or the named one; exit code 1 if it failed",
+        "print the result of a task: the last one of a mesh or an agent, or the named one; exit code 1 if it failed",
       args: [
         ["<to>", "mesh or mesh/agent"],
         ["[task]", "the name of its message"],
@@ -121,11 +121,11 @@ const MESSAGES: CommandGroup<TxCall> = {
     },
     {
       name: "log",
-      description: "messages as they passed, with what became of them",
+      description: "messages between people, meshes and agents, each with its outcome",
       args: [["[mesh]"]],
       options: [
-        ["-f, --follow", "keep printing what passes from now on"],
-        ["-n, --limit <number>", "how many of those before, the newest (default 50)", factNumber],
+        ["-f, --follow", "keep printing new messages"],
+        ["-n, --limit <number>", "how many of the latest messages to print (default 50)", factNumber],
       ],
       examples: ["log review -f"],
       run: async (call, mesh: string | undefined, options: object) =>
@@ -133,7 +133,7 @@ const MESSAGES: CommandGroup<TxCall> = {
     },
     {
       name: "watch",
-      description: "give a mesh what is added to a file, as tasks, until Ctrl-C",
+      description: "send lines that are added to a file to a mesh, as tasks, until Ctrl-C",
       args: [
         ["<file>", "a file that grows, such as a log"],
         ["<to>", "mesh or mesh/agent"],
@@ -211,7 +211,7 @@ const SESSIONS: CommandGroup<TxCall> = {
     },
     {
       name: "prompt",
-      description: "what an agent is told when it begins, section by section",
+      description: "the prompt that an agent starts with, section by section",
       args: [["<mesh>"], ["[agent]"]],
       examples: ["prompt review reviewer"],
       run: async (call, mesh: string, agent?: string) => (await import("../tx/prompt.ts")).prompt(call, mesh, agent),

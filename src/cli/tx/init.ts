@@ -23,7 +23,7 @@ export async function init(
   const ignored = gitignore ? ignoreRunning(folder) : undefined;
   if (json) await terminal.printJson({ project: folder, meshes, made, kept, ...(gitignore && { ignored }) });
   else await terminal.printLines(made);
-  const stays = kept.length > 0 ? ` ${kept.length} were there already and are as they were.` : "";
+  const stays = kept.length > 0 ? ` ${kept.length} existing ones were left unchanged.` : "";
   terminal.say(`${made.length} files written to ${folder} for ${meshes.join(", ")}.${stays}`);
   if (gitignore) terminal.say(ignored ? "Added .ai/ to .gitignore." : ".gitignore has .ai/ already.");
   else if (existsSync(join(folder, ".git")) && !isIgnored(folder))
@@ -66,6 +66,6 @@ async function whoCan(call: TxCall, layout: Layout, meshes: readonly string[]) {
   const whoNeeds = (program: string) => missing.flatMap((each) => (each.programs.includes(program) ? [each.mesh] : []));
   return {
     able: missing.find((each) => each.programs.length === 0)?.mesh,
-    lacks: programs.map((program) => `${program}, which ${whoNeeds(program).join(", ")} would run`),
+    lacks: programs.map((program) => `${program} (needed by ${whoNeeds(program).join(", ")})`),
   };
 }

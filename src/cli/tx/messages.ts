@@ -105,7 +105,7 @@ async function sendAndWait(call: TxCall, to: string, body: string): Promise<Exit
   const { readyToWait, waitFor } = await import("./results.ts");
   const ready = await readyToWait(call, place.mesh);
   if (!ready) {
-    call.terminal.say(`${place.mesh} is not trusted, so nothing of it runs. Look at it: tx trust ${place.mesh}`);
+    call.terminal.say(`${place.mesh} is not trusted, so nothing of it runs. Review it: tx trust ${place.mesh}`);
     return EXIT.waiting;
   }
   const task = putMessage(layout, place, "inbox", new Date(), { to, type: "task", body, from: "human" });
@@ -144,7 +144,7 @@ async function speakAsPerson(call: TxCall, layout: Layout, message: Speech): Pro
   if (json) await terminal.printJson({ message: file, ...place });
   else await terminal.printLines([join(layout.queue(place, "inbox"), file)]);
   if (!(await runningMeshes(call, layout).catch(() => undefined)))
-    terminal.say("It waits there: the meshes are not started (tx start).");
+    terminal.say("It waits there until the meshes are started: tx start");
   return EXIT.done;
 }
 

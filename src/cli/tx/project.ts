@@ -87,7 +87,7 @@ export async function settingsFor(call: TxCall): Promise<Settings> {
     const home = resolve(call.home || env.AGIRAPH_HOME || join(homedir(), ".agiraph"));
     if (!(error instanceof SettingsError) || !liveHolder(home)) throw error;
     call.terminal.say(
-      `${call.terminal.errPaint.yellow("!")} ${error.message} The server goes on with what it read before.`,
+      `${call.terminal.errPaint.yellow("!")} ${error.message} The server keeps using what it read before.`,
     );
     return { home, env, config: {} };
   }

@@ -56,7 +56,7 @@ export async function waitFor(
     return endIn(fact, place, task);
   });
   if (end) return show(call, layout, end);
-  call.terminal.say(`It goes on without you. Its result, when it has one: tx result ${nameOf(place)}`);
+  call.terminal.say(`The task continues. To see its result later: tx result ${nameOf(place)}`);
   return EXIT.interrupted;
 }
 

@@ -28,7 +28,7 @@ export async function spawnSessions(
     // Without a name, only those that have a terminal; a named agent without one is refused.
     if (runs !== "tmux" && agent === undefined) continue;
     await client.steerMeshAgent(view.id, mesh, name, "spawn");
-    call.terminal.say(`${mesh}/${name} is there. Look: tx attach ${mesh} ${name}`);
+    call.terminal.say(`${mesh}/${name} is running. To see it: tx attach ${mesh} ${name}`);
   }
   const sent =
     init === undefined ? undefined : await client.sendToMesh(view.id, mesh, { to: agent ?? null, text: init });

@@ -28,7 +28,7 @@ export async function start(call: TxCall): Promise<ExitCode> {
   const running = await runningServer(settings);
   const client = running ?? (await startServer(call, settings));
   const view = await client.startMeshes(layout.project, variablesFor(call, settings));
-  if (running) terminal.say(serverWords(settings, "They run in the server that is there already"));
+  if (running) terminal.say(serverWords(settings, "They run in the server that was already running"));
   await showProject(call, view);
   if (view.meshes.length === 0 && !call.json)
     terminal.say("No mesh is declared in meshes/mesh-configs/ yet. One that you add there is read at once.");
@@ -56,7 +56,7 @@ function serverWords({ home }: Settings, what: string): string {
 export async function stop(call: TxCall, { server = false }: { server?: boolean } = {}): Promise<ExitCode> {
   const code = server ? await stopServer(call) : await stopMeshes(call);
   const settings = await settingsFor(call);
-  if (!server && (await runningServer(settings))) call.terminal.say(serverWords(settings, "The server runs on"));
+  if (!server && (await runningServer(settings))) call.terminal.say(serverWords(settings, "The server keeps running"));
   return code;
 }
 
@@ -122,7 +122,7 @@ async function stopMeshes(call: TxCall): Promise<ExitCode> {
     const left = await server.alive().catch(() => []);
     if (left.length > 0) await server.killAll();
     if (json) await terminal.printJson({ project: layout.project, status: "stopped", ended: left });
-    const ended = left.length > 0 ? ` Ended what was left of them: ${left.join(", ")}.` : "";
+    const ended = left.length > 0 ? ` Ended leftover sessions: ${left.join(", ")}.` : "";
     terminal.say(`The meshes of ${layout.project} are not started.${ended}`);
     return EXIT.done;
   }
@@ -132,7 +132,7 @@ async function stopMeshes(call: TxCall): Promise<ExitCode> {
   const view = await running.client.stopMeshes(running.view.id);
   if (json) await terminal.printJson({ project: view.project, status: view.status, ended });
   const sessions = ended.length > 0 ? ` and ended ${ended.join(", ")}` : "";
-  terminal.say(`Stopped${sessions}. Messages stay where they are, and go on with: tx start`);
+  terminal.say(`Stopped${sessions}. Messages stay where they are. To continue: tx start`);
   return EXIT.done;
 }
 

@@ -28,7 +28,7 @@ export async function stats(call: TxCall, mesh: string | undefined): Promise<Exi
   for await (const fact of factsOf(log)) if (fact.type.startsWith("mesh.")) facts.push(fact);
   const all = figuresOf(facts).filter((one) => mesh === undefined || one.mesh === mesh);
   if (call.json) await call.terminal.printJson({ project: layout.project, figures: all });
-  else if (all.length === 0) call.terminal.say("Nothing was done yet.");
+  else if (all.length === 0) call.terminal.say("Nothing has been done yet.");
   else await call.terminal.printLines(lines(call, all));
   return EXIT.done;
 }

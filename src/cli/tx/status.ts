@@ -107,9 +107,9 @@ function trustWords(
   mesh: string,
   { status, terminals, wants_terminals, changes }: MeshView["trust"],
 ): string | undefined {
-  if (status === "untrusted") return `${mesh} is not trusted yet: nothing of it runs. Look at it: tx trust ${mesh}`;
+  if (status === "untrusted") return `${mesh} is not trusted yet: nothing of it runs. Review it: tx trust ${mesh}`;
   if (status === "changed")
-    return `${mesh} has changed since you trusted it: nothing of what is new runs (${fileChangeWords(changes)}). Look at it: tx trust ${mesh}`;
+    return `${mesh} has changed since you trusted it: its new content does not run (${fileChangeWords(changes)}). Review it: tx trust ${mesh}`;
   if (!terminals && wants_terminals)
     return `${mesh} runs in the sandbox, without terminals. To allow them: tx trust ${mesh} --terminals`;
   return undefined;

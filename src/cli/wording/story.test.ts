@@ -181,7 +181,7 @@ test("what a team does is readable in the log, fact by fact", () => {
     "ann was retired",
     "Stage 2 is complete",
     "ann starts a command (node-1, pid 7, bubblewrap): make",
-    "ann had a command end (node-1, pid 7): code 0",
+    "ann finished a command (node-1, pid 7): code 0",
   ]);
 });
 

@@ -134,7 +134,10 @@ export function readMesh(layout: Layout, mesh: string): DeclaredMesh {
   const { instances = 1 } = declared.config;
   if (origin.number <= instances) return { ...declared, config: { ...declared.config, mesh } };
   const file = relative(layout.project, join(layout.configs, `${origin.mesh}.json`));
-  throw new MeshConfigError(file, `"instances": there is no ${mesh}: ${instances} may be at work at a time`);
+  throw new MeshConfigError(
+    file,
+    `"instances": there is no ${mesh}: the mesh has only ${instances}. Raise "instances" to have more`,
+  );
 }
 
 function readWhole(layout: Layout, mesh: string): DeclaredMesh {
@@ -166,7 +169,7 @@ function readFrom(
   for (const [index, reference] of config.agents.entries()) {
     const field = `agents.${index}`;
     const agent = readAgent(sources, layout, { reference, config }, (message) => wrong(field, message));
-    if (agents.has(agent.name)) throw wrong(field, `${agent.name} is there twice; names are unique in a mesh`);
+    if (agents.has(agent.name)) throw wrong(field, `${agent.name} is listed twice; names must be unique in a mesh`);
     if (agent.name === "mesh" || agent.name === "human" || agent.name === BOARD)
       throw wrong(field, `an agent cannot be called ${agent.name}`);
     agents.set(agent.name, agent);
@@ -186,7 +189,7 @@ function readFrom(
     throw wrong("workflow", 'map-reduce needs {"map": [...], "reduce": [...]}');
   const first = steps[0]?.agent ?? "";
   if (config.entry_point !== undefined && config.entry_point !== first)
-    throw wrong("entry_point", `${config.entry_point} is in the workflow, but ${first} is its first`);
+    throw wrong("entry_point", `${config.entry_point} is in the workflow, but ${first} comes first`);
   const last = config.completion_agent;
   if (last !== undefined && topology !== "hierarchical" && !steps.slice(-1).some(({ agent }) => agent === last))
     throw wrong("completion_agent", `${last} is in the workflow, but not at its end`);
@@ -216,7 +219,7 @@ function routesOf(
   const routes = new Map<string, FailureRoute>();
   for (const [agent, { to, rounds = ROUNDS }] of Object.entries(on_failure)) {
     const [from, back] = [only(agent), only(to)];
-    const why = "is not a step of its own in the workflow, exactly once, one after the other";
+    const why = "must be a step of its own, exactly once, in a sequential workflow";
     if (from === undefined) throw wrong(`on_failure.${agent}`, `${agent} ${why}`);
     if (back === undefined) throw wrong(`on_failure.${agent}.to`, `${to} ${why}`);
     if (back > from) throw wrong(`on_failure.${agent}.to`, `${to} comes after ${agent}; work can only go back`);
@@ -273,7 +276,7 @@ function categoryOf(sources: Sources, name: string, wrong: (message: string) => 
 
 function readJson<T>(sources: Sources, file: string, schema: z.ZodType<T>): T {
   const text = sources.read(file);
-  if (text === undefined) throw new MeshConfigError(file, "it is not there");
+  if (text === undefined) throw new MeshConfigError(file, "the file does not exist");
   // A file that is nested too deep is not even parsed: parsers recurse for each level.
   if (depthOf(text) > MOST_DEPTH) throw new MeshConfigError(file, `it is nested deeper than ${MOST_DEPTH} levels`);
   let value: unknown;

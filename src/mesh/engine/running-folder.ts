@@ -91,7 +91,7 @@ function refuse(layout: Layout, paths: readonly string[]): void {
     const file = relative(layout.project, path);
     throw new MeshConfigError(
       file,
-      "it is a link, and what a mesh writes would go where it leads. Remove it; a folder is made in its place.",
+      "it is a link, so a mesh would write wherever it leads. Remove it; a folder will be created in its place.",
     );
   }
 }

@@ -60,7 +60,7 @@ export class ProjectLockedError extends Error {
     const who = holder === undefined ? "another process" : `pid ${holder.pid}`;
     const home = holder?.home === undefined ? "" : ` --home ${holder.home}`;
     super(
-      `The meshes of ${project} are run by ${who} already. Talk to that one (tx status${home}), or stop it first (tx stop${home}).`,
+      `The meshes of ${project} are already run by ${who}. Use that process (tx status${home}), or stop it first (tx stop${home}).`,
     );
     this.pid = holder?.pid;
   }

@@ -37,7 +37,7 @@ export class TmuxClient {
 
   /** What tmux answers, line by line. */
   command(...words: [string, ...string[]]): Promise<string[]> {
-    if (this.#hasEnded) return Promise.reject(new Error(`${this.#session} is not there any more.`));
+    if (this.#hasEnded) return Promise.reject(new Error(`The tmux session ${this.#session} no longer exists.`));
     const { promise, resolve, reject } = Promise.withResolvers<string[]>();
     this.#open.push({ resolve, reject });
     this.#child.stdin.write(`${commandLine(words)}\n`);
@@ -85,7 +85,8 @@ export class TmuxClient {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.onEnd();
-    for (const { reject } of this.#open.splice(0)) reject(new Error(`${this.#session} is not there any more.`));
+    for (const { reject } of this.#open.splice(0))
+      reject(new Error(`The tmux session ${this.#session} no longer exists.`));
   }
 }
 

@@ -235,7 +235,7 @@ export class TmuxMember implements Member {
       this.#startedAt = performance.now();
       this.#info = await server.start(name, { argv: prepared.argv, env: prepared.env, cwd });
     }
-    const blocked = (why: string) => this.#ports.waitsForPerson(`${why}, and something is to be told. `);
+    const blocked = (why: string) => this.#ports.waitsForPerson(`${why}, and a message waits to be delivered. `);
     return TmuxSession.open(server, { name, kind: TERMINAL_KINDS[kind], hooks, blocked }, (state, detail) => {
       this.#say(state, detail);
       this.#watch.entered(state);

@@ -67,7 +67,7 @@ export class Typist {
       // Whatever arrived, or arrives late, is cleared before it is pasted again.
       if (this.#terminal.isAlive() && echo !== "dialog") await this.#clear(text.split("\n").length);
     }
-    throw new Undelivered(`${name} did not take what was typed, ${MOST_TRIES} times. Look: tx attach.`);
+    throw new Undelivered(`${name} did not accept the typed message in ${MOST_TRIES} attempts. Look: tx attach.`);
   }
 
   /** On a full screen old text may scroll away as the same words appear below: then the text ends at the cursor. */
@@ -128,7 +128,7 @@ export class Typist {
       if (!isFree && !isReported && waited > PATIENCE_MS) {
         isReported = true;
         this.#terminal.blocked(
-          `somebody has begun a line in its terminal and not sent it, for ${PATIENCE_MS / 60_000} minutes`,
+          `somebody has begun to type in its terminal and not sent the line for ${PATIENCE_MS / 60_000} minutes`,
         );
       }
       await this.#terminal.change(LOOK_MS);

@@ -69,5 +69,5 @@ test("TYPIST-2: after some minutes a person is told, once, that a line keeps som
     blocked: (why) => void kept.push(`${minutes} min: ${why}`),
   } as Partial<TypistPorts> as TypistPorts);
   await expect(typist.say("words", "words", stop.signal)).rejects.toThrow("an hour is over");
-  expect(kept).toEqual(["6 min: somebody has begun a line in its terminal and not sent it, for 5 minutes"]);
+  expect(kept).toEqual(["6 min: somebody has begun to type in its terminal and not sent the line for 5 minutes"]);
 });

@@ -146,14 +146,17 @@ class MeshProject implements HostedMeshes {
     if (!this.meshes.meshes.has(mesh) && this.meshes.held.has(mesh))
       throw new HumanRefusal(
         "conflict",
-        `${mesh} is not trusted, so nothing of it is begun. Look at it: tx trust ${mesh}`,
+        `${mesh} is not trusted, so nothing of it is started. Review it: tx trust ${mesh}`,
       );
     const problem = this.#members.problemOf(who);
     if (problem !== null) throw new HumanRefusal("conflict", `${mesh}/${agent} cannot begin. ${problem}`);
     const member = this.#members.terminal(declared, who);
     if (!member && this.#tellUndelivered(mesh, agent)) return;
     if (!member)
-      throw new HumanRefusal("conflict", `${mesh}/${agent} has no terminal; it begins with its first message.`);
+      throw new HumanRefusal(
+        "conflict",
+        `${mesh}/${agent} has no terminal to start; it starts with its first message.`,
+      );
     await member.revive();
     this.#tellUndelivered(mesh, agent);
   }

@@ -53,5 +53,5 @@ interface AgentPlace {
 }
 
 function brokenText({ mesh, agent }: AgentPlace, why: string): string {
-  return `${mesh}/${agent} cannot work: ${why} What is for it waits. When that is fixed, start it: tx spawn ${mesh} ${agent}`;
+  return `${mesh}/${agent} cannot work: ${why} Its messages wait. When the problem is fixed, start it: tx spawn ${mesh} ${agent}`;
 }

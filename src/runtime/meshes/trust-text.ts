@@ -45,9 +45,9 @@ export function trustSummary(
   const says = [
     `${agents.length} ${agents.length === 1 ? "agent" : "agents"}: ${agents.map((agent) => `${agent.name} (${shown(describedRun(agent))})`).join(", ")}.`,
     inTerminals.length > 0
-      ? `Declared to run in terminals: ${inTerminals.map(({ name }) => name).join(", ")}. A terminal is outside the sandbox: it works in the project with your rights, its trust question is answered for it, and it edits files without asking${variables.length > 0 ? `. Of your environment it gets ${variables.join(", ")}` : ""}. Without terminals they run headless, in the sandbox.`
+      ? `Declared to run in terminals: ${inTerminals.map(({ name }) => name).join(", ")}. A terminal is outside the sandbox: it works in the project with your rights, its trust question is answered for it, and it edits files without asking${variables.length > 0 ? `. It gets these variables of your environment: ${variables.join(", ")}` : ""}. Without terminals they run headless, in the sandbox.`
       : "All of it runs in the sandbox.",
-    ...((mesh.config.instances ?? 1) > 1 ? [`Up to ${mesh.config.instances} of it work at a time.`] : []),
+    ...((mesh.config.instances ?? 1) > 1 ? [`Up to ${mesh.config.instances} instances of it run at a time.`] : []),
     ...(gates.length > 0 ? [`Scripts that check its work, in the sandbox: ${gates.join(", ")}.`] : []),
     ...(waiting > 0
       ? [

@@ -11,7 +11,7 @@ type Trust = MeshView["trust"];
 const BUTTON =
   "min-h-11 shrink-0 rounded-md border border-line bg-page px-3 text-[13px] font-semibold hover:bg-hover disabled:opacity-60 md:min-h-8";
 
-/** Whether a mesh may run, and the person's yes or no to it. Nothing where it needs neither. */
+/** Whether a mesh may run, and the person's decision. Empty if neither is needed. */
 export function TrustCard({ project, mesh: { mesh, trust } }: { project: string; mesh: MeshView }) {
   const [isBusy, setBusy] = useState(false);
   const act = (deed: Promise<unknown>) => {
@@ -140,7 +140,7 @@ function Granted(props: { terminals: boolean; isBusy: boolean; takeBack: () => v
 
 const HEADS: Readonly<Record<Trust["status"], string>> = {
   untrusted: "This mesh is not trusted yet: nothing of it runs",
-  changed: "This mesh has changed since you trusted it: nothing of what is new runs",
+  changed: "This mesh has changed since you trusted it: its new content does not run",
   bundled: "This mesh runs in the sandbox, without terminals",
   trusted: "This mesh runs in the sandbox, without terminals",
 };
