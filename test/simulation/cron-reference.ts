@@ -1,7 +1,7 @@
 /**
  * When a cron expression is due, found the slow way: every minute of the years is looked at on the wall of its zone.
- * Independent of what it checks: no cron library, and the wall clock is read from Intl, a quarter of an hour at a time
- * (no zone changes within one).
+ * Independent of what it checks: no cron library, and the wall clock is read from Intl, a day at a time, and a
+ * quarter of an hour at a time through the days on which it changes (no zone changes within one, or twice a day).
  *
  * The rule, as docs/decisions/triggers.md states it. With one minute and one hour it is a time of day: it comes once a
  * day, a time that the clocks skip right after the gap, a time that they repeat only the first time. Anything else is
@@ -16,10 +16,12 @@ export function occurrencesOf(cron: string, zone: string, from: number, to: numb
     const [byDate, byWeekday] = [days.has(date.getUTCDate()), weekdays.has(date.getUTCDay())];
     return eitherDay ? byDate || byWeekday : byDate && byWeekday;
   };
+  const times = Uint8Array.from({ length: 1440 }, (_, time) =>
+    Number(minutes.has(time % 60) && hours.has(Math.floor(time / 60))),
+  );
   const daysKnown = new Map<number, boolean>();
   const fits = (wall: number): boolean => {
-    const time = wall % 1440;
-    if (!minutes.has(time % 60) || !hours.has(Math.floor(time / 60))) return false;
+    if (times[wall % 1440] !== 1) return false;
     const day = Math.floor(wall / 1440);
     let known = daysKnown.get(day);
     if (known === undefined) {
@@ -63,10 +65,15 @@ function offsetsOf(zone: string, from: number, to: number): Int16Array {
   let offsets = known.get(key);
   if (!offsets) {
     const wall = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "medium" });
-    offsets = Int16Array.from({ length: Math.ceil((to - from) / 900) }, (_, at) => {
+    const offsetAt = (at: number) => {
       const instant = (from + at * 900) * 1000;
       return (Date.parse(`${wall.format(instant).replace(" ", "T")}Z`) - instant) / 60_000;
-    });
+    };
+    offsets = new Int16Array(Math.ceil((to - from) / 900));
+    for (let at = 0; at < offsets.length; at += 96) {
+      const [first, next] = [offsetAt(at), offsetAt(at + 96)];
+      for (let each = at; each < at + 96; each++) offsets[each] = first === next ? first : offsetAt(each);
+    }
     known.set(key, offsets);
   }
   return offsets;
