@@ -26,7 +26,7 @@ import {
 
 /** After a stop, while it decides. */
 export const STOPPED =
-  "What is unfinished is stopped. It goes on when you next wait for news (say nothing); first cancel_node what is not wanted any more.";
+  "What is unfinished is stopped. It goes on when you next wait for news (say nothing); first cancel_node what is no longer wanted.";
 
 type Ending = "node.completed" | "node.failed" | "node.cancelled";
 

@@ -102,7 +102,7 @@ In shared/output/, under exactly these names:
 
 ## Who gave it
 
-This is a node of a larger piece of work. To ask or tell whoever gave it something: \`tx ask agiraph "words"\` (a first line \`TO: name\` is for somebody in their team).
+This is a node of a larger piece of work. To ask or tell something to those who gave you this task: \`tx ask agiraph "words"\` (a first line \`TO: name\` is for somebody in their team).
 `,
   );
   expect(team.agent.now.board.nodes["node-2"]).toMatchObject({
@@ -144,7 +144,9 @@ test("a node that is cancelled stops the mesh: its entry is told, and Clara is f
   await until(team.agent, ({ outside: { sessions } }) => sessions["node-1"] !== undefined);
   await project.until((fact) => fact.type === "mesh.received" && fact.data.agent === "writer");
   expect(await team.agent.cancel("node-1", "No essay.")).toBe("node-1 is cancelled.");
-  expect(await stopped.promise).toBe("# Stop\n\nThis task is not wanted any more. End it as it is.\n");
+  expect(await stopped.promise).toBe(
+    "# Stop\n\nThis task is no longer wanted. Stop working on it and end it with what you have.\n",
+  );
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "without it" });
   expect(team.agent.now.roster.clara?.status).toBe("idle");
 });
@@ -251,7 +253,7 @@ test("a name that no mesh has is refused with the nearest one, and the coordinat
   await using team = await teamOn(project, { coordinator });
   await team.outcome();
   const [request] = coordinator.requests;
-  expect(JSON.stringify(request)).toContain("mesh/pair: A team of this project");
+  expect(JSON.stringify(request)).toContain("mesh/pair: A team that this project declares");
   expect(JSON.stringify(request)).toContain("A writer and a critic.");
 });
 

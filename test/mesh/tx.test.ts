@@ -59,7 +59,10 @@ test("what needs no server: prompt, send, next, done and ask by files, and what 
   expect(await project.tx(["send", "relay/first", "-"], { stdin: "# By stdin\n" })).toMatchObject({ code: 0 });
   expect(project.messages("relay/agents/first", "inbox").map((name) => name.slice(10))).toEqual(["-0001-by-stdin.md"]);
   const inSession = { env: { TX_MESH: "relay", TX_AGENT: "first", TX_PROJECT: project.project }, cwd: project.dir };
-  expect(await project.tx(["next"], inSession)).toMatchObject({ code: 0, stderr: expect.stringContaining("1 wait") });
+  expect(await project.tx(["next"], inSession)).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining("Waiting: 1."),
+  });
   expect(await project.tx(["ask", "second", "How?"], inSession)).toMatchObject({
     code: 0,
     stderr: expect.stringContaining("tx start"),
@@ -118,7 +121,7 @@ withTmux(
     const as = ["--as", "relay/first"];
     const done = await project.tx(["done", "I am done.", ...as]);
     expect(done.code).toBe(1);
-    expect(done.stderr).toContain("There is nothing in active/ that this could be the end of.");
+    expect(done.stderr).toContain("There is no task in active/ that this could end.");
     const [aside] = project.messages("relay/agents/first", "quarantine").filter((name) => !name.endsWith(".reason.md"));
     expect(done.stderr).toContain(`.ai/tx/mesh/relay/agents/first/msgs/quarantine/${aside}`);
     await project.tx(["send", "relay", "# Carry it"]);

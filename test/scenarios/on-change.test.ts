@@ -75,7 +75,7 @@ test("what cannot be looked at is refused when it is set, told once when it goes
   await team.until(isAsleep(coordinator, 3));
   const [refused, made] = (await team.conversation()).filter((entry) => entry.role === "tool");
   expect(refused?.content).toMatch(/^Not scheduled: it cannot be looked at: .*Only the public web is fetched\.$/);
-  expect(made?.content).toContain(`on_change of http://${host}/news, looked at every 60 s`);
+  expect(made?.content).toContain(`on_change of http://${host}/news, checked every 60 s`);
 
   page.status = 503;
   await lookUntil(team, clock, isAsleep(coordinator, 4));

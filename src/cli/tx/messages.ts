@@ -60,7 +60,11 @@ export async function next(call: TxCall): Promise<ExitCode> {
     const waiting =
       (await messagesIn(layout, speaker, "next")).length + (await messagesIn(layout, speaker, "inbox")).length;
     if (json) await terminal.printJson({ task: null, waiting });
-    terminal.say(waiting > 0 ? `${waiting} wait; the next comes by itself.` : "Nothing is to be done now.");
+    terminal.say(
+      waiting > 0
+        ? `No task now. Waiting: ${waiting}. The next one is given to you by itself.`
+        : "There is no task for you now.",
+    );
     return EXIT.done;
   }
   notesIn(call)?.tell(name, Date.now());
@@ -122,14 +126,14 @@ async function speak(call: TxCall, message: Speech): Promise<ExitCode> {
   if (message.type === "ask" || message.type === "task") notesIn(call)?.asks(Date.now());
   if (json) await terminal.printJson({ message: said.name, from: speaker, to: message.to, status: said.kind });
   terminal.say(
-    said.kind === "taken" ? WORDS[message.type] : "It waits in the outbox: the meshes are not started (tx start).",
+    said.kind === "taken" ? WORDS[message.type] : "It waits in your outbox until the meshes are started (tx start).",
   );
   return EXIT.done;
 }
 
 const WORDS: Readonly<Record<MessageHeader["type"], string>> = {
   task: "Sent. You are told when it is done.",
-  ask: "Asked. The answer comes to you; go on, or end your turn.",
+  ask: "Asked. The answer will be given to you. Go on, or end your turn.",
   "ask-response": "Answered.",
   "task-complete": "Done. The next task comes by itself.",
   error: "Recorded. The task has ended.",

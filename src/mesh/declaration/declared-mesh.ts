@@ -181,7 +181,7 @@ function readFrom(
   const plan = planOf(config);
   const steps = leaves(plan);
   if (steps.length > MOST_STEPS)
-    throw wrong("workflow", `it has ${steps.length} steps; at most ${MOST_STEPS} are taken`);
+    throw wrong("workflow", `it has ${steps.length} steps; at most ${MOST_STEPS} are allowed`);
   const stranger = steps.find(({ agent }) => !agents.has(agent));
   if (stranger) throw wrong("workflow", `${stranger.agent} is not among the agents`);
   const topology = topologyOf(config);

@@ -181,7 +181,7 @@ export class AgentQueues {
     if (task === undefined || where === undefined) {
       const why =
         task === undefined
-          ? "There is nothing in active/ that this could be the end of."
+          ? "There is no task in active/ that this could end."
           : `"in-reply-to" says ${named}, but there is no such task here; active is ${active ?? "nothing"}.`;
       return this.#context.putAside(this.queues, "outbox", message.name, why);
     }

@@ -42,7 +42,7 @@ test("instances of one mesh work at the same time, each in its own queues, from 
   expect(new Set(trusted)).toEqual(new Set(["review"]));
   const hashes = ["review", "review-2"].map((mesh) => readMesh(project.layout, mesh).hash);
   expect(hashes[0]).toBe(hashes[1]);
-  expect(() => readMesh(project.layout, "review-3")).toThrow('"instances": there is no review-3: 2 may be at work');
+  expect(() => readMesh(project.layout, "review-3")).toThrow('"instances": there is no review-3: the mesh has only 2');
 });
 
 test("fewer instances close the others, whose files stay; a mesh of that name of its own counts before an instance", async () => {

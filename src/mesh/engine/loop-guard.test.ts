@@ -38,7 +38,7 @@ test("LOOP-GUARD-1, LOOP-GUARD-3: who hands a task round in a circle is stopped 
   project.send("m", "t.md", "# T\n");
   const refused = await project.until(isRefused);
   const why =
-    "It would be message 5 in a row that follow from t, each sent because of the one before; at most 4 are taken (max_hops).";
+    "It would be message 5 in a row that follow from t, each sent because of the one before; at most 4 are allowed (max_hops).";
   expect(refused).toMatchObject({ data: { agent: "a", name: "t.0-b-a-b-a-b.md", why: expect.stringContaining(why) } });
   expect(project.toHuman.map(({ name, header, body }) => [name, header.type, body.split("\n")[0]])).toEqual([
     [

@@ -93,7 +93,7 @@ export function whyTooFar(
   const more = (field: string) =>
     `To let them go on, answer ${own}, or raise "${field}" in meshes/mesh-configs/${mesh}.json.`;
   if (hops > max_hops)
-    return `It would be message ${hops} in a row that follow from ${thread}, each sent because of the one before; at most ${max_hops} are taken (max_hops). ${more("max_hops")}`;
+    return `It would be message ${hops} in a row that follow from ${thread}, each sent because of the one before; at most ${max_hops} are allowed (max_hops). ${more("max_hops")}`;
   if (turn > 2 * max_rounds)
     return `${own} and ${to} have written to each other for ${max_rounds} rounds about ${thread}; more are not taken (max_rounds). ${more("max_rounds")}`;
   return undefined;

@@ -263,7 +263,7 @@ test("MESH-LOCK-1: the second of two on one project is refused and told by whom;
   });
   const refusal = await second.open().then(silent, (error: unknown) => error);
   expect(refusal).toBeInstanceOf(ProjectLockedError);
-  expect(String(refusal)).toContain(`run by pid ${process.pid} already`);
+  expect(String(refusal)).toContain(`already run by pid ${process.pid}`);
   await project.meshes.close();
   await second.open();
   await second.close();

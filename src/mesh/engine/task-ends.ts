@@ -40,7 +40,7 @@ export class TaskEnds {
   /** The words with which the agent ended a task. */
   wordsOf(task: string, end: End = "result"): string {
     const result = readMessage(this.#queues, "complete", derivedName(task, end));
-    if (!result || "reason" in result) return `(${this.#agent} left no words; what it made is in shared/output/.)`;
+    if (!result || "reason" in result) return `(${this.#agent} wrote no result text; its files are in shared/output/.)`;
     return result.body.trim();
   }
 

@@ -28,7 +28,7 @@ export async function sendFromAgent(
   if (!existsSync(join(aside, name))) return { kind: "taken", name };
   const reason = await readFile(join(aside, name.replace(/\.md$/, ".reason.md")), "utf8").catch(() => "");
   const file = join(relative(layout.project, aside), name);
-  return { kind: "refused", reason: `${reason.trim() || "It was not understood."}\nWhat you said lies in ${file}` };
+  return { kind: "refused", reason: `${reason.trim() || "It was not understood."}\nYour message was kept in ${file}` };
 }
 
 /** The agent's active task, which its end names. */

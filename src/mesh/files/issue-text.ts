@@ -4,7 +4,7 @@ import { unknownField } from "../../boundary/unknown-field.ts";
 
 /** A validation error in words: which field, what it should be, what it is. */
 export function issueWords({ issues: [issue] }: z.ZodError, value: unknown, schema: z.ZodType): string {
-  if (!issue) return "it is not as it should be";
+  if (!issue) return "it is not valid";
   const field = issue.path.length > 0 ? `"${issue.path.join(".")}": ` : "";
   if (issue.code === "unrecognized_keys") return `${field}${unknownField(issue.keys[0] ?? "", schema, issue.path)}`;
   const given = issue.path.reduce<unknown>(
@@ -28,7 +28,7 @@ function wrongWords(issue: z.core.$ZodIssue, given: unknown): string {
       return given instanceof Object || given === "" ? "it is empty" : `it is too small; at least ${issue.minimum}`;
     case "too_big": {
       const of = issue.origin === "string" ? " characters" : "";
-      return `it is too long; at most ${issue.maximum}${of} are taken`;
+      return `it is too long; at most ${issue.maximum}${of} are allowed`;
     }
     case "invalid_type":
       return `expected ${TYPES[issue.expected] ?? issue.expected}, and it is ${shortened(said)}`;
@@ -37,7 +37,7 @@ function wrongWords(issue: z.core.$ZodIssue, given: unknown): string {
         ? `expected a time such as 2026-11-16T09:00:00Z, and it is ${shortened(said)}`
         : issue.message;
     default:
-      return issue.code === "invalid_union" ? `${shortened(said)} is none of the forms that are taken` : issue.message;
+      return issue.code === "invalid_union" ? `${shortened(said)} has none of the allowed forms` : issue.message;
   }
 }
 

@@ -61,7 +61,7 @@ export function readPlainFile(
   try {
     const stat = fstatSync(file);
     if (!stat.isFile()) return { reason: "It is not a regular file." };
-    if (stat.size > limit) return { reason: `It has ${stat.size} bytes; at most ${limit} are taken.` };
+    if (stat.size > limit) return { reason: `It has ${stat.size} bytes; at most ${limit} are allowed.` };
     const bytes = readFileSync(file);
     return isUtf8(bytes) ? bytes.toString("utf8") : { reason: "It is not UTF-8." };
   } finally {

@@ -90,7 +90,7 @@ test.each([
     'Its header has no plain value for "from"; anchors, aliases, tags, blocks, lists and maps are not taken.',
   ],
   ["---\nfrom: a\n  deep: b\n---\n", 'Its header has a line that is not "name: value": "  deep: b"'],
-  ["---\n---\n", "Its header holds no fields."],
+  ["---\n---\n", "Its header has no fields."],
   [
     "---\nfrom: a\nto: b\ntype: rumour\n---\n",
     'Its header is wrong: "type": there is no rumour. There are: task, ask, ask-response, task-complete, error.',

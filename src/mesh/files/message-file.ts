@@ -102,7 +102,7 @@ function fieldsOf(header: string): Fields {
     isPlain &&= isSimple(value);
     plain.set(name, value);
   }
-  if (plain.size === 0) return bad("Its header holds no fields.");
+  if (plain.size === 0) return bad("Its header has no fields.");
   return isPlain ? { ok: true, value: Object.fromEntries(plain) } : byYaml(header);
 }
 
@@ -112,7 +112,7 @@ function byYaml(header: string): Fields {
     const document = parseDocument(header, { schema: "failsafe", strict: true, uniqueKeys: true, logLevel: "silent" });
     const [problem] = [...document.errors, ...document.warnings];
     if (problem) return bad(`Its header is not YAML: ${problem.message.split("\n", 1)[0]}`);
-    if (!isMap(document.contents)) return bad("Its header holds no fields.");
+    if (!isMap(document.contents)) return bad("Its header has no fields.");
     const value: unknown = document.toJS({ maxAliasCount: 0 });
     return { ok: true, value: value as Record<string, string> };
   } catch (error) {

@@ -59,7 +59,7 @@ export function withdraw(layout: Layout, name: string, agent: AgentId, node: str
   if (["inbox", "next", "active"].includes(mesh.find(task) ?? "")) mesh.ask(task, STOP, now);
 }
 
-const STOP = "# Stop\n\nThis task is not wanted any more. End it as it is.\n";
+const STOP = "# Stop\n\nThis task is no longer wanted. Stop working on it and end it with what you have.\n";
 
 function taskName(agent: AgentId, node: string, round: number): string {
   return `${agent}-${node}${round === 1 ? "" : `-${round}`}.md`;
@@ -286,7 +286,7 @@ class MeshSession implements OutsideSession {
   }
 }
 
-const HOW_TO_ANSWER = `To ask or tell whoever gave it something: \`tx ask agiraph "words"\` (a first line \`TO: name\` is for somebody in their team).`;
+const HOW_TO_ANSWER = `To ask or tell something to those who gave you this task: \`tx ask agiraph "words"\` (a first line \`TO: name\` is for somebody in their team).`;
 const MOST_ROUNDS = 3;
 /** A summary is short; the rest is in the files. */
 const MOST_WORDS = 3_900;

@@ -88,8 +88,8 @@ function trustProblem(layout: Layout, mesh: string, trust: MeshTrust): string | 
 
 function listed({ configs }: Layout, mesh: string, problem: string | null): ListedProgram {
   const config = configIn(join(configs, `${mesh}.json`));
-  const about = `A team of this project with a way of working of its own. ${config?.description ?? ""}`.trim();
-  const missing = config ? null : `meshes/mesh-configs/${mesh}.json cannot be taken; \`tx status\` says why.`;
+  const about = `A team that this project declares, with its own workflow. ${config?.description ?? ""}`.trim();
+  const missing = config ? null : `meshes/mesh-configs/${mesh}.json is not valid; \`tx status\` says why.`;
   return { name: `${PREFIX}${mesh}`, about, missing: missing ?? problem };
 }
 

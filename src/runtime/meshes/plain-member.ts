@@ -186,9 +186,11 @@ export class PlainMember implements Member {
 
   async #exited(run: Run, { code, signal, exceeded }: Extract<OutsideEvent, { kind: "exited" }>): Promise<void> {
     if (!run.isOver && !this.#stop.signal.aborted) {
-      if (code === 0) await this.#end(run, run.words || "It ended well, and printed nothing.");
+      if (code === 0) await this.#end(run, run.words || "It succeeded (exit code 0) and printed nothing.");
       else {
-        const how = exceeded ? `it used more ${exceeded} than it may` : `it ended with ${signal ?? code ?? "no code"}`;
+        const how = exceeded
+          ? `it used more ${exceeded} than it is allowed`
+          : `it ended with ${signal ?? code ?? "no code"}`;
         const last = run.notes || run.words;
         await this.#answer(run, "error", `The program failed: ${how}.${last ? `\n\n${last}` : ""}`);
         this.#ports.record("dead", how);

@@ -43,7 +43,7 @@ export async function runGate(
   const why = timedOut
     ? "It took too long."
     : exceeded
-      ? `It used more ${exceeded} than it may.`
+      ? `It used more ${exceeded} than it is allowed.`
       : `It ended with ${code}.`;
   return `${why}\n\n${said.trim().slice(-4000)}`;
 }

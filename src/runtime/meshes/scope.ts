@@ -36,7 +36,7 @@ export function meshScope(
       { at: "shared/**", access: "write", why: "" },
       { at: `${own}/workspace/**`, access: "write", why: "" },
       { at: `${own}/**`, access: "read", why: "Messages are sent with tx_send, tx_ask and tx_done." },
-      { at: "**", access: "none", why: "It is another agent's." },
+      { at: "**", access: "none", why: "It belongs to another agent." },
     ]),
     mayWrite: () => `You may write to output/… (${whose}), shared/… and workspace/… (your own).`,
     describe: () =>

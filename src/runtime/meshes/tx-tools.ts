@@ -42,7 +42,7 @@ export function txTools(layout: Layout, place: { mesh: string; agent: string }, 
       repeatable: false,
       parameters: z.object({ to: z.string().min(1).max(200), question: text }),
       async run({ to, question }) {
-        return inWords(await say({ to, type: "ask", body: question }), `Asked ${to}. The answer comes to you.`);
+        return inWords(await say({ to, type: "ask", body: question }), `Asked ${to}. The answer will be given to you.`);
       },
     }),
   ];

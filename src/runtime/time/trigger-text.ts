@@ -16,7 +16,7 @@ export function conditionIn({ when }: { when: Condition }): string {
     case "on_idle":
       return `on_idle for ${when.config.idle_seconds} s`;
     case "on_change":
-      return `on_change of ${watchedIn(when.config)}, looked at every ${when.config.every_seconds} s`;
+      return `on_change of ${watchedIn(when.config)}, checked every ${when.config.every_seconds} s`;
   }
 }
 

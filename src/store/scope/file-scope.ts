@@ -90,7 +90,7 @@ export class FileScope implements Scope {
     const place = this.#placeToWrite(path);
     const bytes = typeof content === "string" ? Buffer.from(content.toWellFormed()) : content;
     if (bytes.length > MAX_WRITE_BYTES) {
-      const words = `${path} was not written: it has ${bytes.length} bytes, at most ${MAX_WRITE_BYTES} are taken. Split it.`;
+      const words = `${path} was not written: it has ${bytes.length} bytes, at most ${MAX_WRITE_BYTES} are allowed. Split it.`;
       throw new ScopeRefusal("too_large", words);
     }
     const { createFrom } = place.judgement;

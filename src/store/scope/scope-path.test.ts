@@ -38,7 +38,7 @@ test("what could mean something else is refused, with the reason", () => {
     "it has half a character (a lone surrogate) in it.",
     "it has invisible characters (?). Use plain names.",
     "the name xxxxxxxxxxxxxxxxxxxx… is longer than 255 bytes.",
-    "it has 1200 characters, at most 1024 are taken.",
+    "it has 1200 characters, at most 1024 are allowed.",
   ]);
 });
 

@@ -14,7 +14,7 @@ export function parsePath(path: string): string[] {
   const refuse = (why: string) => new ScopeRefusal("invalid", `${shown} is not a path you can use: ${why}`);
 
   if (path.length > MAX_PATH_CHARS)
-    throw refuse(`it has ${path.length} characters, at most ${MAX_PATH_CHARS} are taken.`);
+    throw refuse(`it has ${path.length} characters, at most ${MAX_PATH_CHARS} are allowed.`);
   if (!path.isWellFormed()) throw refuse("it has half a character (a lone surrogate) in it.");
   if (/\p{Cc}/u.test(path)) throw refuse("it has a control character in it. Use plain names.");
   if (path.includes("\\")) throw refuse("it has a backslash in it. Separate folders with /.");

@@ -233,7 +233,7 @@ test("what is too large is refused, what is large is read in part", async () => 
   await using team = await scopeTeam();
 
   expect(await refusalOf(team.alice.writeFile("scratch/big", Buffer.alloc(MAX_WRITE_BYTES + 1)))).toMatch(
-    "at most 10485760 are taken",
+    "at most 10485760 are allowed",
   );
   expect(await team.alice.readFile("project/README.md", { maxBytes: 6 })).toEqual({
     bytes: Buffer.from("CANARY"),
