@@ -1,7 +1,7 @@
 import type { Catalog } from "../models/catalog/catalog.ts";
 import { UnknownModel } from "../models/catalog/model-name.ts";
 import type { Watched } from "../protocol/index.ts";
-import { isOutsideModel } from "../workers/outside/programs.ts";
+import { canLead, type ProgramNames } from "../workers/outside/programs.ts";
 import type { Settings } from "./config/settings.ts";
 
 /** The order for a new agent; what is left out is chosen from config, environment and keys. */
@@ -47,7 +47,7 @@ export class UnpricedModel extends Error {
   override readonly name = "UnpricedModel";
 }
 
-interface OrderPorts {
+interface OrderPorts extends ProgramNames {
   settings: Pick<Settings, "env" | "config">;
   catalog: Pick<Catalog, "chooseDefault" | "model">;
   checkModel(id: string): { note: string | null };
@@ -67,10 +67,11 @@ export async function checkedOrder(order: NewAgent, ports: OrderPorts): Promise<
   const budget_tokens = order.budget_tokens ?? config.budget_tokens;
   const cycle_seconds = order.cycle_seconds ?? (order.mode === "infinite" ? config.cycle_seconds : undefined);
   const { note } = inField("model", () => ports.checkModel(model));
+  inField("model", () => checkLead(model, ports));
   if (worker_model) inField("worker_model", () => ports.checkModel(worker_model));
   const { tools } = order;
   if (tools) inField("tools", () => ports.checkTools(tools));
-  for (const id of [model, worker_model]) if (id && !isOutsideModel(id)) await ports.catalog.model(id);
+  for (const id of [model, worker_model]) if (id && ports.programFor(id) === undefined) await ports.catalog.model(id);
   if (budget_usd !== undefined)
     await ports.checkPrices(model, worker_model).catch((error: unknown) => {
       throw error instanceof UnpricedModel
@@ -78,6 +79,15 @@ export async function checkedOrder(order: NewAgent, ports: OrderPorts): Promise<
         : error;
     });
   return { ...order, model, worker_model, budget_usd, budget_tokens, cycle_seconds, why, note };
+}
+
+function checkLead(model: string, { programFor, kindOf }: ProgramNames): void {
+  const program = programFor(model);
+  const kind = program === undefined ? undefined : kindOf(program);
+  if (kind === undefined || canLead(kind)) return;
+  throw new Error(
+    `${program} cannot lead a team: it reads and writes files, and cannot call tools. It can work in one: choose another model, and ${program} as the workers' model.`,
+  );
 }
 
 /** A name that cannot be used here comes with what to use instead. */

@@ -51,7 +51,8 @@ export interface ServicePorts
 }
 
 /** What the runtime itself does for an agent. */
-interface RuntimeServices extends Pick<AgentServices, "checkModel" | "checkTools" | "checkPrices" | "hadNoRoom"> {
+interface RuntimeServices
+  extends Pick<AgentServices, "checkModel" | "programFor" | "checkTools" | "checkPrices" | "hadNoRoom"> {
   /** Sees that the messages of this project's meshes are moved: by us, or by another process that does so already. */
   hostMeshes(project: string): Promise<void>;
   /** What whoever started the meshes of a project gave of their environment. */
@@ -101,6 +102,7 @@ export function agentServices(
     },
     check,
     look,
+    kindOf: (name) => outside.kindOf(name),
     outsideFor: (agent, project) => withMeshes(outside, { agent, project, hostMeshes, trust, clock }),
     channels: ports.channels,
     meshes: (record) => openMeshes(record, settings, ports, { trust, meshEnvironment }),

@@ -16,7 +16,7 @@ import type { Workforce } from "./team/workforce.ts";
 
 interface AgentWorkPorts {
   situation: LiveSituation;
-  services: Pick<AgentServices, "checkPrices" | "hadNoRoom" | "pid" | "prompts">;
+  services: Pick<AgentServices, "checkPrices" | "hadNoRoom" | "kindOf" | "pid" | "programFor" | "prompts">;
   files: AgentFiles;
   goalFile: GoalFile;
   workforce: Workforce;
@@ -87,7 +87,7 @@ export class AgentWork {
     const { situation, services, files, goalFile, workforce, keepTime } = this.#ports;
     const { log, now } = situation;
     const goal_changes = await goalFile.changesAtStart(why, order);
-    const { facts, goingOn } = startOf(now(), why, { ...order, goal_changes }, services.pid);
+    const { facts, goingOn } = startOf(now(), why, { ...order, goal_changes }, services);
     workforce.renew();
     await log.append({ facts }).durable;
     keepTime();

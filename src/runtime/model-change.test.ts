@@ -7,6 +7,7 @@ test("an agent led by a program may have another model for its workers", async (
   const created = { name: "g", model: "claude-code/sonnet", worker_model: "old/one", budget_usd: null };
   const house = {
     checkModel: () => {},
+    programFor: (model: string) => (model === "claude-code/sonnet" ? "claude-code" : undefined),
     checkPrices: async () => {},
     model: async (id: string) => {
       if (id !== "new/two") throw new Error(`There is no model ${id}.`);

@@ -1,6 +1,5 @@
 import type { Situation } from "../projections/index.ts";
 import type { FactOf } from "../protocol/index.ts";
-import { isOutsideModel } from "../workers/outside/programs.ts";
 import type { AgentServices } from "./agent-services.ts";
 import { HumanRefusal } from "./human/human-refusal.ts";
 
@@ -16,7 +15,12 @@ export interface NewModels {
 export async function modelChange(
   { agent }: Situation,
   order: NewModels,
-  { checkModel, model: open, checkPrices }: Pick<AgentServices, "checkModel" | "model" | "checkPrices">,
+  {
+    checkModel,
+    programFor,
+    model: open,
+    checkPrices,
+  }: Pick<AgentServices, "checkModel" | "programFor" | "model" | "checkPrices">,
 ): Promise<FactOf<"model.set">["data"] | undefined> {
   const { name, model: before, worker_model: workersBefore, budget_usd } = agent.created;
   const model = order.model ?? before;
@@ -26,7 +30,7 @@ export async function modelChange(
     ...(model === before ? [] : [before, model]),
     ...(worker_model === workersBefore ? [] : [worker_model]),
   ];
-  const program = changed.find(isOutsideModel);
+  const program = changed.find((id) => programFor(id) !== undefined);
   if (program !== undefined)
     throw new HumanRefusal(
       "conflict",
@@ -35,7 +39,7 @@ export async function modelChange(
   for (const id of new Set([model, worker_model])) {
     checkModel(id);
     // A program that leads stays, and cannot be opened as a model.
-    if (!isOutsideModel(id)) await open(id);
+    if (programFor(id) === undefined) await open(id);
   }
   if (budget_usd !== null) await checkPrices(model, worker_model);
   return { model, worker_model, was: { model: before, worker_model: workersBefore } };

@@ -130,6 +130,7 @@ function liveCatalog(
         throw explained(error);
       }
     },
+    programOf: (id) => current().programOf(id),
     list: () => current().list(),
     chooseDefault: () => current().chooseDefault(),
     cost: (id, usage) => current().cost(id, usage),

@@ -8,7 +8,6 @@ import { DiskFullError } from "../store/errors.ts";
 import { createAgentFolder, removeAgentFolder } from "../store/run/node-folder.ts";
 import type { AgentLog, Store } from "../store/store.ts";
 import { problemWithTools } from "../tools/tool-names.ts";
-import { CLAUDE_CODE, isOutsideModel } from "../workers/outside/programs.ts";
 import { Agent } from "./agent.ts";
 import { nameBeside, nameFrom, newAgentId } from "./agent-names.ts";
 import { type CheckedOrder, checkedOrder, type NewAgent, UnpricedModel } from "./agent-order.ts";
@@ -127,6 +126,8 @@ export class Runtime {
       settings: this.#settings,
       catalog: this.#ports.catalog,
       checkModel: (id) => this.checkModel(id),
+      programFor: (model) => this.programFor(model),
+      kindOf: (name) => this.#ports.outside.kindOf(name),
       checkTools: (names) => this.checkTools(names),
       checkPrices: (...models) => this.checkPrices(...models),
     });
@@ -202,7 +203,7 @@ export class Runtime {
   async checkPrices(...models: (string | undefined)[]): Promise<void> {
     for (const id of models) {
       // A program says itself what it has cost, and is stopped by it.
-      if (id === undefined || isOutsideModel(id)) continue;
+      if (id === undefined || this.programFor(id) !== undefined) continue;
       if ((await this.#ports.catalog.cost(id, { ...NO_USAGE, input: 1000, output: 1000 })) !== null) continue;
       throw new UnpricedModel(
         `No price is known for ${id}, so a budget could not be kept. Say it in config.json ("models": {"${id}": {"prices": {"input": …, "output": …}}}, USD for a million tokens), or leave the budget out.`,
@@ -213,8 +214,14 @@ export class Runtime {
   /** Throws, with advice, for a model that nobody can have here; it may also be a program. */
   checkModel(id: string): { note: string | null } {
     const resolved = this.#ports.catalog.resolve(id);
-    if (isOutsideModel(id)) this.#ports.outside.program(CLAUDE_CODE);
+    const program = this.programFor(id);
+    if (program !== undefined) this.#ports.outside.program(program);
     return resolved;
+  }
+
+  /** The program that stands where a model does. */
+  programFor(model: string): string | undefined {
+    return this.#ports.catalog.programOf(model);
   }
 
   /** Throws for a tool that nobody has, and names the nearest. */
@@ -299,6 +306,7 @@ export class Runtime {
   #services(): AgentServices {
     return agentServices(this.#settings, this.#ports, {
       checkModel: (id) => void this.checkModel(id),
+      programFor: (model) => this.programFor(model),
       checkTools: (names) => this.checkTools(names),
       checkPrices: (...models) => this.checkPrices(...models),
       hostMeshes: (project) => this.#meshRecords.host(project),

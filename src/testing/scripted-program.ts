@@ -27,6 +27,9 @@ export function scriptedPrograms(...plays: Play[]): ScriptedPrograms {
       if (name === "scripted" || name === "claude-code") return this.profile;
       throw new Error(`There is no program "${name}".`);
     },
+    kindOf(name) {
+      return name === "scripted" || name === "claude-code" ? this.profile.kind : undefined;
+    },
     adapter: async () => async (job) => {
       const play = plays[at++];
       if (!play) throw new Error(`The program was started ${at} times, and ${plays.length} plays are written.`);

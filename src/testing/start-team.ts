@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import type { Catalog } from "../models/catalog/catalog.ts";
+import { PROGRAMS, programIn } from "../models/catalog/model-name.ts";
 import type { Model, ModelRequest } from "../models/model.ts";
 import type { NodeState, Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
@@ -18,8 +19,10 @@ import { trustMeshes } from "./trust-meshes.ts";
 export interface TeamPlan {
   goal: string;
   coordinator: ScriptedModel;
-  /** Who leads instead: `claude-code/sonnet`, played by one of the programs. */
+  /** Who leads instead: `claude-code/sonnet` or `scripted`, played by one of the programs. */
   model?: string;
+  /** Who works, where nobody is chosen by name. */
+  worker_model?: string;
   /** By name: who plays which worker. */
   workers?: Record<string, ScriptedModel>;
   tools?: readonly string[];
@@ -65,7 +68,7 @@ export async function startTeam(plan: TeamPlan): Promise<Team> {
   const agent = await runtime.create({
     goal: plan.goal,
     model: plan.model ?? COORDINATOR_MODEL,
-    worker_model: WORKER_MODEL,
+    worker_model: plan.worker_model ?? WORKER_MODEL,
     ...(plan.mode && { mode: plan.mode }),
     ...(plan.cycle_seconds && { cycle_seconds: plan.cycle_seconds }),
     ...(plan.watch && { watch: plan.watch }),
@@ -165,12 +168,15 @@ export function scriptedCatalog({ coordinator, workers = {} }: Pick<TeamPlan, "c
   const worker = byName(workers);
   return {
     model: async (id: string) => (id === COORDINATOR_MODEL ? coordinator : { ...worker, id }),
+    programOf: (id: string) => (id.startsWith("scripted/") ? undefined : programIn(id, isProgram)),
     list: async () => [],
     chooseDefault: async () => ({ model: COORDINATOR_MODEL, why: "scripted" }),
     cost: async () => 0,
     resolve: (id: string) => ({ id, contextWindow: 200_000, searchesWeb: false, note: null }),
   };
 }
+
+const isProgram = (name: string) => name === "scripted" || PROGRAMS.includes(name);
 
 /** Every worker shares one model id; its prompt says whose turn it is. */
 function byName(workers: Record<string, ScriptedModel>): Model {

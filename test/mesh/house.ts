@@ -150,6 +150,7 @@ function catalogOf(minds: Readonly<Record<string, ScriptedModel>>): Catalog {
       return mind;
     },
     list: async () => [],
+    programOf: () => undefined,
     chooseDefault: async () => ({ model: "none", why: "scripted" }),
     cost: async () => 0,
     resolve: (id) => ({ id, contextWindow: 200_000, searchesWeb: false, note: null }),

@@ -1,4 +1,4 @@
-import { stat } from "node:fs/promises";
+import { stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { NO_USAGE } from "../../src/protocol/index.ts";
@@ -29,6 +29,63 @@ test("a program that leads has the coordinator's tools, and none of ours for fil
     ...["spawn_worker", "assign_worker", "cancel_node", "update_node", "check_board", "reconvene", "launch_roles"],
     ...["finish", "schedule", "list_triggers"],
   ]);
+});
+
+test("any program that can call tools leads, by its name, and its workers are the program that is named for them", async () => {
+  const plan = led(
+    async (program) => {
+      program.emit(begun);
+      await program.use("create_work_node", { task: "Write it down." });
+      program.emit(done);
+      expect(await program.hear()).toContain("node-1 completed");
+      await program.use("finish", { summary: "done", learned: "" });
+    },
+    async (program) => {
+      await writeFile(join(program.job.cwd, "a.md"), "a");
+      program.emit(begun);
+      await program.use("publish", { summary: "It is written." });
+    },
+  );
+  plan.outside.profile = { kind: "acp", command: ["scripted"] };
+  await using team = await startTeam({ ...plan, model: "scripted", worker_model: "claude-code/small" });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  const who = Object.values(team.agent.now.roster).map(({ spawned }) => [spawned.name, spawned.kind, spawned.model]);
+  expect(who).toEqual([
+    ["Coordinator", "acp", "scripted/default"],
+    ["Alice", "acp", "claude-code/small"],
+  ]);
+  expect(plan.outside.started.map(({ job }) => job.model)).toEqual([null, "small"]);
+});
+
+test("a program that cannot call tools is refused as the lead, with what to do", async () => {
+  const plan = led();
+  plan.outside.profile = { kind: "autonomous", command: ["scripted"] };
+  await expect(startTeam({ ...plan, model: "scripted" })).rejects.toThrow(
+    "scripted cannot lead a team: it reads and writes files, and cannot call tools.",
+  );
+});
+
+test("work is given to a program by its name: a worker is hired for it, and the next time it is the same one", async () => {
+  const publishes: Play = async (program) => {
+    await writeFile(join(program.job.cwd, "a.md"), "a");
+    program.emit(begun);
+    await program.use("publish", { summary: "done" });
+  };
+  await using team = await startTeam({
+    goal: "g",
+    coordinator: script(
+      both(
+        call("create_work_node", { task: "One.", hold: true }),
+        call("create_work_node", { task: "Two.", hold: true }),
+      ),
+      call("assign_worker", { node_id: "node-1", worker_id: "scripted" }),
+      call("assign_worker", { node_id: "node-2", worker_id: "scripted" }).after("node-1 completed"),
+      call("finish", { summary: "done" }).after("node-2 completed"),
+    ),
+    outside: scriptedPrograms(publishes, publishes),
+  });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  expect(team.board().map((node) => ("worker_id" in node ? node.worker_id : null))).toEqual(["alice", "alice"]);
 });
 
 test("it works in a folder that it may write, the same in every run; the agent's own it may read", async () => {

@@ -173,6 +173,7 @@ test("a model that cannot be had is said before anything is made, the workers' t
       return script();
     },
     list: async () => [],
+    programOf: () => undefined,
     chooseDefault: async () => ({ model: "m", why: "" }),
     cost: async () => 0,
     resolve: (id: string) => ({ id, contextWindow: 1, searchesWeb: false, note: null }),

@@ -197,6 +197,7 @@ function catalogOf(minds: Record<string, Model>): Catalog {
       return mind;
     },
     list: async () => [],
+    programOf: () => undefined,
     chooseDefault: async () => ({ model: "scripted/coordinator", why: "scripted" }),
     cost: async () => 0,
     resolve: (id) => ({ id, contextWindow: 200_000, searchesWeb: false, note: null }),

@@ -368,6 +368,7 @@ test("where a budget is set, nobody is hired, and nothing goes on, with a model 
   const catalog = {
     model: async () => mind,
     list: async () => [],
+    programOf: () => undefined,
     chooseDefault: async () => ({ model: "free/priced", why: "" }),
     cost: async (id: string) => (id.startsWith("secret/") ? null : 0),
     resolve: (id: string) => ({ id, contextWindow: 200_000, searchesWeb: false, note: null }),

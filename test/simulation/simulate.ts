@@ -188,6 +188,7 @@ class Simulation {
     return {
       model: async (id) => of(id),
       list: async () => [],
+      programOf: () => undefined,
       chooseDefault: async () => ({ model: COORDINATOR_MODEL, why: "simulated" }),
       cost: async () => 0,
       resolve: (id) => ({ id, contextWindow: 200_000, searchesWeb: false, note: null }),

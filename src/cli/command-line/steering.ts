@@ -85,9 +85,13 @@ export const CHANGING_WORK: CommandGroup = {
   commands: [
     {
       name: "assign",
-      description: "give a node to another worker, or to `human`; its files stay, its worker is stopped",
-      args: [AGENT, ["<node>", "as `board` lists it, e.g. node-3"], ["<worker>", "the name of a worker, or human"]],
-      examples: ["assign survey node-3 Bob", "assign survey node-3 human"],
+      description: "give a node to another worker, to a program, or to `human`; its files stay, its worker is stopped",
+      args: [
+        AGENT,
+        ["<node>", "as `board` lists it, e.g. node-3"],
+        ["<worker>", "the name of a worker, a program such as codex, or human"],
+      ],
+      examples: ["assign survey node-3 Bob", "assign survey node-3 human", "assign survey node-3 codex"],
       run: async (call, agent: string, node: string, worker: string) =>
         (await import("../commands/speak.ts")).assign(call, agent, node, worker),
     },

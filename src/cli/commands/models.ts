@@ -5,7 +5,6 @@ import { mergedAdditions } from "../../runtime/extensions/additions.ts";
 import { openExtensions } from "../../runtime/extensions/load-extensions.ts";
 import { programsForCatalog } from "../../runtime/programs/program-launch.ts";
 import { secureRandom } from "../../runtime/randomness.ts";
-import { CLAUDE_CODE, INSTALLED_BY, isOutsideModel } from "../../workers/outside/programs.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { brokenExtensions } from "../home/extension-remarks.ts";
 import { settingsOf } from "../home/look.ts";
@@ -39,8 +38,9 @@ export async function models(call: Invocation): Promise<ExitCode> {
     usableCell(model, paint),
   ]);
   await terminal.printLines(table([head, ...rows], terminal.columns));
-  const needsProgram = listed.some(({ id, missing }) => missing !== null && isOutsideModel(id));
-  if (needsProgram) terminal.say(`claude is a program: ${INSTALLED_BY[CLAUDE_CODE]}`);
+  const missing = programs.programs().filter((program) => program.leads && program.missing !== null);
+  if (missing.length > 0)
+    terminal.say(`${missing.map(({ name }) => name).join(", ")}: not installed; agiraph programs status says how.`);
   terminal.say(`Without a choice: ${chosen.model} (${chosen.why}). Other models of these providers can be named too.`);
   return EXIT.done;
 }

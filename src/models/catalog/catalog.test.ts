@@ -80,14 +80,14 @@ test("a missing key is named, and so is everything else that would do", async ()
 
 test("with no choice made the first that can be used is taken, in the order of the contract, with the reason", async () => {
   const ollama = { fetch: async () => Response.json({ data: [{ id: "qwen3:8b" }] }) };
-  const claude = { hasCommand: async (name: string) => name === "claude", outsideAgents: true };
+  const claude = { programs: () => [{ name: "claude-code", missing: null, leads: true }] };
   const choices: Partial<CatalogOptions>[] = [
     { ...ollama, ...claude, env: { ...KEYS, AGIRAPH_MODEL: "p/m" }, config: { model: "q/n" } },
     { ...ollama, ...claude, env: KEYS, config: { model: "q/n" } },
     { ...ollama, ...claude, env: KEYS },
     { ...ollama, ...claude, env: { GEMINI_API_KEY: "g", OPENROUTER_API_KEY: "r" } },
     { ...ollama, ...claude },
-    { ...ollama, ...claude, outsideAgents: false },
+    { ...ollama, programs: () => [{ name: "claude-code", missing: "claude", leads: true }] },
     {},
   ];
 
@@ -104,6 +104,33 @@ test("with no choice made the first that can be used is taken, in the order of t
         "no key is set (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY) and no local model answers; " +
         "this is the demo, not a language model",
     },
+  ]);
+});
+
+test("a program is named alone or with its model, and is listed with what is missing if it can lead", async () => {
+  const programs = () => [
+    { name: "claude-code", missing: null, leads: true },
+    { name: "codex", missing: "codex-acp", leads: true },
+    { name: "gemini", missing: null, leads: true },
+    { name: "linter", missing: null, leads: false },
+  ];
+  const catalog = made({ env: KEYS, programs });
+  const ids = ["claude-code", "claude-code/claude-nova-7", "codex/gpt-5.5", "gemini", "linter"];
+  expect(ids.map((id) => catalog.resolve(id).id)).toEqual(ids);
+  expect([...ids, "gemini/gemini-2.5-pro", "openai/gpt-5"].map((id) => catalog.programOf(id))).toEqual([
+    ...["claude-code", "claude-code", "codex", "gemini", "linter"],
+    ...[undefined, undefined],
+  ]);
+  expect(catalog.resolve("gemini/gemini-2.5-pro").id).toBe("google/gemini-2.5-pro");
+  expect(() => catalog.resolve("claude-code/sonet")).toThrow("Did you mean claude-code/sonnet?");
+  expect(() => catalog.resolve("opencode")).toThrow('"opencode" is not a model\'s name');
+  const listed = (await catalog.list()).filter(({ id }) => /^(claude-code|codex|gemini|linter)/.test(id));
+  expect(listed.map(({ id, missing }) => [id, missing])).toEqual([
+    ["claude-code/opus", null],
+    ["claude-code/sonnet", null],
+    ["claude-code/haiku", null],
+    ["codex", "codex-acp"],
+    ["gemini", null],
   ]);
 });
 

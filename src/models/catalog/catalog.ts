@@ -12,7 +12,7 @@ import { withToolsAsText } from "../wire/text-fallback.ts";
 import { Connections, keyIn, type ProviderPlace, type ServerPlace } from "./connections.ts";
 import { ollamaModels } from "./declared-models.ts";
 import { type ChosenModel, chooseDefaultModel } from "./default-model.ts";
-import { type ListedModel, listModels } from "./listed-models.ts";
+import { type CatalogProgram, type ListedModel, listModels } from "./listed-models.ts";
 import type { ModelConfig } from "./model-config.ts";
 import {
   keyVariableOf,
@@ -21,6 +21,7 @@ import {
   modelPlaceOf,
   noteOn,
   outsideOnly,
+  programIn,
   searchesAt,
   seesAt,
   windowOf,
@@ -37,6 +38,8 @@ export interface Catalog {
   model(id: string): Promise<Model>;
   /** What would be made of this name, without making it. Throws like `model`. */
   resolve(id: string): ResolvedModel;
+  /** The program that stands where a model does; undefined for a model, and for a name that leads nowhere. */
+  programOf(id: string): string | undefined;
   list(): Promise<ListedModel[]>;
   chooseDefault(): Promise<ChosenModel>;
   cost(id: string, usage: Usage): Promise<number | null>;
@@ -62,26 +65,25 @@ export interface CatalogOptions extends RetryPorts {
   retry?: RetryLimits;
   /** The stand-in that needs no key. */
   demo?(): Promise<Model>;
-  hasCommand?: (name: string) => Promise<boolean>;
   /** Beside the built-in ones. */
   providers?: readonly ModelProvider[];
   /** Takes secrets out of what models and providers say; those of `env` and `config` unless another is given. */
   scrubber?: Scrubber;
-  /** Whether programs like `claude-code/…`, which are not models to be called, can be used. */
-  outsideAgents?: boolean;
+  /** Programs like `claude-code`, which are not models to be called, and can stand where one does. */
+  programs?: () => readonly CatalogProgram[];
 }
 
 export function createCatalog(options: CatalogOptions): Catalog {
   const { env, config, providers: added = [] } = options;
   const fetch = options.fetch ?? globalThis.fetch;
-  const hasCommand = options.hasCommand ?? (async () => false);
-  const outsideAgents = options.outsideAgents ?? false;
+  const programs = options.programs ?? (() => []);
+  const placeOf = (id: string) => modelPlaceOf(id, config, added, nameable(programs()));
   const scrubber = options.scrubber ?? createScrubber(secretsIn({ env, config }));
   const prices = createPrices(config, options.now ?? Date.now, (id) => offeredAt(id, added)?.prices);
   const maker = new ModelMaker(options, prices);
   return {
     async model(id) {
-      const at = modelPlaceOf(id, config, added);
+      const at = placeOf(id);
       const problem = missingForModel(at, env);
       if (problem !== null) throw new Error(problem);
       if (at.kind === "demo") {
@@ -91,15 +93,21 @@ export function createCatalog(options: CatalogOptions): Catalog {
       if (at.kind === "outside") throw new Error(outsideOnly(at.id));
       return withoutSecrets(await maker.model(at), scrubber);
     },
+    programOf(id) {
+      // What somebody adds as a provider under the name of a program is theirs.
+      if (added.some(({ name }) => id.startsWith(`${name}/`))) return undefined;
+      const names = programs().map(({ name }) => name);
+      return programIn(id, (name) => names.includes(name));
+    },
     list: () => {
       const { priceOf } = prices;
-      return listModels({ env, config, fetch, added, scrubber, priceOf, outsideAgents, hasCommand });
+      return listModels({ env, config, fetch, added, scrubber, priceOf, programs: programs() });
     },
     resolve(id) {
-      const at = modelPlaceOf(id, config, added);
+      const at = placeOf(id);
       const problem = missingForModel(at, env);
       if (problem !== null) throw new Error(problem);
-      if (at.kind === "outside" && !outsideAgents) throw new Error(outsideOnly(at.id));
+      if (at.kind === "outside" && programs().length === 0) throw new Error(outsideOnly(at.id));
       if (at.kind === "provider" || at.kind === "added") keyIn(env, at.provider.keyVariable ?? undefined);
       if (at.kind === "server") keyIn(env, at.settings.api_key_env);
       return { id: at.id, contextWindow: windowOf(at, config), searchesWeb: searchesAt(at), note: noteOn(at, config) };
@@ -108,9 +116,8 @@ export function createCatalog(options: CatalogOptions): Catalog {
       chooseDefaultModel({
         env,
         config,
-        hasCommand,
         ollamaModels: () => ollamaModels({ env, fetch }),
-        outsideAgents,
+        hasClaude: programs().some(({ name, missing }) => name === "claude-code" && missing === null),
       }),
     cost: prices.costOf,
   };
@@ -172,6 +179,11 @@ class ModelMaker {
       },
     );
   }
+}
+
+/** Where there are no programs, those that everybody may have are named all the same, to say what they are. */
+function nameable(programs: readonly CatalogProgram[]): readonly string[] | undefined {
+  return programs.length > 0 ? programs.map(({ name }) => name) : undefined;
 }
 
 function offeredAt(id: string, added: readonly ModelProvider[]) {

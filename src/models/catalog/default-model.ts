@@ -12,11 +12,10 @@ export interface ChosenModel {
 export interface DefaultModelPorts {
   env: Readonly<Record<string, string | undefined>>;
   config: ModelConfig;
-  hasCommand(name: string): Promise<boolean>;
   /** The models that a local Ollama has; empty when none answers. */
   ollamaModels(): Promise<readonly string[]>;
-  /** Whether programs like `claude-code/…` can be used. */
-  outsideAgents: boolean;
+  /** Whether Claude Code is installed. */
+  hasClaude: boolean;
 }
 
 export const DEMO_MODEL = "demo/surveyor";
@@ -33,7 +32,7 @@ export async function chooseDefaultModel(ports: DefaultModelPorts): Promise<Chos
     if (model !== undefined && key !== "missing")
       return { model, why: `${keyVariable} is set${key === "malformed" ? ", but malformed" : ""}` };
   }
-  if (ports.outsideAgents && (await ports.hasCommand("claude"))) {
+  if (ports.hasClaude) {
     return { model: "claude-code/sonnet", why: "no key is set, and claude is installed" };
   }
   const [local] = await ports.ollamaModels();

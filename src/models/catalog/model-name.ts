@@ -24,28 +24,54 @@ export type ModelPlace =
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-const OTHERS = ["openai-compatible", "claude-code", "demo"];
+/** The programs that everybody may have, by name; config.json may name others. */
+export const PROGRAMS: readonly string[] = ["claude-code", "codex", "gemini", "opencode"];
+const PROVIDERS_ALONE = [...PROVIDERS.map(({ name }) => name), "gemini", "openai-compatible", "demo"];
 /** All prefixes that are taken. */
-export const PROVIDER_NAMES: readonly string[] = [...PROVIDERS.map(({ name }) => name), "gemini", ...OTHERS];
-/** Programs that can be used in place of a model. */
-export const OUTSIDE = ["claude-code/opus", "claude-code/sonnet", "claude-code/haiku"];
+export const PROVIDER_NAMES: readonly string[] = [...new Set([...PROVIDERS_ALONE, ...PROGRAMS])];
+/** The models of Claude Code, by names that stay. */
+const CLAUDE_MODELS = ["claude-code/opus", "claude-code/sonnet", "claude-code/haiku"];
+
+/**
+ * The program that is named in place of a model: `codex`, or with its model `codex/gpt-5.5`. Before a slash, the name of a
+ * provider means the provider: `gemini/…` is a model of Google, `gemini` the program.
+ */
+export function programIn(written: string, isProgram: (name: string) => boolean): string | undefined {
+  if (isProgram(written)) return written;
+  const name = written.slice(0, Math.max(0, written.indexOf("/")));
+  return isProgram(name) && !PROVIDERS_ALONE.includes(name) ? name : undefined;
+}
+
+/** The names that a list of models shows for a program. */
+export function namesOfProgram(program: string): readonly string[] {
+  return program === "claude-code" ? CLAUDE_MODELS : [program];
+}
 
 /** The name of a model is unknown. */
 export class UnknownModel extends Error {
   override readonly name = "UnknownModel";
 }
 
-/** Throws for an unknown name, with the names closest to it. `added` are providers besides our own. */
-export function modelPlaceOf(written: string, config: ModelConfig, added: readonly ModelProvider[] = []): ModelPlace {
+/**
+ * Throws for an unknown name, with the names closest to it. `added` are providers besides our own, `programs` the names
+ * of all programs.
+ */
+export function modelPlaceOf(
+  written: string,
+  config: ModelConfig,
+  added: readonly ModelProvider[] = [],
+  programs: readonly string[] = PROGRAMS,
+): ModelPlace {
+  if (programs.includes(written)) return { kind: "outside", id: written };
   const slash = written.indexOf("/");
   if (slash <= 0 || slash === written.length - 1) throw new UnknownModel(notAName(written));
   const name = written.slice(0, slash);
   const model = written.slice(slash + 1);
   if (written === DEMO_MODEL) return { kind: "demo", id: DEMO_MODEL };
-  if (OUTSIDE.includes(written)) return { kind: "outside", id: written };
   if (name === "openai-compatible") return serverPlace(written, model, config);
   const extra = added.find((each) => each.name === name);
   if (extra !== undefined) return addedPlace(written, extra, model, config);
+  if (programIn(written, (each) => programs.includes(each)) !== undefined) return programPlace(written);
   const provider = providerNamed(name);
   if (provider === undefined) throw new UnknownModel(unknownName(written, name, added));
   const id = `${provider.name}/${model}`;
@@ -124,6 +150,12 @@ export function outsideOnly(id: string): string {
   return `${id} is a program that works as an agent, not a model that can be called here. Choose another model.`;
 }
 
+function programPlace(id: string): ModelPlace {
+  const meant = CLAUDE_MODELS.includes(id) ? undefined : nearMiss(id, CLAUDE_MODELS);
+  if (meant !== undefined) throw new UnknownModel(`There is no model ${id}. Did you mean ${meant}?`);
+  return { kind: "outside", id };
+}
+
 function addedPlace(id: string, provider: ModelProvider, model: string, config: ModelConfig): ModelPlace {
   const offered = (provider.models ?? []).map(({ name }) => `${provider.name}/${name}`);
   const isKnown = offered.includes(id) || own(config.models, id) !== undefined;
@@ -161,7 +193,7 @@ function nearMiss(id: string, names: readonly string[]): string | undefined {
 
 function unknownName(written: string, name: string, added: readonly ModelProvider[]): string {
   const names = [...PROVIDER_NAMES, ...added.map((provider) => provider.name)];
-  const ids = [...KNOWN_MODELS.map(({ id }) => id), DEMO_MODEL, ...OUTSIDE];
+  const ids = [...KNOWN_MODELS.map(({ id }) => id), DEMO_MODEL, ...CLAUDE_MODELS];
   const near = [...new Set([...nearest(written, ids), ...nearest(name, names).map((found) => `${found}/…`)])].slice(
     0,
     3,

@@ -36,6 +36,7 @@ export function withMeshes(
       if (profile.kind === "mesh" && !declared(layout).includes(mesh)) throw new Error(unknown(mesh, declared(layout)));
       return profile.kind === "mesh" ? { ...profileOf(mesh), ...profile } : profile;
     },
+    kindOf: (name) => (name.startsWith(PREFIX) ? "mesh" : outside.kindOf(name)),
     async needsPerson(name) {
       const { kind, command } = this.program(name);
       const [mesh = ""] = command;

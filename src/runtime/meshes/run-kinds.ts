@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
-import { CLAUDE_CODE, programsOf } from "../../workers/outside/programs.ts";
+import { programIn } from "../../models/catalog/model-name.ts";
+import { CLAUDE_CODE, KNOWN_PROGRAMS, programsOf } from "../../workers/outside/programs.ts";
 import type { Settings } from "../config/settings.ts";
 import { missingFor } from "../programs/missing-program.ts";
 
@@ -10,19 +11,26 @@ export type Runs = "tmux" | "headless" | "harnessed";
 /** As declared; otherwise a provider's model runs in our loop, and a program in a terminal if tmux is installed. */
 export function runsOf({ config: { options = {} } }: DeclaredAgent): Runs {
   if (options.runs) return options.runs;
-  if (options.program === undefined && options.model?.includes("/") && !options.model.startsWith(`${CLAUDE_CODE}/`))
+  if (options.program === undefined && options.model?.includes("/") && programByModel(options.model) === undefined)
     return "harnessed";
   return hasTmux() ? "tmux" : "headless";
 }
 
 export function programName({ config: { options } }: DeclaredAgent): string {
-  return options?.program ?? CLAUDE_CODE;
+  return options?.program ?? programByModel(options?.model ?? "") ?? CLAUDE_CODE;
+}
+
+/** `codex`, or `codex/gpt-5.5`: a program that everybody may have, where a model is written. */
+function programByModel(model: string): string | undefined {
+  return programIn(model, (name) => Object.hasOwn(KNOWN_PROGRAMS, name));
 }
 
 /** claude-opus, claude-sonnet and claude-haiku are what Claude Code calls opus, sonnet and haiku. */
 export function modelName({ config: { options } }: DeclaredAgent): string | null {
   const model = options?.model;
   if (model === undefined) return null;
+  const program = options?.program === undefined ? programByModel(model) : undefined;
+  if (program !== undefined) return model.slice(program.length + 1) || null;
   const [, alias] = /^(?:claude-code\/|claude-)(opus|sonnet|haiku)$/.exec(model) ?? [];
   return alias ?? model;
 }
@@ -30,7 +38,8 @@ export function modelName({ config: { options } }: DeclaredAgent): string | null
 /** A description of an agent for the roster. */
 export function describedRun(agent: DeclaredAgent): string {
   const { options } = agent.config;
-  const isModel = options?.runs === "harnessed" || (options?.program === undefined && options?.model?.includes("/"));
+  const isProgram = options?.program !== undefined || programByModel(options?.model ?? "") !== undefined;
+  const isModel = options?.runs === "harnessed" || (!isProgram && options?.model?.includes("/"));
   if (isModel) return options?.model ?? "default";
   return `${programName(agent)}/${modelName(agent) ?? "default"}`;
 }

@@ -10,7 +10,7 @@ import type { Clock } from "../../protocol/clock.ts";
 import type { ProgramProfile, Usage } from "../../protocol/index.ts";
 import { programBinds, type Sandbox } from "../../sandbox/index.ts";
 import type { Launched, Running } from "../../sandbox/program.ts";
-import { CLAUDE_CODE, programsOf } from "../../workers/outside/programs.ts";
+import { canLead, programsOf } from "../../workers/outside/programs.ts";
 import type { ConfinedProgram, ProgramPorts, ProgramStart } from "../../workers/outside/session/program-ports.ts";
 import { adapterWithoutSecrets } from "../../workers/outside/session/scrubbed-session.ts";
 import type { Adapter } from "../../workers/outside/session/session.ts";
@@ -52,6 +52,10 @@ export function outsidePlace(
       if (!profile || problem !== null) throw new Error(withConfigProblem(settings, problem ?? ""));
       return profile;
     },
+    kindOf(name) {
+      const programs = programsOf(settings.config);
+      return Object.hasOwn(programs, name) ? programs[name]?.kind : undefined;
+    },
     adapter: async (kind) => adapterWithoutSecrets(await adapters[kind](clock), scrubber),
     makeHome: (profile, home, rights = "confined") => makeHome(profile, home, rights, env),
     start: async (stay) => start(stay, await sandbox(), env, logins),
@@ -60,13 +64,15 @@ export function outsidePlace(
   };
 }
 
-/** What a catalog needs to know about programs: whether they can be used, and whether one is installed. */
-export function programsForCatalog(settings: Pick<Settings, "config" | "env">) {
-  const hasCommand = async () => {
-    const claude = programsOf(settings.config)[CLAUDE_CODE];
-    return claude !== undefined && missingFor(CLAUDE_CODE, claude, settings.env.PATH) === null;
-  };
-  return { outsideAgents: true, hasCommand };
+/** What a catalog has to know of programs: their names, and which are not installed. */
+export function programsForCatalog({ config, env }: Pick<Settings, "config" | "env">) {
+  const programs = () =>
+    Object.entries(programsOf(config)).map(([name, profile]) => ({
+      name,
+      missing: missingFor(name, profile, env.PATH) === null ? null : (profile.command[0] ?? name),
+      leads: canLead(profile.kind),
+    }));
+  return { programs };
 }
 
 /** Loaded with the first of each kind: nobody else pays for it. */

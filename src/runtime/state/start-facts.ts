@@ -1,6 +1,6 @@
 import { type NodeState, openNodes, type Situation } from "../../projections/index.ts";
 import { COORDINATOR, type FactOf, HUMAN, type NewFact, type RunId } from "../../protocol/index.ts";
-import { hiredAs } from "../../workers/outside/programs.ts";
+import { hiredAs, type ProgramNames } from "../../workers/outside/programs.ts";
 import { isAmong, reopenings } from "./budget-raise.ts";
 import { isTaken } from "./taken-node.ts";
 
@@ -26,7 +26,7 @@ export function startOf(
   now: Situation,
   why: WhyStarted,
   { budget_usd, budget_tokens, goal, trigger, first = [], goal_changes = [], coordinator_decides = false }: Start,
-  pid: number,
+  { pid, programFor, kindOf }: { pid: number } & ProgramNames,
 ): { facts: NewFact[]; goingOn: NodeState[] } {
   const under = now.agent.run;
   const run = under && !under.finished ? under : undefined;
@@ -43,18 +43,20 @@ export function startOf(
   const decides = coordinator_decides ? { coordinator_decides: true as const } : {};
   if (why === "resumed") facts.push({ type: "agent.resumed", data: decides });
   facts.push({ type: "agent.started", data: { why, pid } });
-  if (!run) facts.push(...newRun(now, goal ?? now.agent.goal, trigger));
+  if (!run) facts.push(...newRun(now, { goal: goal ?? now.agent.goal, trigger }, { programFor, kindOf }));
   facts.push(...goal_changes);
   facts.push({ type: "worker.busy", data: { worker_id: COORDINATOR, node_id: null } });
   for (const { id, worker_id } of goingOn) facts.push({ type: "worker.busy", data: { worker_id, node_id: id } });
   return { facts, goingOn };
 }
 
-function newRun({ agent, roster }: Situation, goal: string, trigger: string | undefined): NewFact[] {
+type NewRun = { goal: string; trigger: string | undefined };
+
+function newRun({ agent, roster }: Situation, { goal, trigger }: NewRun, programs: ProgramNames): NewFact[] {
   const run_id: RunId = `run-${Number(agent.run?.id.slice("run-".length) ?? 0) + 1}`;
   const facts: NewFact[] = [{ type: "run.started", data: { run_id, goal, ...(trigger && { trigger }) } }];
   if (!roster[COORDINATOR]) {
-    const who = { worker_id: COORDINATOR, name: "Coordinator", ...hiredAs(agent.created, () => "claude_code") };
+    const who = { worker_id: COORDINATOR, name: "Coordinator", ...hiredAs(agent.created, programs) };
     facts.push({ type: "worker.spawned", data: { run_id, ...who } });
   }
   return facts;

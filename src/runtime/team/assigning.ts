@@ -1,6 +1,7 @@
 import type { Situation } from "../../projections/index.ts";
 import type { Fact } from "../../protocol/index.ts";
 import type { AgentLog } from "../../store/store.ts";
+import type { ProgramNames } from "../../workers/outside/programs.ts";
 import { strandedMail } from "./mail-routing.ts";
 import { assignments } from "./scheduler.ts";
 
@@ -10,6 +11,7 @@ interface AssigningPorts {
   /** With what is appended and not yet on disk: everything is decided by it. */
   pending(): Situation;
   maxConcurrent: number;
+  programs: ProgramNames;
   /** Nobody begins any more. */
   isOver(): boolean;
   failed(error: unknown): void;

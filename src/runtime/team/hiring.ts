@@ -49,7 +49,7 @@ export async function problemHiring(
 
 export function spawned(
   candidate: Candidate,
-  { run, pending, outside }: TeamPorts,
+  { run, pending, outside, programFor }: TeamPorts,
 ): Extract<NewFact, { type: "worker.spawned" }> {
   const { name, identity, model, program, tools, memory } = candidate;
   const usual = program === undefined ? pending().agent.created.worker_model : "";
@@ -59,7 +59,7 @@ export function spawned(
       run_id: run,
       worker_id: workerIdOf(name),
       name,
-      ...hiredAs({ program, model: model ?? usual }, (named) => outside.program(named).kind),
+      ...hiredAs({ program, model: model ?? usual }, { programFor, kindOf: (name) => outside.kindOf(name) }),
       ...(identity && { identity }),
       ...(memory && { memory }),
       ...(tools && { tools }),

@@ -27,10 +27,12 @@ function situationAfter(facts: NewFact[]): Situation {
   const now = begin(first);
   for (const fact of rest) {
     apply(now, fact);
-    assignments(now, { maxConcurrent: 4 }); // asked all along, as at work
+    assignments(now, { maxConcurrent: 4, programs }); // asked all along, as at work
   }
   return now;
 }
+
+const programs = { programFor: () => undefined, kindOf: () => undefined };
 
 const hired = (worker_id: string): NewFact => ({
   type: "worker.spawned",
@@ -56,7 +58,7 @@ const kept = (number: number, worker_id: string): NewFact => ({
 });
 
 function takers(now: Situation, maxConcurrent: number): [NodeId, string][] {
-  return assignments(now, { maxConcurrent }).flatMap((fact) =>
+  return assignments(now, { maxConcurrent, programs }).flatMap((fact) =>
     fact.type === "node.assigned" ? [[fact.data.node_id, fact.data.worker_id] as [NodeId, string]] : [],
   );
 }
@@ -88,6 +90,7 @@ test("however many are hired, each has a person's name of their own", () => {
   const many = 120 + 2 * 16 * 120;
   const facts = assignments(situationAfter(Array.from({ length: many }, (_, at) => made(at + 1))), {
     maxConcurrent: many,
+    programs,
   });
   const people = facts.flatMap((fact) => (fact.type === "worker.spawned" ? [fact.data] : []));
   expect(new Set(people.map((person) => person.worker_id)).size).toBe(many);
@@ -114,7 +117,7 @@ const teams = fc.record({
 
 test("nobody begins while the coordinator decides after a stop", () => {
   const now = situationAfter([hired("alice"), made(1), { type: "agent.resumed", data: { coordinator_decides: true } }]);
-  expect(assignments(now, { maxConcurrent: 4 })).toEqual([]);
+  expect(assignments(now, { maxConcurrent: 4, programs })).toEqual([]);
 });
 
 describe("SCHEDULER-4. not_by", () => {

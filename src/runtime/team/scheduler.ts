@@ -9,9 +9,15 @@ import {
   waitingWork,
 } from "../../projections/index.ts";
 import { COORDINATOR, type NewFact, type RunId, type WorkerId } from "../../protocol/index.ts";
-import { hiredAs } from "../../workers/outside/programs.ts";
+import { hiredAs, type ProgramNames } from "../../workers/outside/programs.ts";
 import { barredFrom, wantedFor } from "./not-by.ts";
 import { freeName, workerIdOf } from "./worker-names.ts";
+
+interface SchedulerSettings {
+  maxConcurrent: number;
+  /** They may stand where the workers' model does. */
+  programs: ProgramNames;
+}
 
 /**
  * Which worker gets which node now. Pure: the same situation always gives the same answer.
@@ -25,7 +31,7 @@ import { freeName, workerIdOf } from "./worker-names.ts";
  * SCHEDULER-4. A worker that is barred from a node (`not_by`) never gets it, unless a person assigned it. Somebody else
  *     does, and is hired if there is nobody else.
  */
-export function assignments(now: Situation, { maxConcurrent }: { maxConcurrent: number }): NewFact[] {
+export function assignments(now: Situation, { maxConcurrent, programs }: SchedulerSettings): NewFact[] {
   const run = now.agent.run;
   if (!run || run.finished || now.agent.coordinator_decides) return [];
   const work = waitingWork(now.board, run.id);
@@ -39,12 +45,15 @@ export function assignments(now: Situation, { maxConcurrent }: { maxConcurrent: 
   const free = [...idle.filter((id) => !isWanted(id)), ...idle.filter(isWanted)];
   const isHuman = (id: WorkerId) => now.roster[id]?.spawned.kind === "human";
   const hired = new Set(Object.keys(now.roster));
+  const { worker_model } = now.agent.created;
   const facts: NewFact[] = [];
   for (const node of candidates(now.board, work, idle)) {
     const barred = barredFrom(node.spec, now.board);
     const wanted = wantedFor(node, barred);
     const isOut = (id: WorkerId) => isHuman(id) || barred.has(id);
-    const worker_id = takerOf(wanted, free, isOut) ?? (wanted ? undefined : hire(now, run.id, hired, facts));
+    const worker_id =
+      takerOf(wanted, free, isOut) ??
+      (wanted ? undefined : hire({ run_id: run.id, worker_model }, programs, hired, facts));
     if (worker_id === undefined) continue;
     facts.push({ type: "node.assigned", data: { node_id: node.id, worker_id } });
     facts.push({ type: "worker.busy", data: { worker_id, node_id: node.id } });
@@ -96,12 +105,16 @@ function workingNow({ board, roster }: Situation, run: RunId): number {
   }).length;
 }
 
-function hire(now: Situation, run_id: RunId, hired: Set<WorkerId>, facts: NewFact[]): WorkerId {
+function hire(
+  { run_id, worker_model }: { run_id: RunId; worker_model: string },
+  programs: ProgramNames,
+  hired: Set<WorkerId>,
+  facts: NewFact[],
+): WorkerId {
   const name = freeName(hired);
   const worker_id = workerIdOf(name);
   hired.add(worker_id);
-  const { worker_model } = now.agent.created;
-  const hiring = hiredAs({ model: worker_model }, () => "claude_code");
+  const hiring = hiredAs({ model: worker_model }, programs);
   facts.push({ type: "worker.spawned", data: { run_id, worker_id, name, ...hiring } });
   return worker_id;
 }

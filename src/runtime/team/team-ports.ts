@@ -15,9 +15,11 @@ export interface TeamPorts {
   /** Stops the work on this node; resolves when its worker has put everything away. */
   stopWork(id: NodeId): Promise<void>;
   /** Programs that can be hired. */
-  outside: Pick<ProgramPorts, "list" | "program" | "needsPerson" | "ended">;
+  outside: Pick<ProgramPorts, "list" | "program" | "kindOf" | "needsPerson" | "ended">;
   /** Throws, with advice, for a model that cannot be used here. */
   checkModel(id: string): void;
+  /** The program that stands where a model does. */
+  programFor(model: string): string | undefined;
   /** Throws for a tool that nobody has, and names the nearest. */
   checkTools(names: readonly string[]): void;
   /** Rejects, with advice, for a model whose price nobody knows. */

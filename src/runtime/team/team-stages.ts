@@ -170,7 +170,9 @@ export class TeamStages {
     const identity = `${role.title}.`;
     const worker = this.#directory.named(role.name);
     const worker_id = worker?.id ?? workerIdOf(role.name);
-    const model = role.model && hiredAs({ program: worker?.spawned.program, model: role.model }, () => "acp").model;
+    const { programFor } = this.#ports;
+    const asked = { program: worker?.spawned.program, model: role.model ?? "" };
+    const model = role.model && hiredAs(asked, { programFor, kindOf: () => "acp" }).model;
     const theirs = { ...(model && { model }), ...(role.tools && { tools: role.tools }) };
     const who: NewFact = worker
       ? { type: "worker.briefed", data: { worker_id, identity, ...theirs } }

@@ -11,6 +11,7 @@ import {
   openNodes,
   PAGE,
   rosterOf,
+  type WorkerState,
   waitsForAny,
 } from "../../projections/index.ts";
 import { COORDINATOR, HUMAN, type NewFact, type NodeId, type RunId, type WorkerId } from "../../protocol/index.ts";
@@ -29,6 +30,7 @@ import { TeamMail } from "./team-mail.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
 import { TeamStages } from "./team-stages.ts";
 import { notAPath } from "./work-order.ts";
+import { choose } from "./worker-choice.ts";
 import { workerIdOf } from "./worker-names.ts";
 
 /**
@@ -104,8 +106,9 @@ export class Team {
     const node = this.#node(nodeId);
     if (typeof node === "string") return refusal(node);
     await this.#admitHuman(word);
-    const worker = this.#directory.named(word);
+    const worker = this.#directory.named(word) ?? (await this.#hiredFor(node, word));
     if (!worker) return refusal(this.#directory.nobody(word));
+    if (typeof worker === "string") return refusal(worker);
     const now = this.#ports.pending();
     const parent = node.spec.parent_node_id ? now.board.nodes[node.spec.parent_node_id] : undefined;
     // A person decides over it.
@@ -192,6 +195,17 @@ export class Team {
     if (workerIdOf(word) !== HUMAN || this.#directory.named(word)) return;
     const who = { worker_id: HUMAN, name: "Human", kind: "human", model: "human" } as const;
     await record(this.#ports, [{ type: "worker.spawned", data: { run_id: this.#ports.run, ...who } }]);
+  }
+
+  /** A word that names a program: a free worker that is one, or somebody is hired; why not, in words. */
+  async #hiredFor({ status, spec }: NodeState, word: string): Promise<WorkerState | string | undefined> {
+    if (this.#ports.outside.kindOf(word) === undefined || status === "completed") return undefined;
+    const by = { worker_id: COORDINATOR, node_id: null };
+    const choice = await choose({ program: word }, by, this.#ports, this.#directory);
+    const chosen = choice.ok ? choice.pick(spec.not_by ?? []) : choice;
+    if (!chosen.ok) return chosen.reason;
+    if (chosen.facts.length > 0) await record(this.#ports, chosen.facts);
+    return chosen.id === undefined ? undefined : this.#ports.pending().roster[chosen.id];
   }
 
   reconvene(order: Reconvening): Promise<ToolOutput> {

@@ -40,7 +40,7 @@ export async function choose(
   const problem =
     (by.node_id === null ? undefined : notTheirs(wish, ports)) ??
     (there
-      ? otherThanAsked(there, wish)
+      ? otherThanAsked(there, wish, ports)
       : await problemHiring(
           [{ name: word ?? SOMEBODY, model, program }],
           word === undefined ? "may stay" : "is wrong",
@@ -99,8 +99,15 @@ function notTheirs({ model, program }: Wish, { pending, run, outside }: TeamPort
     : `you may choose among the models of this team: ${models.join(", ")}. For ${model}, ask the coordinator (send_message).`;
 }
 
-function otherThanAsked({ spawned }: WorkerState, { model, program }: Wish): string | undefined {
-  const asked = hiredAs({ program, model: model ?? spawned.model }, () => spawned.kind as "acp");
+function otherThanAsked(
+  { spawned }: WorkerState,
+  { model, program }: Wish,
+  { programFor }: Pick<TeamPorts, "programFor">,
+): string | undefined {
+  const asked = hiredAs(
+    { program: program ?? spawned.program, model: model ?? spawned.model },
+    { programFor, kindOf: () => "acp" },
+  );
   if (program !== undefined && spawned.program !== program)
     return `${spawned.name} is ${spawned.program ?? "no program"}. Leave worker out, and somebody is hired for ${program}.`;
   return model !== undefined && spawned.model !== asked.model

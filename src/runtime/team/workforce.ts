@@ -51,7 +51,7 @@ export class Workforce {
     this.#tasks = new RunningTasks({ failed, ended });
     const { maxConcurrent } = services;
     const isOver = () => !this.isGivingOutWork;
-    this.#assigning = new Assigning({ log, now, pending, maxConcurrent, isOver, failed });
+    this.#assigning = new Assigning({ log, now, pending, maxConcurrent, programs: services, isOver, failed });
   }
 
   /** Somebody works, or is about to. */
@@ -117,9 +117,10 @@ export class Workforce {
         await log.settled();
         await this.#tasks.end(id, new Error("somebody else is to have it, or nobody"));
       };
-      const { limits, checkModel, checkTools, checkPrices } = services;
+      const { limits, checkModel, programFor, checkTools, checkPrices } = services;
       const outside = this.#outside();
-      const team = new Team(run, { log, now, pending, stopWork, limits, outside, checkModel, checkTools, checkPrices });
+      const checks = { checkModel, programFor, checkTools, checkPrices };
+      const team = new Team(run, { log, now, pending, stopWork, limits, outside, ...checks });
       this.#teamOf = { run, team };
     }
     return this.#teamOf.team;

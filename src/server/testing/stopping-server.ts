@@ -17,6 +17,7 @@ const runtime = await openRuntime(settings, {
   catalog: {
     model: async () => model,
     list: async () => [],
+    programOf: () => undefined,
     chooseDefault: async () => ({ model: model.id, why: "scripted" }),
     cost: async () => 0,
     resolve: (id: string) => ({ id, contextWindow: 200_000, searchesWeb: false, note: null }),

@@ -27,14 +27,24 @@ export const INSTALLED_BY: Readonly<Record<string, string>> = {
 
 type Hired = Pick<FactOf<"worker.spawned">["data"], "kind" | "model" | "program">;
 
-/** What a worker hired with this program or model is; `kindOf` knows the programs. */
+/** Which programs there are. */
+export interface ProgramNames {
+  /** The program that stands where a model does. */
+  programFor(model: string): string | undefined;
+  /** The kind of a program; undefined for a name that no program has. */
+  kindOf(name: string): ProgramProfile["kind"] | undefined;
+}
+
+/** What a worker hired with this program or model is. */
 export function hiredAs(
   { program, model }: { program?: string | undefined; model: string },
-  kindOf: (program: string) => ProgramProfile["kind"],
+  { programFor, kindOf }: ProgramNames,
 ): Hired {
-  const named = program ?? (isOutsideModel(model) ? CLAUDE_CODE : undefined);
+  const named = program ?? programFor(model);
   if (named === undefined) return { kind: "harnessed", model };
-  return { kind: kindOf(named), model: outsideModel(named, model), program: named };
+  const kind = kindOf(named);
+  if (kind === undefined) throw new Error(`There is no program "${named}".`);
+  return { kind, model: outsideModel(named, model), program: named };
 }
 
 /** All there are: the config's profiles are laid over those we know, field by field. */
@@ -64,6 +74,11 @@ function laidOver(name: string, profile: GivenProfile): GivenProfile {
   return isAnother ? profile : { ...known, ...profile };
 }
 
+/** Whether a program of this kind can call our tools, as whoever leads a team must. */
+export function canLead(kind: ProgramProfile["kind"]): boolean {
+  return kind === "claude_code" || kind === "acp";
+}
+
 /** The profile of a worker that is a program. */
 export function programOf({ program, kind }: Pick<FactOf<"worker.spawned">["data"], "program" | "kind">): string {
   return program ?? (kind === "claude_code" ? CLAUDE_CODE : kind);
@@ -76,14 +91,10 @@ export function sessionKey({ node_id, worker_id }: { node_id: NodeId | null; wor
 
 export const CLAUDE_CODE = "claude-code";
 
-/** `claude-code/opus`: a model's name that is a program. */
-export function isOutsideModel(model: string): boolean {
-  return model.startsWith(`${CLAUDE_CODE}/`);
-}
-
 /** The model of a worker that is a program: the program, and the model it is asked to use. */
 function outsideModel(program: string, model: string): string {
-  return model.startsWith(`${program}/`) ? model : `${program}/${model || "default"}`;
+  if (model.startsWith(`${program}/`)) return model;
+  return `${program}/${model === program || model === "" ? "default" : model}`;
 }
 
 /** The model that a program is asked to use; null for its own choice. */

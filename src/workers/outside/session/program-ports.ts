@@ -10,6 +10,8 @@ export interface ProgramPorts {
   list(): readonly ListedProgram[];
   /** The profile of this name. Throws, with advice, for one that cannot be used here. */
   program(name: string): ProgramProfile;
+  /** The kind of the program of this name, installed or not; undefined where there is none. */
+  kindOf(name: string): ProgramProfile["kind"] | undefined;
   /** Why it may not be hired before a person, who is then asked, has agreed; null if it may. */
   needsPerson?(name: string): Promise<string | null>;
   /** Speaks the language of its kind. */
