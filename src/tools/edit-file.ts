@@ -2,7 +2,7 @@ import { z } from "zod";
 import { oneAtATime } from "../store/disk/one-at-a-time.ts";
 import { MAX_WRITE_BYTES } from "../store/scope/file-scope.ts";
 import type { Scope } from "../store/scope/scope.ts";
-import { refusalsAsResults } from "./file-refusals.ts";
+import { fileErrorsAsResults } from "./file-refusals.ts";
 import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
 
 const toEdit = z.object({
@@ -26,7 +26,8 @@ export function editFileTool(scope: Scope): Tool {
     description: "Replace text in a file. `old` must match exactly and only once, without line numbers.",
     repeatable: false,
     parameters: toEdit,
-    run: (order) => refusalsAsResults(() => oneAtATime(`edit ${scope.cwd}`, () => edit(scope, order))),
+    run: (order, signal) =>
+      fileErrorsAsResults(signal, () => oneAtATime(`edit ${scope.cwd}`, () => edit(scope, order))),
   });
 }
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ListedFile, Scope } from "../store/scope/scope.ts";
 import { ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { editFileTool } from "./edit-file.ts";
-import { refusalsAsResults } from "./file-refusals.ts";
+import { fileErrorsAsResults } from "./file-refusals.ts";
 import { type PicturesPort, pictureOutput } from "./pictures.ts";
 import { searchTools } from "./search-files.ts";
 import { MAX_LINES, textWindow } from "./text-window.ts";
@@ -44,8 +44,9 @@ function readFileTool(scope: Scope, pictures: PicturesPort | undefined): Tool {
     repeatable: true,
     readOnly: true,
     parameters: toRead,
-    run: ({ path, offset = 1, limit = MAX_LINES }) =>
-      refusalsAsResults(
+    run: ({ path, offset = 1, limit = MAX_LINES }, signal) =>
+      fileErrorsAsResults(
+        signal,
         async () => (await pictureOutput(scope, path, pictures)) ?? readText(scope, path, offset, limit),
       ),
   });
@@ -57,8 +58,11 @@ function writeFileTool(scope: Scope): Tool {
     description: "Write a whole file. What is in no file is lost when your conversation is compacted.",
     repeatable: true,
     parameters: toWrite,
-    run: ({ path, content }) =>
-      refusalsAsResults(async () => `Wrote ${(await scope.writeFile(path, content)).bytes} bytes to ${path}.`),
+    run: ({ path, content }, signal) =>
+      fileErrorsAsResults(
+        signal,
+        async () => `Wrote ${(await scope.writeFile(path, content)).bytes} bytes to ${path}.`,
+      ),
   });
 }
 
@@ -69,7 +73,7 @@ function listFilesTool(scope: Scope): Tool {
     repeatable: true,
     readOnly: true,
     parameters: toList,
-    run: ({ path, recursive }) => refusalsAsResults(() => listingText(scope, path, recursive)),
+    run: ({ path, recursive }, signal) => fileErrorsAsResults(signal, () => listingText(scope, path, recursive)),
   });
 }
 
@@ -82,8 +86,8 @@ export function readRefTool(scope: Scope, refs: Readonly<Record<string, string>>
     repeatable: true,
     readOnly: true,
     parameters: toReadRef,
-    run: ({ ref_name }) =>
-      refusalsAsResults(async () => {
+    run: ({ ref_name }, signal) =>
+      fileErrorsAsResults(signal, async () => {
         const target = Object.hasOwn(refs, ref_name) ? refs[ref_name] : undefined;
         if (target === undefined)
           return refusal(`There is no ref "${ref_name}". You have: ${known.join(", ") || "none"}.`);

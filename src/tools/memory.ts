@@ -7,7 +7,7 @@ import { termsToFind } from "../memory/words.ts";
 import type { Insight } from "../projections/index.ts";
 import type { NewFact } from "../protocol/index.ts";
 import type { StampedFile } from "../store/run/memory-files.ts";
-import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
+import { refusalsAsResults } from "./file-refusals.ts";
 import { defineTool, hidden, refusal, type Tool, type ToolOutput } from "./tool.ts";
 
 /** One participant's memory, and where its changes are recorded. */
@@ -318,13 +318,4 @@ function lines(text: string, from = 1, to = Number.POSITIVE_INFINITY): ToolOutpu
 async function listing(memory: Memory): Promise<string> {
   const files = (await memory.list()).map(({ path, bytes }) => `${path} (${bytes} bytes)`);
   return files.join("\n") || "(Your memory is empty.)";
-}
-
-async function refusalsAsResults(run: () => Promise<ToolOutput>): Promise<ToolOutput> {
-  try {
-    return await run();
-  } catch (error) {
-    if (error instanceof ScopeRefusal || error instanceof FileNotFound) return refusal(error.message);
-    throw error;
-  }
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ListedFile, Scope } from "../store/scope/scope.ts";
 import { FileNotFound, type RefusalReason, ScopeRefusal } from "../store/scope/scope-refusal.ts";
-import { refusalsAsResults } from "./file-refusals.ts";
+import { fileErrorsAsResults } from "./file-refusals.ts";
 import { globMatcher, startsOf } from "./glob-match.ts";
 import { type GrepLine, GrepThread, TooSlow, UnusablePattern } from "./grep.ts";
 import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
@@ -44,7 +44,7 @@ export function searchTools(scope: Scope, bounds: SearchBounds = { timeoutMs: 20
       repeatable: true,
       readOnly: true,
       parameters: toGrep,
-      run: (order, signal) => refusalsAsResults(() => grep(scope, order, bounds, signal)),
+      run: (order, signal) => fileErrorsAsResults(signal, () => grep(scope, order, bounds, signal)),
     }),
     defineTool({
       name: "glob",
@@ -52,7 +52,7 @@ export function searchTools(scope: Scope, bounds: SearchBounds = { timeoutMs: 20
       repeatable: true,
       readOnly: true,
       parameters: toGlob,
-      run: ({ pattern, path }) => refusalsAsResults(() => glob(scope, pattern, path)),
+      run: ({ pattern, path }, signal) => fileErrorsAsResults(signal, () => glob(scope, pattern, path)),
     }),
   ];
 }
