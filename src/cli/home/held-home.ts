@@ -26,6 +26,8 @@ export class HeldHome {
   readonly #port: OwnPort | undefined;
   readonly #deaf: string | undefined;
   readonly #leaving = new AbortController();
+  readonly #onInterrupt = () => this.#isWaiting && this.#leaving.abort();
+  readonly #onEnd = () => this.#leaving.abort();
   #isWaiting = false;
 
   private constructor(terminal: Terminal, runtime: Runtime, port: OwnPort | Error) {
@@ -33,8 +35,7 @@ export class HeldHome {
     this.#terminal = terminal;
     this.#port = port instanceof Error ? undefined : port;
     this.#deaf = port instanceof Error ? `Other terminals cannot join this one: ${port.message}` : undefined;
-    process.on("SIGINT", () => this.#isWaiting && this.#leaving.abort());
-    for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => this.#leaving.abort());
+    process.on("SIGINT", this.#onInterrupt).on("SIGTERM", this.#onEnd).on("SIGHUP", this.#onEnd);
   }
 
   static async open(call: Invocation, settings: Settings): Promise<HeldHome> {
@@ -101,9 +102,14 @@ export class HeldHome {
     }
   }
 
+  /** A chat opens and closes the home as often as somebody speaks: nothing of it stays. */
   async close(): Promise<void> {
-    await this.#port?.close();
-    await this.runtime.close();
+    try {
+      await this.#port?.close();
+      await this.runtime.close();
+    } finally {
+      process.off("SIGINT", this.#onInterrupt).off("SIGTERM", this.#onEnd).off("SIGHUP", this.#onEnd);
+    }
   }
 }
 
