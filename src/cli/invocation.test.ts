@@ -1,6 +1,7 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { asCalled, commandLine, whereAsked } from "./invocation.ts";
+import { createProgram } from "./program.ts";
 import { Terminal } from "./terminal.ts";
 import { paintFor } from "./wording/paint.ts";
 
@@ -30,6 +31,12 @@ test("words that name the program by its name say what works for how it was call
     words,
     "There is no agent x. `npm start -- ls` shows those there are, in /home/agiraph ls; or npm start -- run y. Then: npm start -- publish y node-1",
   ]);
+});
+
+test("whichever command they name", () => {
+  const names = createProgram(invocation({}).terminal, () => {}).commands.map((command) => command.name());
+  const said = names.map((name) => asCalled(`agiraph ${name} x`, { npm_lifecycle_event: "start" }));
+  expect(said).toEqual(names.map((name) => `npm start -- ${name} x`));
 });
 
 test("the project is where the person stood, also when npm went elsewhere", () => {

@@ -34,8 +34,13 @@ export function asCalled(text: string, env: Environment): string {
   return text.replaceAll(NAMED, `${programWords(env)} `);
 }
 
-const NAMED =
-  /(?<![\w/.-])agiraph (?=(?:run|serve|token|ls|resume|assign|publish|cancel|open|inbox|answer|models|show|files|send|tx)\b)/g;
+/** Every command: the test beside this file compares them with those there are. */
+const COMMANDS = [
+  ...["run", "resume", "stop", "pause", "rm", "inbox", "chat", "send", "answer", "nudge", "permissions"],
+  ...["assign", "publish", "cancel", "ls", "status", "show", "board", "workers", "open", "files", "logs", "memory"],
+  ...["triggers", "serve", "token", "doctor", "models", "programs", "completion", "version", "tx"],
+];
+const NAMED = new RegExp(`(?<![\\w/.-])agiraph (?=(?:${COMMANDS.join("|")})\\b)`, "g");
 
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

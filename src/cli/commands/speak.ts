@@ -98,7 +98,7 @@ async function speakHere(
     const { detail: message } = await runtime.execute<Speech["do"]>({ ...speech, id } as never, AT_TERMINAL);
     const { created } = agent.now.agent;
     if (isDetached(terminal.env)) tellParent({ id, name: created.name });
-    terminal.say(terminal.errPaint.dim(`${created.name} (${id}): ${message}`));
+    terminal.say(terminal.errPaint.dim(`${created.name} (${id}): ${asCalled(message, terminal.env)}`));
     if (agent.isWorking) return await watchTeam(held.watched(agent), seq, call, [held.listen()]);
     if (json) await terminal.printJson({ id, name: created.name, message });
     return EXIT.done;
