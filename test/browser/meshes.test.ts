@@ -14,7 +14,7 @@ const call = (name: string, args: unknown) => ({ name, args });
 const REVIEW = "### F1 (high) a.ts:3: it loses the last line\n\nRead a file without a newline at its end.\n";
 const VERDICT = "- F1: settled. The last line is there now.\n\nVerdict: pass\n";
 
-/** The ready mesh `review`, played by models; the fixer is held until a test has looked. */
+/** The bundled mesh `review`, played by models; the fixer is held until a test has looked. */
 const turns = {
   "**Agent**: fixer": [{ gate: "fixer", calls: [call("tx_done", { summary: "Mended." })] }],
   "**Agent**: verifier": [

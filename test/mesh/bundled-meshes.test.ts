@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const project of projects.splice(0)) await project.close();
 });
 
-/** An empty project into which ready meshes are put; their gates are run as they are. */
+/** An empty project into which bundled meshes are put; their gates are run as they are. */
 async function projectWith(meshes: string[], agents: Record<string, Script> = {}): Promise<ScriptedProject> {
   const gates: Record<string, () => Promise<string | null>> = {};
   const project = new ScriptedProject({ configs: [], agents, gates });
@@ -115,7 +115,7 @@ test("tx init puts those that are named into a folder, and says which there are"
   const refused = await tx("init", "reserch");
   expect(refused.code).toBe(2);
   expect(refused.stderr).toContain(
-    'There is no ready mesh "reserch". Did you mean research? There are: plan-build-test, research, review, tour.',
+    'There is no bundled mesh "reserch". Did you mean research? There are: plan-build-test, research, review, tour.',
   );
 });
 

@@ -31,7 +31,7 @@ export function tellParent(born: Born): void {
 export async function detach(call: Invocation, words: readonly string[], input: string): Promise<ExitCode> {
   const { terminal, json, packageRoot, home } = call;
   const atHome = home === undefined ? [] : [`--home=${home}`];
-  const [, main = join(packageRoot, "dist/cli/main.js")] = process.argv;
+  const [, main = join(packageRoot, "dist/bundle/main.js")] = process.argv;
   const child = spawn(process.execPath, [...process.execArgv, main, ...words, "--detach", ...atHome], {
     cwd: terminal.cwd,
     env: { ...terminal.env, [MARK]: "1" },

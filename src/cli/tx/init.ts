@@ -14,10 +14,10 @@ export async function init(
   { gitignore = false }: { gitignore?: boolean },
 ): Promise<ExitCode> {
   const { terminal, json, project } = call;
-  const ready = await bundledMeshes();
-  const stranger = names.find((name) => !ready.includes(name));
-  if (stranger !== undefined) throw new UsageError(unknown("ready mesh", stranger, ready));
-  const meshes = names.length > 0 ? names : ready;
+  const bundled = await bundledMeshes();
+  const stranger = names.find((name) => !bundled.includes(name));
+  if (stranger !== undefined) throw new UsageError(unknown("bundled mesh", stranger, bundled));
+  const meshes = names.length > 0 ? names : bundled;
   const folder = resolve(terminal.cwd, project ?? terminal.env.TX_PROJECT ?? ".");
   const { made, kept } = await copyBundled(new Layout(folder), meshes);
   const ignored = gitignore ? ignoreRunning(folder) : undefined;

@@ -1,5 +1,5 @@
 import type { JSONObject } from "@ai-sdk/provider";
-import { NO_USAGE, type Part, type ReplyEntry, type Usage } from "../../protocol/index.ts";
+import { NO_USAGE, type Part, type ReplyEntry, type Usage, usagePlus } from "../../protocol/index.ts";
 import { modelFailureOf, truncated } from "../failure.ts";
 import { type FailureReason, type Model, ModelFailure, type ModelRequest } from "../model.ts";
 import { type Attempt, type AttemptLimits, type BreakReason, beginAttempt, type StartTimer } from "./attempt.ts";
@@ -101,7 +101,7 @@ class ProviderModel {
     for (let pauses = 0; ; pauses++) {
       const { reader, finish } = await this.#stream(request, content, signal);
       content.push(...reader.content);
-      usage = sum(usage, usageOf(finish.usage));
+      usage = usagePlus(usage, usageOf(finish.usage));
       reported = costIn(finish.providerMetadata, this.#quirks.costAt, reported);
       const pausedHere = this.#quirks.pause !== null && finish.finishReason.raw === this.#quirks.pause;
       if (pausedHere && pauses < MAX_PAUSES) continue;
@@ -227,16 +227,6 @@ function empty(id: string, finish: string): ModelFailure {
   return new ModelFailure("empty", `${id} replied with neither words nor calls (it stopped for: ${finish}).`, {
     retryable: true,
   });
-}
-
-function sum(a: Usage, b: Usage): Usage {
-  return {
-    input: a.input + b.input,
-    output: a.output + b.output,
-    cache_read: a.cache_read + b.cache_read,
-    cache_write: a.cache_write + b.cache_write,
-    reasoning: a.reasoning + b.reasoning,
-  };
 }
 
 /** What no reply costs is not believed, and the price list is asked. */

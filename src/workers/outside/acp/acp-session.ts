@@ -47,8 +47,8 @@ interface Parts {
  * ACP-3. A session that cannot be resumed is never silently replaced by a new one: it exits without a `begun`, and says
  *     `lost` if the agent does.
  * ACP-4. Permission to use our own tools is given here, by fields that the agent writes and its model does not.
- * ACP-6. What an agent used comes with the end of its turn: `close` ends the turn first, and waits a moment for that.
  * ACP-5. Nothing is said to a new session before its id is on record: whatever it does can be resumed.
+ * ACP-6. What an agent used comes with the end of its turn: `close` ends the turn first, and waits a moment for that.
  */
 export class AcpSession implements OutsideSession {
   readonly events = new EventQueue();

@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 
 /**
  * Runs beside a program that knows MCP servers on standard input and output only: hands each message to our server at
- * given address, and its answers back. It decides nothing; the program could ask that server itself. It stands alone:
+ * the given address, and its answers back. It decides nothing; the program could ask that server itself. It stands alone:
  * it is copied to where the program can see it.
  */
 const url = process.env.AGIRAPH_DOOR_URL ?? "";
