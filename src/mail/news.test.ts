@@ -162,7 +162,7 @@ test("who is resumed is told the board as it is, not as it is remembered", () =>
   const resumed: NewFact = { type: "agent.resumed", data: {} };
   expect([newsOf("coordinator", resumed, [created]), newsOf("alice", resumed, [created])]).toEqual([
     {
-      text: "The work was interrupted and your human has now resumed it. The board as it is:\n- node-1 [pending] Measure\nGo on.",
+      text: "Your human has resumed the work, which was paused or interrupted. The board as it is:\n- node-1 [pending] Measure\nGo on where you were.",
       cycle: "goes on",
     },
     undefined,

@@ -163,10 +163,11 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
       return budgetNews(fact, now);
     // Told the state of the board, so that it does not go by what it remembers of it.
     case "agent.resumed": {
-      const board = describePage(now.board, now.agent.run?.id);
+      const hasNodes = Object.keys(now.board.nodes).length > 0;
+      const board = hasNodes ? ` The board as it is:\n${describePage(now.board, now.agent.run?.id)}` : "";
       return fact.data.coordinator_decides
-        ? `Your human had stopped the work and speaks to you now. The board as it is:\n${board}\n${STOPPED}`
-        : `The work was interrupted and your human has now resumed it. The board as it is:\n${board}\nGo on.`;
+        ? `Your human had stopped the work and speaks to you now.${board}\n${STOPPED}`
+        : `Your human has resumed the work, which was paused or interrupted.${board}\nGo on where you were.`;
     }
     default:
       return undefined;

@@ -70,7 +70,9 @@ export class BackgroundCommands {
     const job = this.#jobs.get(id);
     if (!job) {
       const known = [...this.#jobs.keys()].join(", ") || "none";
-      return refusal(`There is no background command "${id}"; what an interruption ended is gone. You have: ${known}.`);
+      return refusal(
+        `There is no background command "${id}" now. If you started it, an interruption ended it: its output is lost, and what it wrote to files is still there. You have: ${known}.`,
+      );
     }
     job.waiting += 1;
     try {

@@ -57,7 +57,7 @@ export class Toolbox implements Tools {
       tool: call.name,
       ok: false,
       content:
-        "Outcome unknown: the program was stopped while this call ran, and it was not run again. " +
+        "Outcome unknown: Agiraph was interrupted while this call ran. It no longer runs, and it was not run again. " +
         "Look at what it may have changed before you decide whether to repeat it.",
     };
   }

@@ -19,7 +19,7 @@ test("a finished run is noted once, also when a crash puts midnight before the s
 
   expect(readdirSync(join(log.dir, "memory"))).toEqual(["2026-02-11.md", "index.md"]);
   expect(readFileSync(join(log.dir, "memory/2026-02-11.md"), "utf8")).toBe(
-    '## 23:59\n\nFinished "Measure the chip" (run-1): 80. The output is in runs/run-1/_output.md.\n',
+    '## 23:59\n\nFinished "Measure the chip" (run-1): 80. The output is in agent/runs/run-1/_output.md.\n',
   );
 });
 

@@ -184,7 +184,7 @@ export async function noteRun(
     ? await keepLearned(run, outcome.learned, place).catch(() => outcome.learned ?? "")
     : "";
   const lesson = fresh ? ` Learned (${LEARNED}): ${oneLine(fresh)}` : "";
-  const line = `Finished "${oneLine(run.goal)}" ${mark}: ${oneLine(outcome.summary)} The output is in runs/${run.id}/_output.md.${lesson}`;
+  const line = `Finished "${oneLine(run.goal)}" ${mark}: ${oneLine(outcome.summary)} The output is in agent/runs/${run.id}/_output.md.${lesson}`;
   await memory.write(memory.today, line, "append");
 }
 

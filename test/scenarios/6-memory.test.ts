@@ -97,7 +97,7 @@ Python async notes: knowledge/python-asyncio.md (2026-02-11, run-1)
 
 ## 09:30
 
-Finished "Research Python async patterns. Write what you learn to memory." (run-1): Async patterns are in my memory. The output is in runs/run-1/_output.md.`;
+Finished "Research Python async patterns. Write what you learn to memory." (run-1): Async patterns are in my memory. The output is in agent/runs/run-1/_output.md.`;
 
 test("what a worker learned for good is offered, decided about by the coordinator, and kept", async () => {
   const coordinator = script(

@@ -24,7 +24,7 @@ test("what a run taught is kept with its goal, is in the daily log, and the next
     "## How fast is chip A? (run-1)\n\nMeasure twice: the first figure is cold.\n\n(2026-02-11, run-1)\n",
   );
   expect(await memory.text("2026-02-11.md")).toBe(
-    '## 12:00\n\nFinished "How fast is chip A?" (run-1): 80 The output is in runs/run-1/_output.md. Learned (experiences/learned.md): Measure twice: the first figure is cold.\n',
+    '## 12:00\n\nFinished "How fast is chip A?" (run-1): 80 The output is in agent/runs/run-1/_output.md. Learned (experiences/learned.md): Measure twice: the first figure is cold.\n',
   );
   await team.agent.send("Now chip B.");
   await team.agent.idle();

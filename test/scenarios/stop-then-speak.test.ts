@@ -132,7 +132,7 @@ test("a crash while the coordinator decides changes nothing about it", async () 
 test("resumed without a word, everything goes on at once", async () => {
   await using team = await stoppedTeam(
     call("finish", { summary: "all" }).after(
-      "your human has now resumed it",
+      "Your human has resumed the work",
       "node-1 completed",
       "node-2 completed",
       "node-3 completed",

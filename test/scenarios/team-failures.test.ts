@@ -572,7 +572,7 @@ test("where nodes failed, words are no answer: only finish says that the goal is
       say("As I said, 80.").after(
         "nothing is under way. node-1 failed. If the goal is met all the same, call finish and say what is missing",
       ),
-      call("finish", { summary: "80, guessed: node-1 failed" }).after("your human has now resumed it"),
+      call("finish", { summary: "80, guessed: node-1 failed" }).after("Your human has resumed the work"),
     ),
     workers: { Alice: lost },
   });
@@ -590,7 +590,7 @@ test("a coordinator that went in circles gets another chance when it is resumed"
     goal: "Think",
     coordinator: script(
       ...Array.from({ length: 6 }, () => call("list_files", { path: "nodes" })),
-      call("finish", { summary: "out of it" }).after("your human has now resumed it"),
+      call("finish", { summary: "out of it" }).after("Your human has resumed the work"),
     ),
   });
   await team.agent.idle();
