@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { putMessage } from "../../src/mesh/files/new-message.ts";
@@ -134,5 +134,67 @@ test("PLAIN-MEMBER-1: two that work at once and leave files of one name overwrit
   expect([said.toSorted(), files.map(({ name }) => name).toSorted()]).toEqual([
     ["one", "two"],
     ["go", "same.md", "stdout.txt", "stdout.txt", "who.md", "who.md"],
+  ]);
+});
+
+test("PLAIN-MEMBER-1: a file in shared/output and one of the same name in its own folder are both kept, and it is told", async () => {
+  await using house = await plainHouse(
+    'echo one > "$TX_OUTPUT/same.md"; echo two > same.md; echo Done. > _result.md; sleep 1000',
+  );
+  await house.api.sendToMesh(house.id, "solo", { text: "# Make it\n" });
+  await house.completed("solo");
+  const output = house.layout.output("solo");
+  const files = ["same.md", "one/same.md"].map((file) => readFileSync(join(output, file), "utf8"));
+  expect([files, readdirSync(output).toSorted()]).toEqual([
+    ["one\n", "two\n"],
+    ["one", "same.md"],
+  ]);
+  const [result] = (house.queues("solo", "one").complete ?? []).filter((name) => name.endsWith(".result.md"));
+  expect(house.read("solo", "one", "complete", result ?? "")).toContain(
+    "Done.\n\nshared/output has files of the same name that were written during this run; these of its folder are in one/same.md.",
+  );
+});
+
+test("PLAIN-MEMBER-1: what finds no free name is named, and stays in its folder", async () => {
+  await using house = await plainHouse(
+    'for file in same.md one/same.md; do mkdir -p "$TX_OUTPUT/one"; echo "$file" > "$TX_OUTPUT/$file"; done; echo two > same.md; echo Done. > _result.md',
+  );
+  await house.api.sendToMesh(house.id, "solo", { text: "# Make it\n" });
+  await house.completed("solo");
+  const output = house.layout.output("solo");
+  const files = ["same.md", "one/same.md"].map((file) => readFileSync(join(output, file), "utf8"));
+  expect(files).toEqual(["same.md\n", "one/same.md\n"]);
+  const [result] = (house.queues("solo", "one").complete ?? []).filter((name) => name.endsWith(".result.md"));
+  expect(house.read("solo", "one", "complete", result ?? "")).toMatch(/; these stay in \S+: same\.md\.\n/);
+});
+
+test("PLAIN-MEMBER-4: if what it made cannot be taken, its task fails, its files are kept, and the human is told why", async () => {
+  await using house = await plainHouse(
+    'echo file > "$TX_OUTPUT/parts"; mkdir parts; echo two > parts/a.md; echo Done. > _result.md; sleep 1000',
+  );
+  await house.api.sendToMesh(house.id, "solo", { text: "# Make it\n" });
+  await house.until(ofMesh("mesh.failed"));
+  const workspace = house.layout.workspace("solo", "one");
+  const [run = ""] = readdirSync(workspace);
+  expect(readFileSync(join(workspace, run, "parts/a.md"), "utf8")).toBe("two\n");
+  expect(house.queues("solo", "one").active ?? []).toEqual([]);
+  expect((await house.api.inbox()).items.map(({ text }) => text)).toEqual([
+    expect.stringContaining(
+      "solo could not do “Make it”: one: What it made could not be taken (its files are kept in ",
+    ),
+  ]);
+});
+
+test("PLAIN-MEMBER-4: if it cannot be started, its task fails and says why", async () => {
+  await using house = await plainHouse("echo Done.");
+  await house.api.sendToMesh(house.id, "solo", { text: "# Make it\n" });
+  await house.completed("solo");
+  const workspace = house.layout.workspace("solo", "one");
+  rmSync(workspace, { recursive: true });
+  writeFileSync(workspace, "");
+  await house.api.sendToMesh(house.id, "solo", { text: "# And again\n" });
+  await house.until(ofMesh("mesh.failed"));
+  expect((await house.api.inbox()).items.map(({ text }) => text)).toEqual([
+    expect.stringContaining("solo could not do “And again”: one: It could not be started: "),
   ]);
 });

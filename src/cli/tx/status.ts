@@ -119,7 +119,8 @@ type AgentView = MeshView["agents"][number];
 
 /** What an agent is doing, for how long, and what a person can do about it. */
 function doing(mesh: string, agent: AgentView, now: number): string {
-  const { name, state, since, detail, problem, active, active_since } = agent;
+  const { name, runs, state, since, detail, problem, active, active_since } = agent;
+  const again = runs === "tmux" ? `tx spawn ${mesh} ${name}` : "tx stop, then tx start";
   const long = since === null ? "" : ` for ${span(now - since)}`;
   const why = detail === null ? "" : `: ${detail}`;
   const task = active === null ? "" : `${active}${active_since === null ? "" : `, ${span(now - active_since)}`}`;
@@ -134,7 +135,7 @@ function doing(mesh: string, agent: AgentView, now: number): string {
     case "broken":
       return `broken${long}${why} Then: tx spawn ${mesh} ${name}`;
     case "dead":
-      return `dead${long}${why}${active === null ? "" : ` (has ${task}; tx spawn ${mesh} ${name} begins it again)`}`;
+      return `dead${long}${why}${active === null ? "" : ` (has ${task}; ${again} begins it again)`}`;
     case "gone":
       return `ended ${since === null ? "" : ago(since, now)}${active === null ? "" : `, has ${task}`}`;
     case "busy":

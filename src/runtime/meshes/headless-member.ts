@@ -39,6 +39,7 @@ export interface HeadlessPorts {
  * HEADLESS-MEMBER-2. If a turn ends before its task does, the program is reminded a few times; then the task is given
  *     up.
  * HEADLESS-MEMBER-3. A program that has ended is started again by the next message.
+ * HEADLESS-MEMBER-4. If it cannot be started, or cannot be followed any more, its task is given up with the reason.
  */
 export class HeadlessMember implements Member {
   readonly #ports: HeadlessPorts;
@@ -71,9 +72,22 @@ export class HeadlessMember implements Member {
     this.#reminders = 0;
     this.#waits = false;
     const session = await this.#opening?.catch(() => undefined);
-    if (session) await session.say(words);
-    else await this.#open(words);
+    try {
+      if (session) await session.say(words);
+      else await this.#open(words);
+    } catch (error) {
+      if (this.#stop.signal.aborted || message.header.type !== "task") throw error;
+      await this.#couldNot("be told its task", error);
+      return;
+    }
     this.#ports.record("busy");
+  }
+
+  /** HEADLESS-MEMBER-4. */
+  async #couldNot(what: string, error: unknown): Promise<void> {
+    const why = `The program could not ${what}: ${error instanceof Error ? error.message : String(error)}`;
+    this.#ports.record("dead", why);
+    if (this.#hasTask && !this.#stop.signal.aborted) await this.#ports.giveUp(why);
   }
 
   async #clear(): Promise<void> {
@@ -125,14 +139,15 @@ export class HeadlessMember implements Member {
       this.#opening = undefined;
       throw error;
     });
-    void this.#follow(session);
+    this.#follow(session).catch(() => {}); // its end could not be written: that it is dead is recorded
   }
 
   async #follow(session: OutsideSession): Promise<void> {
     try {
       for await (const event of session.events) await this.#take(session, event);
     } catch (error) {
-      this.#ports.record("dead", error instanceof Error ? error.message : String(error));
+      if (!this.#ended.has(session)) await this.#couldNot("be followed any more", error);
+      await session.close();
     } finally {
       if (!this.#ended.has(session)) this.#opening = undefined;
     }

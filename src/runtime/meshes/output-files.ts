@@ -9,7 +9,7 @@ import { allFilesIn, type ForeignFile, putFile, readPart } from "../../store/dis
 export async function copyFiles(
   from: string,
   to: string,
-  { isMeant = () => true, since = 0, note }: CopyOrder,
+  { isMeant = () => true, placeOf = (file) => file, since = 0, note }: CopyOrder,
 ): Promise<string[]> {
   const copied: string[] = [];
   const { files, more } = await allFilesIn(from, [], BOUNDS);
@@ -26,7 +26,7 @@ export async function copyFiles(
       note(`${file} is too large to be copied; it stays in ${from}.`);
       continue;
     }
-    await putFile(to, file, bytes);
+    await putFile(to, placeOf(file), bytes);
     copied.push(file);
   }
   return copied;
@@ -34,6 +34,8 @@ export async function copyFiles(
 
 export interface CopyOrder {
   isMeant?(file: string): boolean;
+  /** Where a file goes, as seen from the folder; by default where it was. */
+  placeOf?(file: string): string;
   /** Only what was changed since, in milliseconds. */
   since?: number;
   note(text: string): void;

@@ -43,12 +43,13 @@ export interface PlainPorts {
  * is one run of it, through the files of the autonomous protocol.
  *
  * PLAIN-MEMBER-1. It works in a folder of its own and writes nothing to the user's project. Its files go to
- *     shared/output; if another agent has written the same file since the run began, that one stays, and its own goes
- *     to shared/output/AGENT.
+ *     shared/output; if the same file was written there since the run began, by another agent or by itself, that one
+ *     stays, and the one of its folder goes to shared/output/AGENT.
  * PLAIN-MEMBER-2. Its task ends with `_result.md`, or else with its exit: exit code 0 means done, with what it printed
  *     as its result; anything else means failed, with its last output.
  * PLAIN-MEMBER-3. Messages that come while it runs are in `_inbox.md`; what it writes to `_outbox.md` is sent, as an
  *     answer if the receiver had asked it something.
+ * PLAIN-MEMBER-4. If it cannot be started, or what it made cannot be taken, its task fails and says why.
  */
 export class PlainMember implements Member {
   readonly #ports: PlainPorts;
@@ -75,7 +76,7 @@ export class PlainMember implements Member {
     const begun = this.#beginning.then(async () => {
       await this.#run?.ended;
       this.#stop.signal.throwIfAborted();
-      await this.#begin(message);
+      await this.#begin(message).catch((error: unknown) => this.#couldNot(message, "It could not be started", error));
     });
     this.#beginning = begun.catch(() => {});
     await begun;
@@ -133,9 +134,27 @@ export class PlainMember implements Member {
     };
     this.#run = run;
     this.#ports.record("busy");
-    run.ended = this.#follow(run).catch((error: unknown) => {
-      this.#ports.record("dead", error instanceof Error ? error.message : String(error));
-    });
+    run.ended = this.#follow(run)
+      .catch((error: unknown) => this.#stopped(run, error))
+      .catch(() => {}); // nothing can be written now: that it is dead is recorded
+  }
+
+  /** PLAIN-MEMBER-4. */
+  async #stopped(run: Run, error: unknown): Promise<void> {
+    const isOver = run.isOver;
+    run.isOver = true;
+    await run.session.close();
+    const what = `What it made could not be taken (its files are kept in ${run.cwd})`;
+    if (isOver) this.#ports.record("dead", errorText(error));
+    else await this.#couldNot(run.message, what, error, run.words);
+  }
+
+  /** PLAIN-MEMBER-4. */
+  async #couldNot(message: MeshMessage, what: string, error: unknown, words = ""): Promise<void> {
+    if (this.#stop.signal.aborted) throw error;
+    const why = `${what}: ${errorText(error)}`;
+    this.#ports.record("dead", why);
+    await this.#answer(message, "error", words ? `${why}\n\n${words}` : why);
   }
 
   async #follow(run: Run): Promise<void> {
@@ -192,7 +211,8 @@ export class PlainMember implements Member {
           ? `it used more ${exceeded} than it is allowed`
           : `it ended with ${signal ?? code ?? "no code"}`;
         const last = run.notes || run.words;
-        await this.#answer(run, "error", `The program failed: ${how}.${last ? `\n\n${last}` : ""}`);
+        await this.#answer(run.message, "error", `The program failed: ${how}.${last ? `\n\n${last}` : ""}`);
+        run.isOver = true;
         this.#ports.record("dead", how);
         return;
       }
@@ -203,30 +223,37 @@ export class PlainMember implements Member {
   /** PLAIN-MEMBER-1, PLAIN-MEMBER-2. */
   async #end(run: Run, words: string): Promise<void> {
     if (run.isOver) return;
+    run.words = words;
     const notes: string[] = [];
     const made = (await filesBelow(run.cwd)).filter((file) => !PROTOCOL_FILES.includes(file));
     // If it made nothing but words, the adapter has put them into a file; they are sent already.
     const isWords = made.length === 1 && made[0] === "result.md" && (await textOf(run.cwd)) === words.trim();
     const isMeant = (file: string) => !isWords && made.includes(file);
     await this.#copy(run, { isMeant, note: (text) => notes.push(text) });
-    await this.#answer(run, "task-complete", [words, ...notes].join("\n\n"));
+    await this.#answer(run.message, "task-complete", [words, ...notes].join("\n\n"));
+    run.isOver = true;
   }
 
   /** PLAIN-MEMBER-1. One agent of a mesh after the other: two that end at once see each other's files. */
   #copy(run: Run, order: Required<Pick<CopyOrder, "isMeant" | "note">>): Promise<void> {
     const { output, ownOutput } = this.#ports;
     const copied = (copying.get(output) ?? Promise.resolve()).then(async () => {
-      const isAnothers = new Set<string>();
-      for (const { path, at } of (await allFilesIn(output, [], BOUNDS)).files) {
-        if (at * 1000 >= run.began && order.isMeant(path) && !(await isSameFile(run.cwd, output, path)))
-          isAnothers.add(path);
+      const { files } = await allFilesIn(output, [], BOUNDS);
+      const newer = new Set(files.filter(({ at }) => at * 1000 >= run.began).map(({ path }) => path));
+      const isTaken = async (file: string, place: string) =>
+        newer.has(place) && !(await isSameFile([run.cwd, file], [output, place]));
+      const [moved, left] = [new Map<string, string>(), new Set<string>()];
+      for (const file of (await filesBelow(run.cwd)).filter(order.isMeant)) {
+        if (!(await isTaken(file, file))) continue;
+        const own = `${basename(ownOutput)}/${file}`;
+        if (await isTaken(file, own)) left.add(file);
+        else moved.set(file, own);
       }
-      const isFree = (file: string) => order.isMeant(file) && !isAnothers.has(file);
-      await copyFiles(run.cwd, output, { ...order, isMeant: isFree });
-      if (isAnothers.size === 0) return;
-      await copyFiles(run.cwd, ownOutput, { ...order, isMeant: (file) => isAnothers.has(file) });
-      const names = [...isAnothers].map((file) => `${basename(ownOutput)}/${file}`);
-      order.note(`Another agent has written files of the same name meanwhile; these are in ${names.join(", ")}.`);
+      const isMeant = (file: string) => order.isMeant(file) && !left.has(file);
+      await copyFiles(run.cwd, output, { ...order, isMeant, placeOf: (file) => moved.get(file) ?? file });
+      const already = "shared/output has files of the same name that were written during this run";
+      if (moved.size > 0) order.note(`${already}; these of its folder are in ${[...moved.values()].join(", ")}.`);
+      if (left.size > 0) order.note(`${already}; these stay in ${run.cwd}: ${[...left].join(", ")}.`);
     });
     const settled = copied.catch(() => {});
     copying.set(output, settled);
@@ -234,9 +261,7 @@ export class PlainMember implements Member {
     return copied;
   }
 
-  async #answer(run: Run, type: "task-complete" | "error", body: string): Promise<void> {
-    run.isOver = true;
-    const { message } = run;
+  async #answer(message: MeshMessage, type: "task-complete" | "error", body: string): Promise<void> {
     const { from, type: asked, "msg-id": id } = message.header;
     if (asked === "ask")
       await this.#ports.say({ to: from, type: "ask-response", body, answers: id ?? stemOf(message.name) });
@@ -268,9 +293,15 @@ async function clockOf(dir: string): Promise<number> {
   return (await stat(dir)).ctimeMs;
 }
 
-async function isSameFile(one: string, other: string, path: string): Promise<boolean> {
-  const [a, b] = await Promise.all([readPart(one, path, 0, MOST_BYTES), readPart(other, path, 0, MOST_BYTES)]);
+type InFolder = [folder: string, path: string];
+
+async function isSameFile(...both: [InFolder, InFolder]): Promise<boolean> {
+  const [a, b] = await Promise.all(both.map(([folder, path]) => readPart(folder, path, 0, MOST_BYTES)));
   return a !== undefined && b !== undefined && a.equals(b);
+}
+
+function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function textOf(cwd: string): Promise<string | undefined> {
