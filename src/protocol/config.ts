@@ -76,6 +76,12 @@ export const programProfileSchema = z.strictObject({
   hosts: z.array(z.string().min(1)).optional(),
   /** What it asks leave for: decided by a person, or always the same way. It is in the sandbox either way. */
   permissions: z.enum(["ask", "allow", "deny"]).optional(),
+  /** With `ask`: what needs no question, e.g. `Bash(npm test:*)` or `Edit(docs/**)`. */
+  allow: z
+    .array(
+      z.string().regex(/^[A-Za-z][\w.-]*(\(.+\))?$/, "expected a rule such as Read, Bash(npm test:*) or Edit(docs/**)"),
+    )
+    .optional(),
   /** Without a sign of life for so long it is taken to hang. */
   silence_seconds: z.number().positive().optional(),
   /** Known ways in which it departs from its protocol. */

@@ -5,6 +5,7 @@ import type { Binds } from "../../sandbox/index.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
 import { permissionOf } from "../../workers/outside/session/permission-policy.ts";
+import { isAllowedBy } from "../../workers/outside/session/permission-rules.ts";
 import type { ProgramPorts } from "../../workers/outside/session/program-ports.ts";
 import type { OutsideEvent, OutsideSession } from "../../workers/outside/session/session.ts";
 import { OUR_SERVER } from "../../workers/outside/session/session.ts";
@@ -189,9 +190,10 @@ export class HeadlessMember implements Member {
   }
 
   async #decide(session: OutsideSession, wish: Extract<OutsideEvent, { kind: "asked_permission" }>): Promise<void> {
-    const policy = permissionOf(this.#ports.profile, REACH);
-    const allow =
-      isForOurTool(wish) || policy === "allow" || (policy === "ask" && (await this.#ports.askPermission(wish)));
+    const { profile, cwd } = this.#ports;
+    const policy = permissionOf(profile, REACH);
+    const isAllowed = policy === "allow" || (policy === "ask" && isAllowedBy(profile.allow ?? [], wish, cwd));
+    const allow = isForOurTool(wish) || isAllowed || (policy === "ask" && (await this.#ports.askPermission(wish)));
     await session.decide(wish.id, allow ? { allow } : { allow, why: "It is not allowed here." });
   }
 }

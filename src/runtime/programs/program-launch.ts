@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, mkdtemp, rm, stat, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import { homedir, tmpdir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
@@ -20,6 +20,7 @@ import { withConfigProblem } from "../config/live-config.ts";
 import type { Environment, Settings } from "../config/settings.ts";
 import type { LoginBroker } from "../logins/login-broker.ts";
 import { loginFormatOf } from "../logins/login-formats.ts";
+import { gitIdentity } from "./git-identity.ts";
 import { keepLast, lastIsGone } from "./last-process.ts";
 import { LoginLoan, programLogin } from "./login-loan.ts";
 import { missingFor } from "./missing-program.ts";
@@ -58,7 +59,7 @@ export function outsidePlace(
     },
     adapter: async (kind) => adapterWithoutSecrets(await adapters[kind](clock), scrubber),
     makeHome: (profile, home, rights = "confined") => makeHome(profile, home, rights, env),
-    start: async (stay) => start(stay, await sandbox(), env, logins),
+    start: async (stay) => start(stay, await sandbox(), settings, logins),
     login: (name, profile, home) => programLogin(name, profile, home, env, logins),
     price: (model, usage) => price(pricedModel(model), usage).catch(() => null),
   };
@@ -88,16 +89,17 @@ const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin";
 async function start(
   stay: ProgramStart,
   sandbox: Sandbox,
-  env: Environment,
+  { env, config }: Settings,
   logins: LoginBroker,
 ): Promise<ConfinedProgram> {
   const { home } = stay;
+  const hosts = config.network?.allow ?? [];
   await lastIsGone(home);
   const { mcpHandler } = await import("../../mcp/serve-toolbox.ts");
   const token = randomBytes(32).toString("base64url");
   const handler = mcpHandler(stay.tools, { token, name: OUR_SERVER });
   const launch = (url: string | null) => stay.launch({ url: `${url}/mcp`, token }, sandbox.kind !== "unsafe");
-  const running = await startConfined({ ...stay, handler, launch }, sandbox, env, logins);
+  const running = await startConfined({ ...stay, handler, hosts, launch }, sandbox, env, logins);
   await keepLast(home, running.first).catch(() => {}); // then what confines it is relied on alone
   return { ...running, sandbox: sandbox.kind };
 }
@@ -105,12 +107,14 @@ async function start(
 interface ConfinedStart extends Omit<ProgramStart, "tools" | "launch"> {
   /** What it finds at its door beside its login. */
   handler?: RequestListener;
+  /** Those that every command may reach, beside the program's own. */
+  hosts?: readonly string[];
   launch(door: string | null): Launched;
 }
 
 /** What is around every program: its binds, its login, its hosts, and of our environment what its profile names. */
 async function startConfined(
-  { profile, cwd, home, signal, binds, handler, launch }: ConfinedStart,
+  { profile, cwd, home, signal, binds, handler, hosts: allowed = [], launch }: ConfinedStart,
   sandbox: Sandbox,
   env: Environment,
   logins: LoginBroker,
@@ -125,7 +129,7 @@ async function startConfined(
   const files = await programBinds([command, ...words], env.PATH ?? "");
   const shared = (await sharedFiles(profile, env)).map(({ file }) => file);
   const given = namedIn(env, profile);
-  const hosts = [...(profile.hosts ?? []), ...addressesIn({ ...given, ...profile.set })];
+  const hosts = [...(profile.hosts ?? []), ...allowed, ...addressesIn({ ...given, ...profile.set })];
   try {
     const running = await sandbox.start({
       cwd,
@@ -191,6 +195,8 @@ async function makeHome(
   env: Environment,
 ): Promise<void> {
   if ((await mkdir(home, { recursive: true, mode: 0o700 })) === undefined) return;
+  const identity = await gitIdentity(env);
+  if (identity !== null) await writeFile(join(home, ".gitconfig"), identity, { mode: 0o600 });
   for (const { path, file } of await sharedFiles(profile, env, rights)) {
     if (isAbsolute(path)) continue;
     await mkdir(dirname(join(home, path)), { recursive: true, mode: 0o700 });

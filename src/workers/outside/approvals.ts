@@ -7,7 +7,7 @@ import { LONGEST_REQUEST, permissionQuestion } from "./permission-question.ts";
 import type { PermissionPolicy } from "./session/permission-policy.ts";
 import { requestGist } from "./session/request-text.ts";
 import type { Decision, OutsideEvent } from "./session/session.ts";
-import { type Rule, requestKey, ruleOf } from "./session/tool-request.ts";
+import { type Rule, requestKey, ruleOf, type ToolRequest } from "./session/tool-request.ts";
 
 type PermissionRequest = Extract<OutsideEvent, { kind: "asked_permission" }>;
 
@@ -29,6 +29,7 @@ const MOST_WAITING = 20;
  */
 export class Approvals {
   readonly #policy: () => PermissionPolicy;
+  readonly #isAllowed: (request: ToolRequest) => boolean;
   readonly #name: string;
   readonly #actor: ActingWorker;
   readonly #place: Workplace;
@@ -38,8 +39,9 @@ export class Approvals {
   /** Names under which this process has asked, or has an answer that it may not have used (APPROVAL-1). */
   readonly #taken = new Set<string>();
 
-  constructor(policy: () => PermissionPolicy, name: string, actor: ActingWorker, place: Workplace) {
+  constructor({ policy, isAllowed, name }: Asking, actor: ActingWorker, place: Workplace) {
     this.#policy = policy;
+    this.#isAllowed = isAllowed;
     this.#name = name;
     this.#actor = actor;
     this.#place = place;
@@ -53,6 +55,7 @@ export class Approvals {
   async decide(request: PermissionRequest, signal: AbortSignal): Promise<Decision> {
     const policy = this.#policy();
     if (policy !== "ask") return decisionOf(policy === "allow");
+    if (this.#isAllowed(request)) return decisionOf(true);
     const rule = ruleOf(request);
     if (this.#permitted(this.#place.pending()).some(({ key }) => key === rule?.key)) return decisionOf(true);
     if (this.#waiting.size >= MOST_WAITING) return { allow: false, why: TOO_MANY };
@@ -137,6 +140,14 @@ export class Approvals {
   #permitted({ outside }: Situation): readonly Permission[] {
     return permissionsOf(outside, this.#actor.worker_id);
   }
+}
+
+interface Asking {
+  policy(): PermissionPolicy;
+  /** By a rule of its profile. */
+  isAllowed(request: ToolRequest): boolean;
+  /** Of the worker. */
+  name: string;
 }
 
 interface Granted {

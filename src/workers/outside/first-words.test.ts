@@ -1,9 +1,12 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { type Entry, NO_USAGE, type Part, type ReplyEntry, type ResultEntry } from "../../protocol/index.ts";
+import { temporaryHome } from "../../testing/temporary-home.ts";
 import { defineTool } from "../../tools/tool.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
-import { RESUMED, resumeText, settlePast, unheardResults } from "./first-words.ts";
+import { projectLine, RESUMED, resumeText, settlePast, unheardResults } from "./first-words.ts";
 import type { Transcript } from "./transcript.ts";
 
 const { signal } = new AbortController();
@@ -92,4 +95,15 @@ test("what may not have been heard is said again: one reply after it proves noth
   ]).toEqual([true, true, true, false]);
   // Its own words about the interruption are not said again and again.
   expect(resumeText([said("Hurry."), said(RESUMED), said(RESUMED)], []).split(RESUMED)).toHaveLength(2);
+});
+
+test("a program is told where the project says something to agents, where it does", async () => {
+  await using project = await temporaryHome();
+  const seen = "Names that begin with a dot are left out, and what changes there while you run may not be seen.";
+  expect(await projectLine(project.path)).toBe(`- To read: the user's own files, ${project.path}. ${seen}`);
+  for (const name of ["CLAUDE.md", "AGENTS.md"]) await writeFile(join(project.path, name), "Use tabs.");
+  const [agents, claude] = ["AGENTS.md", "CLAUDE.md"].map((name) => join(project.path, name));
+  expect(await projectLine(project.path, ["Some is left out."])).toBe(
+    `- To read: the user's own files, ${project.path}. What the project asks of agents is in ${agents} and ${claude}: read it first. ${seen} Some is left out.`,
+  );
 });

@@ -1,3 +1,4 @@
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { NodeState } from "../../projections/index.ts";
 import {
@@ -116,10 +117,23 @@ export function saidLast(history: readonly Entry[]): UserEntry[] {
   return unanswered(history).filter((entry) => entry.node_id === undefined && entry.run_id === undefined);
 }
 
-/** What of the user's project a program sees, and what it does not. */
-export function projectLine(project: string, omitted: readonly string[] = []): string {
+/**
+ * What of the user's project a program sees, and what it does not. It works in a folder of its own, so it would not find
+ * by itself what the project says to agents.
+ */
+export async function projectLine(project: string, omitted: readonly string[] = []): Promise<string> {
   const seen = "Names that begin with a dot are left out, and what changes there while you run may not be seen.";
-  return [`- To read: the user's own files, ${project}.`, seen, ...omitted].join(" ");
+  const isThere = await Promise.all(FOR_AGENTS.map((name) => isFile(join(project, name))));
+  const files = FOR_AGENTS.filter((_, at) => isThere[at]).map((name) => join(project, name));
+  const read = files.length > 0 ? [`What the project asks of agents is in ${files.join(" and ")}: read it first.`] : [];
+  return [`- To read: the user's own files, ${project}.`, ...read, seen, ...omitted].join(" ");
+}
+
+const FOR_AGENTS = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"];
+
+async function isFile(path: string): Promise<boolean> {
+  const stats = await stat(path).catch(() => null);
+  return stats?.isFile() === true;
 }
 
 /** Where things are, by their full paths: a program does not know the short names of a scope. */
@@ -132,7 +146,7 @@ export async function filesText({ node, actor, scope, place }: NodeWork): Promis
     `- Your current folder, ${scope.cwd}: your work on ${node.id}. Publishing it makes it read-only for all.`,
     `- ${join(home, "notebook.md")} and ${join(home, "memory.md")}: yours, kept from node to node.`,
     `- To read: ${join(nodeDir(log.dir, run_id, node.id), "_spec.md")}, and what others published, ${join(runDir(log.dir, run_id), "nodes", "NODE", "published")}.`,
-    ...(project === null ? [] : [projectLine(project, (await scope.binds()).omitted)]),
+    ...(project === null ? [] : [await projectLine(project, (await scope.binds()).omitted)]),
     "- Everything else is out of reach.",
   ];
   return `# Your files\n\n${lines.join("\n")}`;

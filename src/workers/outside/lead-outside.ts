@@ -146,7 +146,7 @@ function leadTurns({ run, spawned, begun, team, place }: Lead) {
 async function beginLead({ run, scope, cursor, place }: Lead, toolbox: Tools) {
   const { project } = place.now().agent.created;
   const rules = await place.prompts("outside-lead");
-  const inProject = project && projectLine(project, (await scope.binds()).omitted);
+  const inProject = project && (await projectLine(project, (await scope.binds()).omitted));
   const program = { files: leadFiles(run.id, place.log.dir, inProject), rules };
   const { system } = await beginRun({ run, scope, toolbox, cursor, place, before: [], program });
   return { system, words: run.goal };
