@@ -16,7 +16,6 @@ for (const name of ["codex", "gemini", "opencode"] as const) {
       { text: "I wait for Ann." },
       shellStep(name, "cat ../runs/run-1/nodes/node-1/published/a.md > seen.md"),
       ourStep(name, "finish", { summary: "It is red.", learned: "" }),
-      ourStep(name, "finish", { summary: "Still red.", learned: "" }),
     ];
     const asked: string[] = [];
     await using provider = await startProviderServer({
@@ -24,6 +23,8 @@ for (const name of ["codex", "gemini", "opencode"] as const) {
         const said = JSON.stringify(body);
         if (!said.includes("Which colour is it?")) return { text: "A title" };
         asked.push(said);
+        // A call that was cut off by the end of the run is not in the session of every program.
+        if (said.includes("And now?")) return ourStep(name, "finish", { summary: "Still red.", learned: "" });
         const replies = messages.filter(({ role }) => role === "assistant").length;
         return plan[replies] ?? { text: "Done." };
       },
