@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { Onlooker } from "../../client/client.ts";
 import { HeardWords } from "../../client/heard-words.ts";
+import { ApiError } from "../../client/transport.ts";
 import { apply, isAtWork, type Situation } from "../../projections/index.ts";
 import type { DeltaFrame } from "../../protocol/api/events.ts";
 import type { Fact } from "../../protocol/index.ts";
@@ -19,6 +20,8 @@ import { isServer, type OtherProcess, otherProcess } from "./other-process.ts";
 import { isPassing } from "./reach-home.ts";
 
 const LOOK_MS = 200;
+/** The longest pause between two connections. */
+const LONGEST_PAUSE_MS = 3200;
 /** A server that was killed is often restarted, and then resumes the work itself. */
 const SERVER_RETURNS_MS = 5000;
 
@@ -26,6 +29,8 @@ const SERVER_RETURNS_MS = 5000;
 interface Shown {
   log: AgentLog;
   after: number;
+  /** Waits before the next connection. */
+  pause?: typeof pauseFor;
 }
 
 /**
@@ -37,6 +42,8 @@ interface Shown {
  * JOINED-2. When the other process ends, this one continues with the agent: in whichever process has the home then, or
  *     here, if none has. Work of a server stays with the server: this terminal waits for it to come back, and tells the
  *     person.
+ * JOINED-3. A process that refuses this terminal is not asked again: the person is told why, and the terminal ends. If
+ *     connections are lost again and again, the pauses between them grow.
  */
 export class JoinedAgent implements Watched {
   readonly now: Situation;
@@ -49,6 +56,7 @@ export class JoinedAgent implements Watched {
   readonly #leaving = new AbortController();
   readonly #idlers = new Set<PromiseWithResolvers<void>>();
   readonly #onlooker: Onlooker;
+  readonly #pause: typeof pauseFor;
   #note: (words: string) => void = () => {};
   #other: OtherProcess;
   #here: HeldHome | undefined;
@@ -60,6 +68,8 @@ export class JoinedAgent implements Watched {
   #changed = 0;
   #rested = 0;
   #isStopping = false;
+  /** Connections that were lost, one after the other, before anything came by them. */
+  #losses = 0;
   #failure: unknown;
 
   private constructor(
@@ -67,13 +77,14 @@ export class JoinedAgent implements Watched {
     settings: Settings,
     other: OtherProcess,
     now: Situation,
-    { log, after }: Shown,
+    { log, after, pause = pauseFor }: Shown,
   ) {
     this.#call = call;
     this.#settings = settings;
     this.#other = other;
     this.now = now;
     this.#told = after;
+    this.#pause = pause;
     const self = this;
     this.log = {
       dir: log.dir,
@@ -92,6 +103,7 @@ export class JoinedAgent implements Watched {
       fact: (fact) => this.#hear(fact),
       delta: (delta) => this.#say(delta),
       rest: ({ seq, error }) => {
+        this.#losses = 0;
         this.#rested = seq;
         if (error === undefined) this.#look();
         else this.#fail(new Refusal(error));
@@ -148,9 +160,11 @@ export class JoinedAgent implements Watched {
     const before = this.#other.holder;
     for (let waited = 0; !this.#leaving.signal.aborted; waited += LOOK_MS) {
       const other = await otherProcess(this.#settings).catch(passing);
-      if (other === "passing" || (other && other.holder.epoch === before.epoch)) {
-        await setTimeout(LOOK_MS);
-        if (other !== "passing") return other;
+      if (other === "passing") await setTimeout(LOOK_MS);
+      else if (other && other.holder.epoch === before.epoch) {
+        await this.#checkAnswers(other);
+        await this.#pause(Math.min(LOOK_MS * 2 ** this.#losses++, LONGEST_PAUSE_MS), this.#leaving.signal);
+        return other;
       } else if (this.#hasEnded()) {
         // Its files were written before its process left the home.
         this.#rested = Number.POSITIVE_INFINITY;
@@ -165,6 +179,20 @@ export class JoinedAgent implements Watched {
       else await setTimeout(LOOK_MS);
     }
     return undefined;
+  }
+
+  /** A socket does not say why it was refused; a request is told. */
+  async #checkAnswers({ client }: OtherProcess): Promise<void> {
+    const { id, created } = this.now.agent;
+    try {
+      await client.events(id, { after: this.#told, limit: 1 });
+    } catch (error) {
+      if (!(error instanceof ApiError) || !isFinal(error)) return;
+      throw new Refusal(
+        `The process at ${client.url} refuses to show ${created.name} (${id}) to this terminal: ${error.message} What was done is kept. To read on: ${commandLine(this.#call, "logs", id, "-f")}`,
+        { cause: error },
+      );
+    }
   }
 
   #hasEnded(): boolean {
@@ -201,6 +229,7 @@ export class JoinedAgent implements Watched {
   }
 
   #hear(fact: Fact): void {
+    this.#losses = 0;
     this.#told = fact.seq;
     if (fact.seq > this.now.seq) apply(this.now, fact);
     if (fact.type.startsWith("agent.")) this.#changed = fact.seq;
@@ -210,6 +239,7 @@ export class JoinedAgent implements Watched {
   }
 
   #say(delta: DeltaFrame): void {
+    this.#losses = 0;
     const text = this.#words.hear(delta);
     const { worker_id, node_id, kind } = delta;
     if (text !== "") for (const hearer of this.#hearers) hearer({ worker_id, node_id, kind, text });
@@ -250,4 +280,13 @@ export class JoinedAgent implements Watched {
 function passing(error: unknown): "passing" {
   if (isPassing(error)) return "passing";
   throw error;
+}
+
+async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(ms, undefined, { signal }).catch(() => {});
+}
+
+/** Too busy, or in trouble of its own, it may answer later. */
+function isFinal({ status }: ApiError): boolean {
+  return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }
