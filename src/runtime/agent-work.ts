@@ -133,6 +133,7 @@ export class AgentWork {
   goOnOrSay(): Promise<string> {
     return this.goOn().catch((error: unknown) => {
       if (error instanceof TooLittleMoney || error instanceof UnpricedModel) return ` ${error.message}`;
+      if (this.#isClosed) return ` ${this.#agent.created.name} is being closed, and hears it when it goes on.`;
       throw error;
     });
   }

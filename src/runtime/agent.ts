@@ -286,6 +286,7 @@ export class Agent {
     this.#work.close();
     await this.#time.stop();
     await this.halt().catch(() => {});
+    this.#humanWork.close();
     await this.#postman.close();
     await this.#files.close();
   }

@@ -141,3 +141,20 @@ test("a worker who gets a node of an agent that rests begins when it goes on", a
   await team.agent.start("resumed");
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
 });
+
+test("HUMAN-WORK-2: who publishes while the agent is closed is told so, and it is published when it goes on", async () => {
+  await using before = await startTeam(waiting());
+  await isAnnWaiting(before);
+  await before.agent.assign("node-1", "human");
+  await before.until(({ questions }) => Object.keys(questions.open).length === 1);
+  await sign(before);
+  const publishing = before.agent.publish("node-1", "I signed it.");
+  await before.agent.close();
+  expect(await publishing).toBe(
+    "What you said is recorded, but g was closed before node-1 was published. It is published when g goes on: agiraph resume g",
+  );
+  const team = await before.restart();
+  await team.agent.start("resumed");
+  await team.agent.idle();
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "Signed." });
+});

@@ -38,9 +38,13 @@ interface HumanWorkPorts {
  *
  * HUMAN-WORK-1. A node that was given to the human is in their inbox and can be published, whether the agent is at work
  *     or not. While no process works on it, this code asks the question that the next start will find.
+ * HUMAN-WORK-2. Whoever publishes is answered, also if the agent is closed before the node is published: what they said
+ *     is recorded, and the next start publishes it.
  */
 export class HumanWork {
   readonly #ports: HumanWorkPorts;
+  readonly #looking = new Set<() => void>();
+  #isClosed = false;
 
   constructor(ports: HumanWorkPorts) {
     this.#ports = ports;
@@ -128,7 +132,15 @@ export class HumanWork {
     const again = this.#asksAgain(node, asked);
     if (again) throw new HumanRefusal("conflict", again.text.split("\n\n", 1)[0] ?? "");
     const ended = now().board.nodes[node.id];
-    return ended?.status === "completed" ? `${node.id} is published.` : answered;
+    if (ended?.status === "completed") return `${node.id} is published.`;
+    if (hasEnded(ended) || !isAtWork(now().agent.status)) return answered;
+    return `What you said is recorded, but ${created.name} was closed before ${node.id} was published. It is published when ${created.name} goes on: agiraph resume ${created.name}`;
+  }
+
+  /** Nobody works on the agent any more in this process: whoever still waits is told so. */
+  close(): void {
+    this.#isClosed = true;
+    for (const look of this.#looking) look();
   }
 
   #node(name: string): NodeState {
@@ -146,15 +158,18 @@ export class HumanWork {
     return asked && asked.id !== before.id ? asked : undefined;
   }
 
+  /** Or until it is closed. */
   async #until(isSo: () => unknown): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const look = () => {
-      if (isSo()) resolve();
+      if (this.#isClosed || isSo()) resolve();
     };
+    this.#looking.add(look);
     const unhear = this.#ports.log.subscribe(look);
     look();
     await promise;
     unhear();
+    this.#looking.delete(look);
   }
 }
 
