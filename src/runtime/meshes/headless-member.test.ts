@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { isForOurTool } from "./headless-member.ts";
+import type { OutsideEvent } from "../../workers/outside/session/session.ts";
+import { HeadlessMember, type HeadlessPorts, isForOurTool } from "./headless-member.ts";
 
 test.each([
   ["tx_done", { summary: "Done." }],
@@ -17,3 +18,44 @@ test.each([
 ])("%s needs it", (_, request) => {
   expect(isForOurTool(request)).toBe(false);
 });
+
+test("HEADLESS-MEMBER-5: when nobody can be asked for permission, the program is told no, and why", async () => {
+  const { told } = await asking(async () => {});
+  expect(told).toEqual(["it may not: It is not allowed: nobody could be asked (The disk is full.)."]);
+});
+
+test("HEADLESS-MEMBER-5: a program that cannot be answered is ended", async () => {
+  const { told } = await asking(() => Promise.reject(new Error("It does not hear.")));
+  expect(told).toEqual(["it may not: It is not allowed: nobody could be asked (The disk is full.).", "the end"]);
+});
+
+/** A program asks for permission on a full disk. What it was told by the time nothing more came. */
+async function asking(answer: () => Promise<void>): Promise<{ told: string[] }> {
+  const told: string[] = [];
+  const session = {
+    events: (async function* (): AsyncGenerator<OutsideEvent> {
+      yield { kind: "asked_permission", id: "1", tool: "shell", args: { command: "ls" } };
+    })(),
+    say: async () => {},
+    interrupt: async () => {},
+    decide: (_: string, { allow, why }: { allow: boolean; why?: string }) => {
+      told.push(`it ${allow ? "may" : "may not"}: ${why}`);
+      return answer();
+    },
+    close: async () => void told.push("the end"),
+  };
+  const ports = {
+    outside: { makeHome: async () => {}, adapter: async () => async () => session },
+    profile: { kind: "acp", permissions: "ask" },
+    tools: [],
+    prompt: async () => "You are an agent.",
+    words: () => "Do it.",
+    isActive: () => false,
+    askPermission: () => Promise.reject(new Error("The disk is full.")),
+    record: () => {},
+  } as unknown as HeadlessPorts;
+  await new HeadlessMember(ports).tell({ name: "task-1", header: { type: "task" } } as never);
+  // All of it is promises that are settled already.
+  await new Promise(setImmediate);
+  return { told };
+}

@@ -41,6 +41,8 @@ export interface HeadlessPorts {
  *     up.
  * HEADLESS-MEMBER-3. A program that has ended is started again by the next message.
  * HEADLESS-MEMBER-4. If it cannot be started, or cannot be followed any more, its task is given up with the reason.
+ * HEADLESS-MEMBER-5. Whatever it asks permission for is answered: if nobody could be asked, with no; if it cannot be
+ *     answered at all, it is ended.
  */
 export class HeadlessMember implements Member {
   readonly #ports: HeadlessPorts;
@@ -157,7 +159,11 @@ export class HeadlessMember implements Member {
   async #take(session: OutsideSession, event: OutsideEvent): Promise<void> {
     switch (event.kind) {
       case "asked_permission":
-        void this.#decide(session, event);
+        // Nobody waits for it: it works on while a person thinks.
+        void this.#decide(session, event)
+          .catch((error: unknown) => session.decide(event.id, { allow: false, why: unasked(error) }))
+          .catch(() => session.close())
+          .catch(() => {});
         return;
       case "rested":
         await this.#rested(session, event.words);
@@ -211,6 +217,10 @@ const AWAITED = new Set(["tx_ask", "tx_send"]);
  */
 export function isForOurTool(request: ToolRequest): boolean {
   return OUR_NAMES.test(request.tool) && commandOf(request) === undefined && pathsOf(request).length === 0;
+}
+
+function unasked(error: unknown): string {
+  return `It is not allowed: nobody could be asked (${error instanceof Error ? error.message : String(error)}).`;
 }
 
 function noticing(tools: readonly Tool[], onAsked: () => void): Tool[] {
