@@ -122,6 +122,31 @@ test("a question to the human waits in the inbox, over a restart; its answer com
   planner.assertDone();
 });
 
+test("HARNESSED-MEMBER-3: a model that waits for an answer waits on after a restart; it is asked nothing until the answer comes", async () => {
+  const planner = script(
+    call("tx_ask", { to: "human", question: "Which colour?" }).after("Paint it"),
+    say("I wait."),
+    call("tx_done", { summary: "Painted." }).after("Blue."),
+  );
+  await using house = await (
+    await new MeshHouse({
+      meshes: [{ mesh: "paint", type: "persistent", agents: ["x/planner"] }],
+      agents: { planner: model("planner") },
+      minds: { "scripted/planner": planner },
+    }).open()
+  ).start();
+  await house.api.sendToMesh(house.id, "paint", { text: "# Paint it\n" });
+  let replies = 0;
+  await house.until(({ type }) => type === "model.responded" && ++replies === 2);
+  await house.restart();
+  let told = 0;
+  await house.until(({ type }) => type === "mesh.told" && ++told === 2);
+  await house.api.give({ do: "respond", id: house.id, response: "Blue." });
+  await house.completed("paint");
+  expect(planner.requests.map(({ history }) => history.at(-1)?.role)).toEqual(["user", "tool", "user"]);
+  planner.assertDone();
+});
+
 test("what was started goes on when the server is started again; what was stopped does not", async () => {
   const first = script(
     call("tx_done", { summary: "One." }).after("First"),

@@ -34,7 +34,8 @@ export interface HarnessedPorts {
  * HARNESSED-MEMBER-1. A message counts as delivered when it is in the conversation, on disk. Messages that come while
  *     it works are added between two turns.
  * HARNESSED-MEMBER-2. Every task ends: by `tx_done`, or it is given up with a reason.
- * HARNESSED-MEMBER-3. A task that was in progress when the process ended continues where it was.
+ * HARNESSED-MEMBER-3. A task that was in progress when the process ended continues where it was; one that waits for an
+ *     answer waits on.
  */
 export class HarnessedMember implements Member {
   readonly #ports: HarnessedPorts;
@@ -128,6 +129,8 @@ export class HarnessedMember implements Member {
     const past = pastOf(stored, "assignment", (entry) => entry.role === "user" && entry.content === words);
     if (!past) return undefined;
     this.#messages.shift();
+    // It is no news to it: a wait for an answer goes on.
+    if (this.#messages.length === 0) this.#arrived = Promise.withResolvers();
     this.#task = first.message.name;
     first.told();
     const heard = past.history.findLastIndex((entry) => entry.role === "user");
