@@ -198,3 +198,19 @@ test("PLAIN-MEMBER-4: if it cannot be started, its task fails and says why", asy
     expect.stringContaining("solo could not do “And again”: one: It could not be started: "),
   ]);
 });
+
+test("a task that the run before did not end says so; one that is wanted for the first time does not", async () => {
+  await using house = await plainHouse(
+    'if [ -f first.md ]; then cp _task.md second.md; echo Done. > _result.md; else cp _task.md first.md; printf "TO: human\\nBegun.\\n---\\n" >> _outbox.md; fi; sleep 1000',
+  );
+  await house.api.sendToMesh(house.id, "solo", { text: "# Make it\n" });
+  await house.until(({ type }) => type === "human.question");
+  await house.restart();
+  await house.completed("solo");
+  const told = (file: string) =>
+    readFileSync(join(house.layout.output("solo"), file), "utf8").split("\n\n## How to speak")[0];
+  expect(["first.md", "second.md"].map(told)).toEqual([
+    "# Make it",
+    "# Make it\n\n(An earlier session of yours was given this task and ended before it was done. Look first at what is there already.)",
+  ]);
+});

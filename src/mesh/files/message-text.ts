@@ -50,6 +50,10 @@ function frameOf(layout: Layout, place: Place, message: MeshMessage): { head: st
   }
 }
 
+/** What a new session is told with a task that its former one did not end. */
+export const BEGUN_BEFORE =
+  "An earlier session of yours was given this task and ended before it was done. Look first at what is there already.";
+
 /** The file of a message after it was told. */
 function fileOf(layout: Layout, place: Place, { name, header }: MeshMessage): string {
   const queue = header.type === "task" ? "active" : "complete";

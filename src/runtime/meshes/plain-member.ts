@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { chmod, mkdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Member } from "../../mesh/engine/member.ts";
 import type { SendOutcome } from "../../mesh/files/agent-outbox.ts";
 import type { MeshMessage } from "../../mesh/files/mesh-message.ts";
 import { stemOf } from "../../mesh/files/message-names.ts";
+import { BEGUN_BEFORE } from "../../mesh/files/message-text.ts";
 import { COORDINATOR, type ProgramProfile } from "../../protocol/index.ts";
 import type { Binds } from "../../sandbox/index.ts";
 import { allFilesIn, readPart } from "../../store/disk/foreign-folder.ts";
@@ -95,7 +97,9 @@ export class PlainMember implements Member {
     this.#ports.record("starting");
     await outside.makeHome(profile, home);
     const cwd = join(workspace, stemOf(message.name));
-    await mkdir(cwd, { recursive: true });
+    const isNew = (await mkdir(cwd, { recursive: true })) !== undefined;
+    // With a result it was done, and is now wanted again.
+    const isBegun = !isNew && existsSync(join(cwd, "_task.md")) && !existsSync(join(cwd, "_result.md"));
     const began = await clockOf(cwd);
     const adapter = await outside.adapter(profile.kind);
     const own = { ...profile, set: { ...profile.set, ...about, TX_OUTPUT: output } };
@@ -103,7 +107,7 @@ export class PlainMember implements Member {
     const session = await adapter({
       profile: own,
       system: await prompt(),
-      words: message.body.trim(),
+      words: isBegun ? `${message.body.trim()}\n\n(${BEGUN_BEFORE})` : message.body.trim(),
       context: { ...about, output, message: message.name, type, from },
       resume: null,
       model: null,

@@ -3,7 +3,7 @@ import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declare
 import { buildPrompt, keepPrompt, programPrompt } from "../../mesh/declaration/prompt.ts";
 import { sendFromAgent } from "../../mesh/files/agent-outbox.ts";
 import { type Layout, nameOf } from "../../mesh/files/layout.ts";
-import { messageLine, messageText } from "../../mesh/files/message-text.ts";
+import { BEGUN_BEFORE, messageLine, messageText } from "../../mesh/files/message-text.ts";
 import { queueOf } from "../../mesh/files/new-message.ts";
 import type { SessionState } from "../../mesh/terminal/session-state.ts";
 import { hooksOf, notesOf, prepareTerminalHome } from "../../mesh/terminal/terminal-home.ts";
@@ -96,8 +96,7 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
 const BEFORE = {
   resumed:
     "Your session had ended and was started again with this conversation. Go on where you were; do not repeat what is done.",
-  begun:
-    "An earlier session of yours was given this task and ended before it was done. Look first at what is there already.",
+  begun: BEGUN_BEFORE,
 } as const;
 
 /** `{mesh}-{agent}` (seed 004). */
