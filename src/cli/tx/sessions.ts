@@ -50,7 +50,7 @@ export async function kill(call: TxCall, mesh: string, agent: string | undefined
   const left = running ? [] : (await server.sessions().catch(() => [])).map(({ name }) => name);
   const had = running ? agentsOf(running, mesh, agent).filter(({ state }) => state !== null && state !== "gone") : [];
   const killed = running ? had.map(({ name }) => name) : names.filter((name) => left.includes(`${mesh}-${name}`));
-  for (const name of names) {
+  for (const name of running ? names : killed) {
     if (running) await running.client.steerMeshAgent(running.view.id, mesh, name, "kill");
     else await server.kill(`${mesh}-${name}`);
   }

@@ -1,7 +1,9 @@
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { HomeLockedError } from "../../store/errors.ts";
+import { MessageTooLong } from "../../mesh/files/new-message.ts";
+import { NoTmux } from "../../mesh/terminal/tmux-server.ts";
+import { HomeLockedError, TooManyFilesError } from "../../store/errors.ts";
 import { Refusal, UsageError } from "../exit-code.ts";
 import { Terminal } from "../terminal.ts";
 import { reportFailure } from "./failure.ts";
@@ -14,7 +16,7 @@ async function reported(error: unknown, json: boolean, env: Record<string, strin
   return { exit, stdout: await text(stdout), stderr: await text(stderr) };
 }
 
-test("what a person can mend is told in its own words", async () => {
+test("what a person can fix is told in its own words", async () => {
   expect(await reported(new HomeLockedError("/home/x", 812), false)).toEqual({
     exit: 1,
     stdout: "",
@@ -26,6 +28,16 @@ test("what a person can mend is told in its own words", async () => {
     stderr: "✗ The goal is empty.\n",
   });
   expect((await reported(new Refusal("It is completed."), false)).exit).toBe(1);
+});
+
+test("whatever part of the program says it", async () => {
+  const errors = [new MessageTooLong("A."), new NoTmux("B."), new TooManyFilesError("/home/x", undefined)];
+  const told = await Promise.all(errors.map((error) => reported(error, true)));
+  expect(told.map(({ exit, stdout }) => [exit, JSON.parse(stdout)])).toEqual([
+    [1, { error: { code: "too_large", message: "A." } }],
+    [1, { error: { code: "no_tmux", message: "B." } }],
+    [1, { error: { code: "too_many_files", message: errors[2]?.message } }],
+  ]);
 });
 
 test("what nobody expected says so, and shows its stack only to those who ask for it", async () => {

@@ -54,12 +54,15 @@ const KINDS: Record<string, Omit<Failure, "message">> = {
   NewerVersionError: { code: "newer_version", exit: EXIT.failed },
   ReadOnlyError: { code: "read_only", exit: EXIT.failed },
   DiskFullError: { code: "disk_full", exit: EXIT.failed },
+  TooManyFilesError: { code: "too_many_files", exit: EXIT.failed },
   ModelFailure: { code: "model", exit: EXIT.failed },
   TooLittleMoney: { code: "too_little_money", exit: EXIT.failed },
   UnpricedModel: { code: "unpriced_model", exit: EXIT.failed },
   UnreachableServer: { code: "server_unreachable", exit: EXIT.failed },
   FileNotFound: { code: "file_not_found", exit: EXIT.failed },
   ScopeRefusal: { code: "outside_scope", exit: EXIT.failed },
+  MessageTooLong: { code: "too_large", exit: EXIT.failed },
+  NoTmux: { code: "no_tmux", exit: EXIT.failed },
 };
 
 /** Its own code says more than its kind. */

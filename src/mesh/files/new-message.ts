@@ -27,7 +27,7 @@ export interface NewMessage {
 
 /** The message is too long. */
 export class MessageTooLong extends Error {
-  override readonly name = "TooLong";
+  override readonly name = "MessageTooLong";
 }
 
 /**
