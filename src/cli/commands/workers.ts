@@ -62,8 +62,8 @@ function statusOf(worker: WorkerState, now: Situation, standing: Standing): stri
   const asks = asksOf(worker.id, now);
   if (asks.length > 0) return `needs you (${asks.join(", ")})`;
   // Who was sent away from work by a pause or a stop rests as the agent does.
-  const isAtWork = worker.status === "busy" || worker.status === "waiting" || worker.status === "stopped";
-  if (isAtWork && standing !== "working") return whileWorking(worker.status, standing);
+  const isEngaged = worker.status === "busy" || worker.status === "waiting" || worker.status === "stopped";
+  if (isEngaged && standing !== "working") return whileWorking(worker.status, standing);
   const trouble = troubleOf(now.troubles, worker.id);
   if (trouble) return troubleWords(trouble);
   if (worker.status !== "waiting") return worker.status;

@@ -62,15 +62,16 @@ export async function watchTeam(
   for (const remark of remarks) void remark.then((words) => words && view.note(words));
   agent.onNote?.((words) => view.note(words));
   const unhear = agent.onDelta((delta) => view.delta(delta));
-  const unwatch = await watchFacts(agent.log, after, (fact) => {
-    view.fact(fact);
-    talk?.look();
-    if (attended && isForHuman(fact)) void agent.give({ do: "seen" }).catch(() => {});
-  });
-  // What was asked before is not told by a fact that is still to come.
-  if (after > 0) talk?.showOpen();
   const watching = new AbortController();
+  let unwatch = () => {};
   try {
+    unwatch = await watchFacts(agent.log, after, (fact) => {
+      view.fact(fact);
+      talk?.look();
+      if (attended && isForHuman(fact)) void agent.give({ do: "seen" }).catch(() => {});
+    });
+    // What was asked before is not told by a fact that is still to come.
+    if (after > 0) talk?.showOpen();
     // Where nobody can answer, nobody waits: the agent stays as it is, and goes on with its answer.
     const parked = attended ? [] : [whenParked(agent, watching.signal).then(() => "parked" as const)];
     for (let seq = -1; agent.log.seq > seq; ) {

@@ -1,4 +1,4 @@
-import type { AgentState } from "../../../src/projections/index.ts";
+import { type AgentState, isAtWork } from "../../../src/projections/index.ts";
 import { COORDINATOR } from "../../../src/protocol/index.ts";
 import { agents } from "../live/agents.ts";
 import { ApiError, give } from "../live/api.ts";
@@ -16,18 +16,17 @@ type Steered = Pick<AgentState, "status" | "outcome"> & { id: string; created: {
 /** What one can have an agent do now: in its header, and in the palette. */
 export function steering(agent: Steered): Steer[] {
   const { id, status, created } = agent;
-  const isAtWork = status === "working" || status === "waiting_for_human";
   const mayGoOn = status === "paused" || status === "stopped" || status === "failed";
   const act = (how: "pause" | "stop") => () => void give({ do: how, id }).then(() => agents.refresh(), complain);
   return [
-    ...(isAtWork
+    ...(isAtWork(status)
       ? ([
           { label: "Pause", run: act("pause") },
           { label: "Stop", run: act("stop") },
         ] as const)
       : []),
     ...(mayGoOn ? ([{ label: "Resume", run: () => goOn(agent) }] as const) : []),
-    { label: "Delete", run: () => void remove(id, created.name, isAtWork) },
+    { label: "Delete", run: () => void remove(id, created.name, isAtWork(status)) },
   ];
 }
 
@@ -55,7 +54,7 @@ function askForMore(id: string): void {
 const leaving = new Set<string>();
 
 /** It is only put away, so it can come back. */
-async function remove(agent: string, name: string, isAtWork: boolean): Promise<void> {
+async function remove(agent: string, name: string, wasAtWork: boolean): Promise<void> {
   if (leaving.has(agent)) return;
   leaving.add(agent);
   try {
@@ -64,7 +63,7 @@ async function remove(agent: string, name: string, isAtWork: boolean): Promise<v
     // By the palette also while one looks at somebody else.
     if ("agent" in route && route.agent === agent) go({ screen: "home" });
     await agents.refresh();
-    toast("plain", `${name} was ${isAtWork ? "stopped and " : ""}put away.`, {
+    toast("plain", `${name} was ${wasAtWork ? "stopped and " : ""}put away.`, {
       label: "Undo",
       run: () => restore(agent),
     });
