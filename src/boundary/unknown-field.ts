@@ -22,7 +22,7 @@ export function problemsIn(error: z.ZodError, schema: unknown): string {
 }
 
 /** The field names that the schema allows at the end of a path. */
-export function fieldsAt(schema: unknown, path: readonly PropertyKey[]): string[] {
+function fieldsAt(schema: unknown, path: readonly PropertyKey[]): string[] {
   let at = bare(schema);
   for (const key of path) {
     if (at instanceof z.ZodArray) at = bare(at.element);

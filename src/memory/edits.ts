@@ -17,7 +17,7 @@ export function superseded(old: string, content: string, mark: Mark | undefined,
 }
 
 /** The position of these words, which must occur exactly once. */
-export function onlyPlaceOf(words: string, text: string, file: string): number {
+function onlyPlaceOf(words: string, text: string, file: string): number {
   if (text === "")
     throw new ScopeRefusal("invalid", `There is nothing in ${file}. memory_read lists the files there are.`);
   const at = words === "" ? -1 : text.indexOf(words);

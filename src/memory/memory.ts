@@ -8,7 +8,7 @@ import { type Mark, marked, withoutMark } from "./marks.ts";
 import type { Searchable } from "./search.ts";
 import { keepVersion, readVersion, type Version, versionsOf } from "./versions.ts";
 
-export const MAX_MEMORY_FILE_BYTES = 1024 * 1024;
+const MAX_MEMORY_FILE_BYTES = 1024 * 1024;
 const DAILY_LOG = /^\d{4}-\d{2}-\d{2}\.md$/;
 const INDEX = "index.md";
 /** The prefix under which an agent sees the memory that all agents of its human share. */

@@ -43,7 +43,7 @@ export interface SearchOptions {
 }
 
 /** The longest part of a file that is read; nobody keeps more in one place. */
-export const MAX_READ_BYTES = 8 * 1024 * 1024;
+const MAX_READ_BYTES = 8 * 1024 * 1024;
 const BYTES_PER_TOKEN = 4;
 /** Of sections that have none of the words and stand beside one that has: only near the top, and so many. */
 const MOST_BESIDE = 3;

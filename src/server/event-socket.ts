@@ -28,7 +28,7 @@ export const EVENT_LIMITS: EventLimits = {
 };
 
 /** Why a socket is closed, besides the standard 1000, 1001, 1008, 1011. The reason says it in words. */
-export const CLOSED = { badRequest: 4400, unknownAgent: 4404, tooMany: 4429 } as const;
+const CLOSED = { badRequest: 4400, unknownAgent: 4404, tooMany: 4429 } as const;
 
 export interface EventDeps {
   runtime: Pick<Runtime, "agent" | "listed" | "onLoaded" | "subscribe">;

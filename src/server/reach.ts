@@ -13,7 +13,7 @@ export interface Reach {
   origins: ReadonlySet<string>;
 }
 
-export const LOOPBACK: ReadonlySet<string> = new Set(["127.0.0.1", "::1", "localhost"]);
+const LOOPBACK: ReadonlySet<string> = new Set(["127.0.0.1", "::1", "localhost"]);
 
 /** Other machines may reach it only encrypted: by itself, or through a proxy. */
 export function checkReach(host: string, { tls, proxy }: ServerConfig): void {

@@ -34,7 +34,7 @@ export class Refused extends Error {
 }
 
 /** A field of the body that is well-formed but wrong. */
-export function wrongField(field: string, problem: string, code = "bad_request"): Refused {
+function wrongField(field: string, problem: string, code = "bad_request"): Refused {
   return new Refused(400, code, `${field}: ${problem}`, {}, [{ field, problem }]);
 }
 

@@ -4,7 +4,7 @@ import type { Fault, ProviderTurn } from "./provider-turn.ts";
 import type { Wire, WireReply } from "./wire/wire.ts";
 
 /** The gate at which stalled answers wait: `server.release("stall")`, `server.reached("stall")`. */
-export const STALL = "stall";
+const STALL = "stall";
 
 export interface Delivery {
   response: ServerResponse;

@@ -8,7 +8,7 @@ export interface PicturesPort {
 }
 
 /** What the strictest provider takes, with room for base64. */
-export const MAX_PICTURE_BYTES = 3 * 1024 * 1024;
+const MAX_PICTURE_BYTES = 3 * 1024 * 1024;
 
 const KINDS: readonly { media_type: string; what: string; is(start: string): boolean }[] = [
   { media_type: "image/png", what: "a PNG image", is: (start) => start.startsWith("\x89PNG\r\n\x1a\n") },

@@ -16,7 +16,7 @@ export interface Due {
 }
 
 /** A check that comes later than this after a time has missed it. */
-export const LATE_SECONDS = 60;
+const LATE_SECONDS = 60;
 
 /**
  * What is due at `at`. Pure: the same situation and time always give the same answer, and once its facts are appended

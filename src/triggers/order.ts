@@ -46,7 +46,7 @@ export interface NewTrigger {
 
 type Checked<T> = { ok: true; value: T } | { ok: false; reason: string };
 
-export const MOST_TRIGGERS = 100;
+const MOST_TRIGGERS = 100;
 
 /** The checked trigger with its absolute time; or what is wrong, in words that help to fix it. */
 export function checkedTrigger(order: TriggerOrder, around: Surroundings): Checked<NewTrigger> {

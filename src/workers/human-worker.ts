@@ -9,7 +9,7 @@ import { publisher } from "./publishing.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
 
 export const DONE = "done";
-export const GIVE_BACK = "give it back";
+const GIVE_BACK = "give it back";
 const CHOICES = [DONE, GIVE_BACK];
 
 /** The call id under which a node is put before the human: after a crash it leads to the question that was asked. */

@@ -39,7 +39,7 @@ export function openQuestions({ questions }: Pick<Situation, "questions">): Ques
 }
 
 /** The command that answers it from any terminal. */
-export function answerCommand(
+function answerCommand(
   call: Invocation,
   { agent, questions }: Situation,
   { id, permission }: Pick<Question, "id" | "permission">,

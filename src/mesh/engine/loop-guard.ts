@@ -99,8 +99,8 @@ export function whyTooFar(
   return undefined;
 }
 
-export const MAX_HOPS = 12;
-export const MAX_ROUNDS = 60;
+const MAX_HOPS = 12;
+const MAX_ROUNDS = 60;
 
 interface Cause {
   thread: string;

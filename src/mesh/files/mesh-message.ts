@@ -44,7 +44,7 @@ export function readMessageFile(path: string, name: string): MeshMessage | { rea
 }
 
 /** No link is followed, and only regular files are read (a fifo would block us). */
-export function readPlainFile(
+function readPlainFile(
   path: string,
   limit: number,
   { links = false }: { links?: boolean } = {},

@@ -15,7 +15,7 @@ export function quarantine(queues: Queues, from: QueueName, name: string, why: s
   return queues.moveAs(name, from, "quarantine", aside) ? aside : undefined;
 }
 
-export function reasonFileOf(name: string): string {
+function reasonFileOf(name: string): string {
   return `${stemOf(name)}${REASON}`;
 }
 

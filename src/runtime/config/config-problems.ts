@@ -174,7 +174,7 @@ const NAMED_FREELY: ReadonlySet<PropertyKey> = new Set([
   ...["set", "headers_env"],
 ]);
 
-export function valueAt(value: unknown, path: Path): unknown {
+function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>(
     (at, key) => (at instanceof Object && Object.hasOwn(at, key) ? Reflect.get(at, key) : undefined),
     value,

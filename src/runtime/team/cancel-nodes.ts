@@ -137,7 +137,7 @@ export function cancelledWords(id: NodeId, { nodes, waiting }: Cancelled): strin
   return `${id} is cancelled${parts}.${stillWaitingWords(waiting)}`;
 }
 
-export function stillWaitingWords(waiting: readonly NodeId[]): string {
+function stillWaitingWords(waiting: readonly NodeId[]): string {
   if (waiting.length === 0) return "";
   return waiting.length === 1
     ? ` ${waiting[0]} depends on it and will not begin: cancel it too, or create it anew without.`

@@ -11,7 +11,7 @@ export interface TeamLimits {
   contract: StageContract;
 }
 
-export const TEAM_LIMITS: TeamLimits = {
+const TEAM_LIMITS: TeamLimits = {
   maxDepth: 4,
   maxChildren: 20,
   maxStages: 20,

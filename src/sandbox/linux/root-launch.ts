@@ -21,4 +21,4 @@ export function steppedDown(cgroup: readonly string[], then: readonly string[]):
 }
 
 /** Unused in the uid tables of both Debian and systemd. */
-export const unprivilegedUid = 60_640;
+const unprivilegedUid = 60_640;

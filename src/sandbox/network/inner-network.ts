@@ -99,7 +99,7 @@ export interface LoopbackNetwork {
 }
 
 /** The descriptor of the channel over which sockets are passed: Node's own, known only to the helper. */
-export const channelFd = 6;
+const channelFd = 6;
 
 const inside = "/run/agiraph";
 const helper = fileURLToPath(

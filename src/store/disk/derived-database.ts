@@ -66,7 +66,7 @@ async function onDisk<T>(
   }
 }
 
-export function removeDatabase(path: string): void {
+function removeDatabase(path: string): void {
   for (const end of ["", "-journal", "-wal", "-shm"]) rmSync(`${path}${end}`, { force: true });
 }
 

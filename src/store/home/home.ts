@@ -15,7 +15,7 @@ import { isRunning, processMark } from "./process-mark.ts";
  * HOME-2. VERSION is written last, when the folders are on disk: if it exists, the home is complete. It is never
  *     rewritten.
  */
-export const HOME_VERSION = 1;
+const HOME_VERSION = 1;
 
 /** Who has the home open for writing; kept beside the lock for the second process and for the CLI. */
 const holderSchema = z.object({

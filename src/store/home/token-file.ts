@@ -33,7 +33,7 @@ export function tokenIfThere(home: string): string | undefined {
   }
 }
 
-export const tokenFile = (home: string): string => join(home, "token");
+const tokenFile = (home: string): string => join(home, "token");
 
 function checked(token: string, file: string): string {
   if (/^[\w-]{32,200}$/.test(token)) return token;

@@ -1,7 +1,7 @@
 import { ScopeRefusal } from "./scope-refusal.ts";
 
-export const MAX_PATH_CHARS = 1024;
-export const MAX_NAME_BYTES = 255;
+const MAX_PATH_CHARS = 1024;
+const MAX_NAME_BYTES = 255;
 
 /**
  * A path as a participant writes it, split into names. Empty for the top.

@@ -10,7 +10,7 @@ import {
 import { nextOccurrence } from "../../triggers/cron.ts";
 
 /** What wakes an infinite agent for its next cycle. */
-export const NEXT_CYCLE =
+const NEXT_CYCLE =
   "The next cycle begins. Do what your goal asks for, then checkpoint. If there is nothing to do, say so in a few words " +
   "and call nothing: that ends the cycle.";
 /** What an agent is told that has worked, has written no checkpoint and is about to sleep. */

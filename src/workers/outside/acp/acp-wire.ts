@@ -18,7 +18,7 @@ const callContentSchema = z.looseObject({
   newText: lenient(z.string()),
 });
 
-export const wireCallSchema = z.looseObject({
+const wireCallSchema = z.looseObject({
   toolCallId: z.string().min(1),
   title: lenient(z.string()),
   name: lenient(z.string()),
@@ -49,7 +49,6 @@ export const updateSchema = z.discriminatedUnion("sessionUpdate", [
   }),
   z.looseObject({ sessionUpdate: z.literal("session_info_update"), _meta: meta }),
 ]);
-export type WireUpdate = z.infer<typeof updateSchema>;
 
 /** Kinds of update that say nothing about the work. */
 export const QUIET_UPDATES = new Set([
