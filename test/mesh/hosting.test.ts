@@ -144,6 +144,12 @@ test("HARNESSED-MEMBER-3: a model that waits for an answer waits on after a rest
   await house.api.give({ do: "respond", id: house.id, response: "Blue." });
   await house.completed("paint");
   expect(planner.requests.map(({ history }) => history.at(-1)?.role)).toEqual(["user", "tool", "user"]);
+  const [first] = planner.requests;
+  expect(first?.history.at(0)).toMatchObject({
+    content: expect.stringMatching(
+      /\n\n\(When it is done, call tx_done\. If it cannot be done: tx_done with failed and why\.\)$/,
+    ),
+  });
   planner.assertDone();
 });
 

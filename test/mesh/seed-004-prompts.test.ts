@@ -39,15 +39,18 @@ const OURS: Readonly<Record<string, RegExp>> = {
   "- `/search query` - Search the web (SearXNG)": /^- `\/search query` - Search the web$/,
 };
 
+/** Commands and folders that only a terminal has. */
+const TYPED = /tx done|\/tx-|\/search|\/ask|msgs\/|tx send/;
+
 async function prompted(more: object = {}) {
   const config = { mesh: "mesh-name", type: "persistent", agents: ["category/agent-name", "category/other"], ...more };
   const scene = declared(JSON.stringify(config));
   scene.write("meshes/agents/category/agent-name/prompt.md", "You are {{agent}} of {{mesh}}. {{unknown}} stays.\n");
-  const build = async () => {
+  const build = async (by?: "model" | "tools" | "files") => {
     const mesh = readMesh(scene.layout, "mesh-name");
     const agent = mesh.agents.get("agent-name");
     if (!agent) throw new Error("It is declared.");
-    return buildPrompt(mesh, agent);
+    return buildPrompt(mesh, agent, by);
   };
   return { scene, build };
 }
@@ -100,5 +103,35 @@ describe("Prompt Builder (`lib/prompt-builder.js`)", () => {
       from = at + 1;
     }
     expect(from).toBe(lines.length);
+  });
+});
+
+describe("agents without a terminal", () => {
+  test.each([
+    [
+      "model",
+      "Your files: output/… is shared/output of the mesh; project/… is the project, read-only; workspace/… is yours.\n3. When done, call tx_done.",
+      "If what you check is not right, or it cannot be done, call tx_done with failed and why: the task goes back to other",
+    ],
+    [
+      "tools",
+      "Save your work to: `.ai/tx/mesh/mesh-name/shared/output/`\n3. When done, call tx_done.",
+      "If what you check is not right, or it cannot be done, call tx_done with failed and why: the task goes back to other",
+    ],
+    [
+      "files",
+      "- **Agent**: agent-name\n\nYou are agent-name",
+      "print why to standard error and exit with another code than 0: the task goes back to other",
+    ],
+  ] as const)("one that speaks by %s is told what it has, and no command of a terminal", async (by, how, refuse) => {
+    const { scene, build } = await prompted({
+      workflow: ["other", "agent-name"],
+      on_failure: { "agent-name": { to: "other" } },
+    });
+    await using _ = scene;
+    const text = promptText(await build(by));
+    expect(text).toContain(how);
+    expect(text).toContain(refuse);
+    expect(text).not.toMatch(TYPED);
   });
 });

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Layout } from "../files/layout.ts";
 import { stampOf } from "../files/message-file.ts";
+import type { SpeaksBy } from "../files/message-text.ts";
 import type { DeclaredAgent, DeclaredMesh } from "./declared-mesh.ts";
 import { leaves, worksBeside } from "./topology.ts";
 
@@ -18,7 +19,7 @@ export interface PromptSection {
  * The prompt of a mesh agent (seed 004, "Prompt Building"), in the seed's order. It is built from the files as they were
  * read with the declaration, so it is what a person has trusted.
  */
-export function buildPrompt(mesh: DeclaredMesh, agent: DeclaredAgent): PromptSection[] {
+export function buildPrompt(mesh: DeclaredMesh, agent: DeclaredAgent, by: SpeaksBy = "terminal"): PromptSection[] {
   const fill = (text: string) =>
     text.replace(/\{\{\s*(mesh|agent)\s*\}\}/g, (_, name) => (name === "mesh" ? mesh.config.mesh : agent.name));
   const file = (path: string): Found => {
@@ -27,14 +28,14 @@ export function buildPrompt(mesh: DeclaredMesh, agent: DeclaredAgent): PromptSec
   };
   const own = `meshes/agents/${agent.category}/${agent.name}`;
   const [prompt, task] = [file(`${own}/prompt.md`), file(`${own}/task.md`)];
-  const sections: PromptSection[] = [{ title: "Preamble", from: [], text: preamble(mesh, agent) }];
+  const sections: PromptSection[] = [{ title: "Preamble", from: [], text: preambleFor(by, mesh, agent) }];
   if (prompt) sections.push({ title: "Agent Prompt", from: [prompt.from], text: prompt.text });
   if (task) sections.push({ title: "Task", from: [task.from], text: task.text });
   const able = capabilities(mesh, agent, (name) => {
     return file(`${own}/capabilities/${name}.md`) ?? file(`meshes/capabilities/${name}.md`);
   });
   if (able) sections.push(able);
-  sections.push({ title: "Workflow", from: [], text: workflow(mesh, agent) });
+  sections.push({ title: "Workflow", from: [], text: workflow(mesh, agent, by) });
   return sections;
 }
 
@@ -89,6 +90,33 @@ function capabilities(
   };
 }
 
+function preambleFor(by: SpeaksBy, mesh: DeclaredMesh, agent: DeclaredAgent): string {
+  if (by === "terminal") return preamble(mesh, agent);
+  const { config, plan } = mesh;
+  const head = `# Agent Orchestration - Session
+
+You are an agent of a mesh, a team whose messages are files. The sender of each message was checked.
+
+## Your Context
+- **Mesh**: ${config.mesh}
+- **Agent**: ${agent.name}`;
+  // What it does with files is said with each task.
+  if (by === "files") return head;
+  const own = worksBeside(plan, agent.name);
+  const output = `.ai/tx/mesh/${config.mesh}/shared/output/`;
+  const files = {
+    model: `Your files: output/… is ${own ? "your own folder in " : ""}shared/output of the mesh; project/… is the project, read-only; workspace/… is yours.`,
+    tools: `Save your work to: \`${output}${own ? `${agent.name}/` : ""}\``,
+  }[by];
+  return `${head}
+
+## How to Work
+1. Your task comes as a message; what begins with "[tx]" comes from the system that runs the mesh.
+2. ${files}
+3. When done, call tx_done. If it cannot be done, call tx_done with failed and why.
+4. To ask another agent, or \`human\`, call tx_ask.`;
+}
+
 function preamble({ config: { mesh }, plan }: DeclaredMesh, { name: agent }: DeclaredAgent): string {
   const own = `.ai/tx/mesh/${mesh}/agents/${agent}`;
   const output = `.ai/tx/mesh/${mesh}/shared/output/`;
@@ -123,7 +151,8 @@ You are running inside a session managed by the agent orchestration system. What
 - \`/ask agent-name "question"\` - Ask another agent, or \`human\` (\`tx ask agent-name "question"\`)`;
 }
 
-function workflow({ config, plan, agents, topology, failureRoutes }: DeclaredMesh, { name }: DeclaredAgent): string {
+function workflow(mesh: DeclaredMesh, { name }: DeclaredAgent, by: SpeaksBy): string {
+  const { config, plan, agents, topology, failureRoutes } = mesh;
   const others = [...agents.values()].filter((agent) => agent.name !== name);
   const list = others.map(
     ({ name: other, config: { description } }) => `- ${other}${description ? `: ${description}` : ""}`,
@@ -135,13 +164,29 @@ function workflow({ config, plan, agents, topology, failureRoutes }: DeclaredMes
     "map-reduce": `First these, at the same time, then whoever sums up: ${steps.join(", ")}. What you say when you are done is handed on.`,
     hierarchical:
       steps[0] === name
-        ? 'You lead. Hand parts on with `tx send AGENT "task"`; you are told when each is done. Mark the task complete when the whole is done.'
+        ? `You lead. ${HAND_ON[by]}; you are told when each is done. Mark the task complete when the whole is done.`
         : `${steps[0]} leads and hands out work. Mark yours complete when it is done; they are told.`,
   }[topology];
   const route = failureRoutes.get(name);
   const back = route
-    ? ` If it does not succeed, say why with \`tx done --failed "why"\`: the task goes back to ${route.to} with your words, at most ${route.rounds} times.`
+    ? ` ${REFUSE[by]} the task goes back to ${route.to} with your words, at most ${route.rounds} times.`
     : "";
   const team = list.length > 0 ? `\n\nThe others in this mesh:\n${list.join("\n")}` : "";
   return `## Workflow\n\n${config.description ? `${config.description.trim()}\n\n` : ""}${how}${back}${team}`;
 }
+
+const HAND_ON = {
+  terminal: 'Hand parts on with `tx send AGENT "task"`',
+  model: "Hand parts on with tx_send",
+  tools: "Hand parts on with tx_send",
+  files: "Ask the others by `_outbox.md`",
+} as const;
+
+const BY_TOOL = "If what you check is not right, or it cannot be done, call tx_done with failed and why:";
+const REFUSE = {
+  terminal: 'If it does not succeed, say why with `tx done --failed "why"`:',
+  model: BY_TOOL,
+  tools: BY_TOOL,
+  files:
+    "If what you check is not right, or it cannot be done, print why to standard error and exit with another code than 0:",
+} as const;

@@ -44,7 +44,7 @@ test("what fails goes back to the agent that is named, with why, and on from the
     "verifier bug.2-r2.md",
   ]);
   expect(project.heard[3]?.message.body).toContain(
-    "# Handoff from verifier to fixer\n\n## Previous Work\n\nIt did not succeed:\n\nStill broken (0 left).\n",
+    "# Handoff from verifier to fixer\n\n## Previous Work\n\nverifier did not accept the work, or could not do its own step. The files are still there to be corrected. It did not succeed:\n\nStill broken (0 left).\n",
   );
 });
 

@@ -191,7 +191,7 @@ export class MeshTasks {
     const room = Math.floor(ROOM / 2 / before.length);
     const words = before.map((step) => {
       const said = clipped(this.#steps.wordsOf(step, task.name), room);
-      const text = this.#steps.hasFailed(step, task.name) ? `It did not succeed:\n\n${said}` : said;
+      const text = this.#steps.hasFailed(step, task.name) ? notAccepted(step.agent, said) : said;
       return before.length === 1 ? text : `### ${step.agent}\n\n${text}`;
     });
     const who = before.map((step) => step.agent).join(", ");
@@ -245,3 +245,7 @@ const MOST_CORRECTIONS = 3;
 const MOST_LOST = 3;
 /** For words, below what a message holds. */
 const ROOM = MAX_MESSAGE - 64 * 1024;
+
+function notAccepted(agent: string, words: string): string {
+  return `${agent} did not accept the work, or could not do its own step. The files are still there to be corrected. It did not succeed:\n\n${words}`;
+}

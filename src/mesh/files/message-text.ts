@@ -3,9 +3,23 @@ import { type Layout, nameOf, type Place } from "./layout.ts";
 import type { MeshMessage } from "./mesh-message.ts";
 import { titleOf } from "./message-file.ts";
 
+/**
+ * How an agent speaks: by `tx` in a terminal, by tools as a model in our loop or as a program without a terminal, or by
+ * files.
+ */
+export type SpeaksBy = "terminal" | "model" | "tools" | "files";
+
+interface Speaker {
+  by: SpeaksBy;
+  /** The agent that gets the task if this one does not succeed. */
+  backTo?: string | undefined;
+}
+const TYPES: Speaker = { by: "terminal" };
+
 /** A message as an agent reads it: who says it, what is wanted, how to answer. */
-export function messageText(layout: Layout, place: Place, message: MeshMessage): string {
-  const { head, tail } = frameOf(layout, place, message);
+export function messageText(layout: Layout, place: Place, message: MeshMessage, speaker: Speaker = TYPES): string {
+  const { head, tail: typed } = frameOf(layout, place, message);
+  const tail = speaker.by === "terminal" || typed === "" ? typed : toolTail(message, speaker.backTo);
   const text = message.body.trim();
   const rest = `…\n(The rest is in ${fileOf(layout, place, message)})`;
   const shown = text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}${rest}`;
@@ -53,6 +67,16 @@ function frameOf(layout: Layout, place: Place, message: MeshMessage): { head: st
 /** What a new session is told with a task that its former one did not end. */
 export const BEGUN_BEFORE =
   "An earlier session of yours was given this task and ended before it was done. Look first at what is there already.";
+
+/** The same for an agent that has `tx` as tools. */
+function toolTail({ name, header }: MeshMessage, backTo: string | undefined): string {
+  const refuse =
+    backTo === undefined
+      ? "If it cannot be done: tx_done with failed and why."
+      : `If what you check is not right, or it cannot be done: tx_done with failed and why; it goes back to ${backTo}.`;
+  if (header.type === "task") return `(When it is done, call tx_done. ${refuse})`;
+  return `(Answer: tx_send to ${header.from} with answers ${replyIdOf(name, header)}. Then go on with what you were doing.)`;
+}
 
 /** The file of a message after it was told. */
 function fileOf(layout: Layout, place: Place, { name, header }: MeshMessage): string {

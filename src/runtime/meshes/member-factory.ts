@@ -5,7 +5,7 @@ import type { Member } from "../../mesh/engine/member.ts";
 import { sendFromAgent } from "../../mesh/files/agent-outbox.ts";
 import type { Layout } from "../../mesh/files/layout.ts";
 import type { MeshMessage } from "../../mesh/files/mesh-message.ts";
-import { messageText } from "../../mesh/files/message-text.ts";
+import { messageText, type SpeaksBy } from "../../mesh/files/message-text.ts";
 import { queueOf } from "../../mesh/files/new-message.ts";
 import type { TmuxMember } from "../../mesh/terminal/tmux-member.ts";
 import type { TmuxServer } from "../../mesh/terminal/tmux-server.ts";
@@ -138,7 +138,7 @@ export class MemberFactory {
     const { project } = this.#layout;
     if (profile.kind === "autonomous")
       return new PlainMember({
-        ...this.#messaging(mesh, agent),
+        ...this.#messaging(mesh, agent, "files"),
         ...{ outside: this.#ports.outside, profile, home, binds },
         workspace: this.#layout.workspace(place.mesh, place.agent),
         output: this.#layout.output(place.mesh),
@@ -148,7 +148,7 @@ export class MemberFactory {
         record: report,
       });
     return new HeadlessMember({
-      ...this.#messaging(mesh, agent),
+      ...this.#messaging(mesh, agent, "tools"),
       outside: this.#ports.outside,
       profile,
       model,
@@ -169,7 +169,7 @@ export class MemberFactory {
     const recorder: Recorder = { log, now, pending, clock, live, timeZone, purse: this.#purse };
     const scope = this.#scope(mesh, agent);
     return new HarnessedMember({
-      ...this.#messaging(mesh, agent),
+      ...this.#messaging(mesh, agent, "model"),
       worker_id: memberIdOf(place.mesh, place.agent),
       recorder,
       model: () => model(agent.config.options?.model ?? ""),
@@ -188,11 +188,12 @@ export class MemberFactory {
   }
 
   /** What all members without a terminal need to be told messages and to end their tasks. */
-  #messaging(mesh: DeclaredMesh, agent: DeclaredAgent) {
+  #messaging(mesh: DeclaredMesh, agent: DeclaredAgent, by: SpeaksBy) {
     const place = placeOf(mesh, agent);
+    const backTo = mesh.failureRoutes.get(agent.name)?.to;
     return {
-      prompt: async () => programPrompt(this.#layout, buildPrompt(mesh, agent)),
-      words: (message: MeshMessage) => messageText(this.#layout, place, message),
+      prompt: async () => programPrompt(this.#layout, buildPrompt(mesh, agent, by)),
+      words: (message: MeshMessage) => messageText(this.#layout, place, message, { by, backTo }),
       isActive: (name: string) => queueOf(this.#layout, place, name) === "active",
       giveUp: async (why: string) => {
         await sendFromAgent(this.#layout, place, this.#now(), { to: "mesh", type: "error", body: why });

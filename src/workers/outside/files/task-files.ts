@@ -6,8 +6,11 @@ import type { OutsideJob } from "../session/session.ts";
  * Writes what the program reads. In a new assignment the files of an earlier worker are emptied or removed; after a
  * restart what this one wrote stays.
  */
-export async function writeTaskFiles({ cwd, system, words, context }: OutsideJob, isNew: boolean): Promise<void> {
-  await putFile(cwd, "_task.md", `${words.trim()}\n\n${HOW}\n\n${system.trim()}\n`);
+export async function writeTaskFiles(
+  { cwd, system, words, context, how = HOW }: OutsideJob,
+  isNew: boolean,
+): Promise<void> {
+  await putFile(cwd, "_task.md", `${words.trim()}\n\n${how}\n\n${system.trim()}\n`);
   await putFile(cwd, "_context.json", `${JSON.stringify(context ?? {}, null, 2)}\n`);
   if (!isNew) return;
   for (const name of ["_inbox.md", "_outbox.md"]) await putFile(cwd, name, "");

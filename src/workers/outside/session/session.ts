@@ -91,6 +91,8 @@ export interface OutsideJob {
   model: string | null;
   /** What is known about the work, for a program that reads files. */
   context?: Record<string, unknown>;
+  /** How a program that reads files is to speak, where that differs from a worker of a team. */
+  how?: string;
   /** Which assignment this is: what is in the folder from between two of them is another worker's. */
   assigned: number;
   /** Where it works: the node's scratch folder. */
