@@ -84,3 +84,16 @@ test(
     });
   },
 );
+
+test("chat takes each line as a task, prints what comes of it, and ends with the last result", LONG, async () => {
+  await using project = new TxProject();
+  declare(project);
+  await project.tx(["trust", "says", "fails", "--yes"]);
+  await project.tx(["start"]);
+  const said = await project.tx(["chat", "says"], { stdin: "Speak\n\n/what\n/answer yes\nAnd again\n" });
+  expect([said.code, said.stdout]).toEqual([0, "One.\nTwo.\nOne.\nTwo.\n"]);
+  expect(said.stderr).toContain('There is no "/what".');
+  expect(said.stderr).toContain("No question waits for an answer.");
+  expect(await project.tx(["chat", "fails/failing"], { stdin: "Draw\n" })).toMatchObject({ code: 1 });
+  expect(await project.tx(["chat", "once"], { stdin: "Speak\n" })).toMatchObject({ code: 3, stdout: "" });
+});

@@ -120,6 +120,13 @@ const MESSAGES: CommandGroup<TxCall> = {
       run: async (call, to: string, task?: string) => (await import("../tx/results.ts")).result(call, to, task),
     },
     {
+      name: "chat",
+      description: "talk to a mesh: each line is a task, and what comes of it is printed; Ctrl-D ends it",
+      args: [["<to>", "mesh or mesh/agent"]],
+      examples: ["chat review"],
+      run: async (call, to: string) => (await import("../tx/chat.ts")).chat(call, to),
+    },
+    {
       name: "log",
       description: "messages between people, meshes and agents, each with its outcome",
       args: [["[mesh]"]],

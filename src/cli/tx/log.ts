@@ -34,7 +34,7 @@ export async function log(
 }
 
 /** That a file moved up is no news, nor that a session is busy or idle. */
-function isNews(fact: Fact): boolean {
+export function isNews(fact: Fact): boolean {
   if (fact.type === "mesh.session") return ["dialog", "dead", "broken"].includes(fact.data.state);
   return NEWS.has(fact.type);
 }

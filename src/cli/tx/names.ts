@@ -15,7 +15,7 @@ async function candidates(call: TxCall, command: string, [first, second]: string
   if (command === "completion") return first === undefined ? ["bash", "zsh", "fish"] : [];
   const { meshes } = await readDeclared(layoutOf(call));
   const agents = (mesh: string) => [...(meshes.get(mesh)?.agents.keys() ?? [])];
-  if (command === "send" || command === "ask" || command === "result") {
+  if (command === "send" || command === "ask" || command === "result" || command === "chat") {
     if (first !== undefined) return [];
     const own = call.speaker ? agents(call.speaker.mesh) : [];
     const all = [...meshes.keys()].flatMap((mesh) => [mesh, ...agents(mesh).map((agent) => `${mesh}/${agent}`)]);

@@ -35,12 +35,13 @@ export async function* factsOf(log: AgentLog): AsyncGenerator<Fact> {
 
 const PAGE = 1000;
 
-/** New facts as they come, until `take` returns a result; undefined after Ctrl-C. */
+/** Facts as they come, until `take` says that it is enough, or, then undefined, until Ctrl-C or `over`. */
 export async function followFacts<T>(
   { terminal }: TxCall,
   log: AgentLog,
   after: number,
   take: (fact: Fact) => Promise<T | undefined>,
+  over: AbortSignal = new AbortController().signal,
 ): Promise<T | undefined> {
   const ending = new AbortController();
   const onInterrupt = () => ending.abort();
@@ -48,7 +49,7 @@ export async function followFacts<T>(
   // Waiting for another process' file keeps nobody alive by itself.
   const alive = setInterval(() => {}, 60_000);
   try {
-    for await (const fact of log.follow(after, AbortSignal.any([ending.signal, terminal.readerLeft]))) {
+    for await (const fact of log.follow(after, AbortSignal.any([ending.signal, terminal.readerLeft, over]))) {
       const taken = await take(fact);
       if (taken !== undefined) return taken;
     }

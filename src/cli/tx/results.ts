@@ -67,7 +67,7 @@ function sayIfNeeded({ terminal }: TxCall, fact: Fact): void {
   if (fact.type === "message.sent" && fact.data.mesh_session) terminal.say(`${yellow} ${fact.data.text}`);
 }
 
-async function show({ terminal, json }: TxCall, layout: Layout, end: TaskEnd): Promise<ExitCode> {
+export async function show({ terminal, json }: TxCall, layout: Layout, end: TaskEnd): Promise<ExitCode> {
   const { mesh, agent, name, failed, gist, ts } = end;
   const declared = await declaredMesh(layout, mesh);
   const words = endWords(layout, declared, end) ?? gist;
@@ -78,7 +78,7 @@ async function show({ terminal, json }: TxCall, layout: Layout, end: TaskEnd): P
   return failed ? EXIT.failed : EXIT.done;
 }
 
-function endIn({ type, data, ts }: Fact, { mesh, agent }: Place, task?: string): TaskEnd | undefined {
+export function endIn({ type, data, ts }: Fact, { mesh, agent }: Place, task?: string): TaskEnd | undefined {
   const isEnd = type === "mesh.completed" || type === "mesh.failed" || type === "mesh.quarantined";
   if (!isEnd || data.mesh !== mesh || data.agent !== agent) return undefined;
   if (type === "mesh.quarantined" && task === undefined) return undefined;
