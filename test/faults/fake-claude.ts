@@ -99,8 +99,11 @@ async function publish(): Promise<void> {
 
 let isBegun = false;
 createInterface({ input: process.stdin }).on("line", (line) => {
-  const { type, message } = JSON.parse(line);
-  if (type !== "user" || isBegun) return;
+  const { type, message, uuid } = JSON.parse(line);
+  if (type !== "user") return;
+  // As the real one does for what its model reads: what it has not echoed holds its publish back.
+  say({ type, message, uuid, session_id: id, isReplay: true });
+  if (isBegun) return;
   isBegun = true;
   void work(message.content);
 });
