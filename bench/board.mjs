@@ -14,13 +14,15 @@ export function costOfAFact(size) {
   return costs[costs.length >> 1];
 }
 
+const NO_PROGRAMS = { programFor: () => undefined, kindOf: () => undefined };
+
 function costOnOneBoard(size, rounds) {
   let seq = 0;
   const fact = (type, data) => ({ seq: ++seq, agent_id: "agent-bench", ts: 0, type, data });
   const now = begin(fact("agent.created", AGENT));
   const tell = (...facts) => {
     for (const { type, data } of facts) apply(now, fact(type, data));
-    return assignments(now, { maxConcurrent: 1 });
+    return assignments(now, { maxConcurrent: 1, programs: NO_PROGRAMS });
   };
   tell({ type: "run.started", data: { run_id: "run-1", goal: "" } }, stageStarted());
   tell(...Array.from({ length: size }, (_, i) => nodeOf(i + 1, 0)));
@@ -147,5 +149,6 @@ function catalogOf(open) {
     chooseDefault: async () => ({ model: model.id, why: "bench" }),
     cost: async () => 0,
     resolve: (id) => ({ id, contextWindow: 1_000_000, searchesWeb: false, note: null }),
+    programOf: () => undefined,
   };
 }

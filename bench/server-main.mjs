@@ -81,5 +81,6 @@ function catalogOf(turnMs) {
     chooseDefault: async () => ({ model: MODEL, why: "bench" }),
     cost: async () => 0,
     resolve: (id) => ({ id, contextWindow: 10_000_000, searchesWeb: false, note: null }),
+    programOf: () => undefined,
   };
 }
