@@ -112,5 +112,6 @@ process.stdin.on("data", async (chunk) => {
   const tried = { none: await ask("", "send_message", forged), wrong: await ask("x" + token, "send_message", forged), forged: await ask(token, "send_message", forged), right: await ask(token, "send_message", hello) };
   await ask(token, "send_message", { to: "coordinator", content: JSON.stringify(tried) });
   require("fs").writeFileSync("mallory.md", "mallory");
-  await ask(token, "publish", { summary: "Tried." });
+  // Held back once, since it never echoes what it was told.
+  for (let tries = 0; tries < 2; tries++) await ask(token, "publish", { summary: "Tried." });
 });`;
