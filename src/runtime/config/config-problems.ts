@@ -86,6 +86,7 @@ export const EXAMPLE: Config = {
       share: [".config/linter/login.json"],
       hosts: ["api.example.org"],
       permissions: "ask",
+      allow: ["Bash(npm test:*)"],
       silence_seconds: 600,
       quirks: "claude",
       about: "Checks style.",
