@@ -2,7 +2,7 @@ import { z } from "zod";
 import { didYouMean } from "./nearest.ts";
 import { innermost, issueWords } from "./schema-words.ts";
 
-/** `there is no field "titel". Did you mean "title"? There are: name, title`, for whoever sent it. */
+/** `there is no field "titel". Did you mean "title"? There are: name, title`, for the sender. */
 export function unknownField(name: string, schema: unknown, path: readonly PropertyKey[]): string {
   const known = fieldsAt(schema, path);
   const list = known.length > 0 ? ` There are: ${known.join(", ")}` : " There are none";

@@ -48,7 +48,7 @@ export interface News {
 
 /**
  * What this fact tells this reader, in words, or nothing. Pure: mail is a view of the log. News about sub-nodes goes to
- * whoever works on their parent, and only while they do.
+ * the worker on their parent, and only while it works on it.
  */
 export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId): News | undefined {
   if (fact.type === "message.sent") {

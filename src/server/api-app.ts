@@ -23,7 +23,7 @@ export interface RouteDeps extends ServerDeps {
 
 export const ofAgent = z.object({ id: commandParams.id });
 
-/** Every refusal has the same form, whoever is at fault. */
+/** Every refusal has the same form, no matter who is at fault. */
 export const refusals = { "4xx": errorBodySchema, "5xx": errorBodySchema };
 
 export function answers<S extends z.ZodType>(schema: S): { 200: S } & typeof refusals {

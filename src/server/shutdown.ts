@@ -75,12 +75,12 @@ export function stopOnSignals({
   };
 }
 
-/** Takes nothing new, and answers what was asked; whoever has not been answered within this time is let go. */
+/** Takes nothing new, and answers what was asked; a client that has not been answered within this time is let go. */
 export async function answerAndClose(app: ShutdownPorts["app"], withinMs: number): Promise<void> {
   // Who has been answered does not keep a connection for the next question.
   app.server.keepAliveTimeout = 1;
   app.server.keepAliveTimeoutBuffer = 0;
-  // Whoever is still downloading does not keep the others waiting.
+  // A client that is still downloading does not keep the others waiting.
   const cut = setTimeout(() => app.server.closeAllConnections(), withinMs);
   await app.close().finally(() => clearTimeout(cut));
 }

@@ -6,7 +6,7 @@ import type { TransportOptions } from "../../client/transport.ts";
 
 /**
  * How to reach a server on this machine that uses the certificate named in config.json: exactly that certificate is
- * trusted, whoever signed it and whatever name it is for. It may be self-signed, and none is issued for 127.0.0.1.
+ * trusted, no matter who signed it or which name it is for. It may be self-signed, and none is issued for 127.0.0.1.
  */
 export function pinnedServer(pem: Buffer): Required<Pick<TransportOptions, "fetch" | "socket">> {
   const { fingerprint256 } = new X509Certificate(pem);

@@ -13,7 +13,7 @@ import { followFacts, meshOf, type ProjectRecord } from "./record.ts";
 import { endIn, readyToWait, show } from "./results.ts";
 
 /**
- * A conversation with a mesh, or with one of its agents: a line is a task for whoever leads it, and what comes of it is
+ * A conversation with a mesh, or with one of its agents: a line is a task for the one that leads it, and what comes of it is
  * printed. Its sessions stay, so that it knows what was said before.
  *
  * TX-CHAT-1. Each line is a task of its own, in the order they were typed in; also while the mesh works on another.

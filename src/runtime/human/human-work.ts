@@ -38,7 +38,7 @@ interface HumanWorkPorts {
  *
  * HUMAN-WORK-1. A node that was given to the human is in their inbox and can be published, whether the agent is at work
  *     or not. While no process works on it, this code asks the question that the next start will find.
- * HUMAN-WORK-2. Whoever publishes is answered, also if the agent is closed before the node is published: what they said
+ * HUMAN-WORK-2. A person who publishes is answered, also if the agent is closed before the node is published: what they said
  *     is recorded, and the next start publishes it.
  */
 export class HumanWork {
@@ -137,7 +137,7 @@ export class HumanWork {
     return `What you said is recorded, but ${created.name} was closed before ${node.id} was published. It is published when ${created.name} goes on: agiraph resume ${created.name}`;
   }
 
-  /** Nobody works on the agent any more in this process: whoever still waits is told so. */
+  /** Nobody works on the agent any more in this process: those who still wait are told so. */
   close(): void {
     this.#isClosed = true;
     for (const look of this.#looking) look();

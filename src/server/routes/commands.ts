@@ -58,7 +58,7 @@ function routeOf(name: CommandName) {
   return { method: method as HTTPMethods, url, params };
 }
 
-/** Whoever has the token is the home's human; how they connect, they say themselves. */
+/** The holder of the token is the home's human; the client itself says how it connects. */
 export function actorOf({ headers }: FastifyRequest): Actor {
   const via = viaSchema.safeParse(headers[VIA_HEADER] ?? "web");
   if (!via.success)

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { codeOf } from "../disk/disk.ts";
 import { StoreUsageError } from "../errors.ts";
 
-/** Whoever has it may do everything with this home's agents: 256 random bits, readable only by its owner. */
+/** Its holder may do everything with this home's agents: 256 random bits, readable only by its owner. */
 export function tokenOf(home: string): string {
   const file = tokenFile(home);
   try {

@@ -74,7 +74,7 @@ function laidOver(name: string, profile: GivenProfile): GivenProfile {
   return isAnother ? profile : { ...known, ...profile };
 }
 
-/** Whether a program of this kind can call our tools, as whoever leads a team must. */
+/** Whether a program of this kind can call our tools, as the leader of a team must. */
 export function canLead(kind: ProgramProfile["kind"]): boolean {
   return kind === "claude_code" || kind === "acp";
 }

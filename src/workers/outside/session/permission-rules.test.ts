@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { isAllowedBy } from "./permission-rules.ts";
 import type { ToolRequest } from "./tool-request.ts";
 
-const CWD = "/work/here";
+const CWD = "/home/me/here";
 const runs = (command: unknown, more: Partial<ToolRequest> = {}): ToolRequest => ({
   tool: "Bash",
   args: { command },
@@ -27,12 +27,12 @@ test.each<[rule: string, request: ToolRequest, isAllowed: boolean]>([
   ["Bash(npm test:*)", { tool: "Bash", args: {} }, false],
   ["Bash", runs("npm test | tee a"), false],
   ["Bash", runs("npm ci"), true],
-  ["Edit(docs/**)", { tool: "Write", args: { file_path: "/work/here/docs/a/b.md" } }, true],
+  ["Edit(docs/**)", { tool: "Write", args: { file_path: "/home/me/here/docs/a/b.md" } }, true],
   ["Edit(docs/*.md)", { tool: "replace", args: { file_path: "docs/a.md" } }, true],
   ["Edit(docs/*.md)", { tool: "Write", args: { file_path: "docs/a/b.md" } }, false],
   ["Edit(docs/**)", { tool: "Write", args: { file_path: "docs/../src/a.ts" } }, false],
   ["Edit(**)", { tool: "Write", args: { file_path: "/etc/passwd" } }, false],
-  ["Edit(docs/**)", { tool: "Write", args: { file_path: "docs/a" }, paths: ["/work/here/src/b"] }, false],
+  ["Edit(docs/**)", { tool: "Write", args: { file_path: "docs/a" }, paths: ["/home/me/here/src/b"] }, false],
   ["Edit(docs/**)", { tool: "Write", args: {} }, false],
   ["Edit(docs/**)", { tool: "Read", args: { file_path: "docs/a.md" } }, false],
   ["Read", { tool: "Read", args: { file_path: "/anything" } }, true],
