@@ -1,6 +1,5 @@
 import { writeFile } from "node:fs/promises";
 import { expect } from "vitest";
-import type { ProgramProfile } from "../../src/protocol/index.ts";
 import {
   call,
   type ProviderRequest,
@@ -12,33 +11,10 @@ import {
   until,
 } from "../../src/testing/index.ts";
 import { whenInstalled } from "./installed.ts";
-import { acpProfile, ourStep, realAgents, shellStep } from "./real-acp.ts";
-import { claudeProfile, ours, shell } from "./real-claude.ts";
+import { type RealProgram, realPrograms } from "./real-programs.ts";
 
 /* What is said to the real programs while they work, in the real sandbox, with scripted models behind them. */
 
-interface Program {
-  files: [string, string];
-  profile(url: string): ProgramProfile;
-  model?: string;
-  shell(command: string): ProviderTurn;
-  ours(tool: string, args: unknown): ProviderTurn;
-}
-
-const acp = (name: "codex" | "gemini" | "opencode"): Program => ({
-  files: realAgents[name].files,
-  profile: (url) => acpProfile(name, url),
-  model: realAgents[name].model,
-  shell: (command) => shellStep(name, command),
-  ours: (tool, args) => ourStep(name, tool, args),
-});
-
-const PROGRAMS: Record<string, Program> = {
-  "claude-code": { files: ["claude", ".bin/claude"], profile: claudeProfile, shell, ours },
-  codex: acp("codex"),
-  gemini: acp("gemini"),
-  opencode: acp("opencode"),
-};
 /** These are told nothing before their turn is over, except by a result of our tools. */
 const DEAF = ["gemini", "opencode"];
 
@@ -52,8 +28,7 @@ function hiring(program: string, model: string | undefined) {
   );
 }
 
-async function start(name: string, turns: readonly ProviderTurn[]) {
-  const { profile, model } = PROGRAMS[name] as Program;
+async function start(name: string, { profile, model }: RealProgram, turns: readonly ProviderTurn[]) {
   const asked: ProviderRequest[] = [];
   const provider = await startProviderServer({
     respond: (request) => {
@@ -90,13 +65,13 @@ async function order(team: Team): Promise<string[]> {
 const timesIn = (request: ProviderRequest | undefined) =>
   JSON.stringify(request?.body).split("Paint it red.").length - 1;
 
-for (const [name, program] of Object.entries(PROGRAMS)) {
+for (const [name, program] of Object.entries(realPrograms)) {
   const test = whenInstalled(...program.files);
   const publishes = program.ours("publish", { summary: "It is written." });
 
   test(`what is said to ${name} while its model decides to publish holds that publish, and is told once`, async () => {
     const turns = [program.shell("echo hello > a.md"), { ...publishes, gate: "deciding" }, publishes];
-    await using at = await start(name, turns);
+    await using at = await start(name, program, turns);
     await at.provider.reached("deciding");
     await at.team.agent.send("Paint it red.", "Cody");
     if (!DEAF.includes(name)) await until(at.team.agent, ({ letters }) => Object.keys(letters.queued).length === 0);
@@ -113,7 +88,7 @@ for (const [name, program] of Object.entries(PROGRAMS)) {
   if (DEAF.includes(name)) continue;
   test(`what the model of ${name} has read does not hold its publish`, async () => {
     const waits = program.shell("echo hello > a.md; until [ -e go ]; do sleep 0.05; done; rm go");
-    await using at = await start(name, [waits, { ...publishes, gate: "deciding" }]);
+    await using at = await start(name, program, [waits, { ...publishes, gate: "deciding" }]);
     const began = Promise.withResolvers<void>();
     at.team.agent.log.subscribe((fact) => {
       if (fact.type === "tool.called" && fact.data.worker_id === "cody") began.resolve();

@@ -1,0 +1,175 @@
+import { randomUUID } from "node:crypto";
+import { access, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test as plainTest, vi } from "vitest";
+import type { Config } from "../../src/protocol/config.ts";
+import type { ProgramProfile } from "../../src/protocol/index.ts";
+import {
+  call,
+  type ProviderRequest,
+  type ProviderTurn,
+  script,
+  startProviderServer,
+  startTeam,
+  temporaryHome,
+} from "../../src/testing/index.ts";
+import { configure } from "../faults/killing.ts";
+import { skipped } from "../try-sandbox.ts";
+import { processesNaming, startHouse } from "./house.ts";
+import { whenInstalled } from "./installed.ts";
+import { realPrograms } from "./real-programs.ts";
+
+/*
+ * What is promised for every program, tried with each of the real ones and with a plain shell script: it can be stopped,
+ * a kill of ours repeats nothing, and nothing of the person's is within its reach. That it works, hears, asks and counts
+ * is in acp-worker, claude-code, mail-in-turn and any-program.
+ */
+
+const TASK = "Write it down.";
+
+interface Tried {
+  test: typeof plainTest | typeof plainTest.skip;
+  model?: string;
+  profile(url: string, command: string): ProgramProfile;
+  /** The turns of its model, if it has one: it runs the command, then publishes. */
+  turns(command: string): ProviderTurn[];
+}
+
+const PROGRAMS: Record<string, Tried> = {
+  ...Object.fromEntries(
+    Object.entries(realPrograms).map(([name, program]) => [
+      name,
+      {
+        test: whenInstalled(...program.files),
+        ...(program.model && { model: program.model }),
+        profile: (url: string) => program.profile(url),
+        turns: (command: string) => [program.shell(command), program.ours("publish", { summary: "It is written." })],
+      },
+    ]),
+  ),
+  plain: {
+    test: skipped ? plainTest.skip : plainTest,
+    profile: (_url, command) => ({
+      kind: "autonomous",
+      command: ["bash", "-c", `${command}\necho 'It is written.' > _result.md`],
+    }),
+    turns: () => [],
+  },
+};
+
+/** One step after the other, by how many calls its model has made; side questions of a program get a word. */
+function steps(turns: readonly ProviderTurn[], seen: ProviderRequest[] = []) {
+  return (request: ProviderRequest): ProviderTurn => {
+    if (!JSON.stringify(request.body).includes(TASK)) return { text: "A title" };
+    seen.push(request);
+    const made = request.messages.flatMap((each) => (each.role === "assistant" ? each.calls : []));
+    return turns[made.length] ?? { text: "Done." };
+  };
+}
+
+function hiring(program: string, { model }: Tried) {
+  return script(
+    call("spawn_worker", { name: "Cody", program, ...(model && { model }) }),
+    call("create_work_node", { task: TASK, worker: "Cody" }),
+    call("finish", { summary: "done" }).after("node-1 completed"),
+  );
+}
+
+for (const [name, tried] of Object.entries(PROGRAMS)) {
+  const { test, profile, turns } = tried;
+
+  test(`${name} that is stopped in a command that ignores signals is gone within 5 s, with all it started`, async () => {
+    const mark = `98765${Object.keys(PROGRAMS).indexOf(name)}`;
+    const deaf = `trap '' TERM INT HUP; touch deaf; (setsid sleep ${mark} &); while :; do sleep 0.1; done`;
+    await using provider = await startProviderServer({ respond: steps(turns(deaf)) });
+    await using team = await startTeam({
+      goal: "g",
+      coordinator: hiring(name, tried),
+      env: { PATH: process.env.PATH },
+      config: { programs: { [name]: profile(provider.url, deaf) } },
+    });
+    const scratch = join(team.agent.log.dir, "runs/run-1/nodes/node-1/scratch");
+    await vi.waitFor(() => access(join(scratch, "deaf")), { timeout: 60_000 });
+    expect(processesNaming(mark)).not.toEqual([]);
+    const began = performance.now();
+    await team.agent.stop("human");
+    expect(performance.now() - began).toBeLessThan(5000);
+    expect([processesNaming(mark), processesNaming(team.agent.log.dir)]).toEqual([[], []]);
+  });
+
+  test(`${name} reads neither the person's home, nor the hidden files of the project, nor our variables`, async () => {
+    // Made here: this file itself may be within its reach, beside the program.
+    const canary = randomUUID();
+    await using me = await temporaryHome();
+    await mkdir(join(me.path, "project/src"), { recursive: true });
+    await mkdir(join(me.path, ".ssh"));
+    await writeFile(join(me.path, ".ssh/id_rsa"), `${canary}-1`);
+    await writeFile(join(me.path, "project/.env"), `KEY=${canary}-2`);
+    await writeFile(join(me.path, "project/src/.env"), `KEY=${canary}-3`);
+    await writeFile(join(me.path, "project/src/a.ts"), "export const seen = 1;");
+    const look = [
+      `cat ${me.path}/.ssh/id_rsa ${me.path}/project/.env ${me.path}/project/src/.env`,
+      `cat ${me.path}/project/src/a.ts; env; cat /proc/[0-9]*/environ`,
+      `echo x > ${me.path}/project/written; grep -rs ${canary} ${me.path} /tmp /root /home`,
+    ].join("; ");
+    const command = `(${look}) > seen.txt 2>&1; true`;
+    await using provider = await startProviderServer({ respond: steps(turns(command)) });
+    await using team = await startTeam({
+      goal: "g",
+      coordinator: hiring(name, tried),
+      project: join(me.path, "project"),
+      env: { PATH: process.env.PATH, HOME: me.path, MY_TOKEN: `${canary}-4` },
+      config: { programs: { [name]: profile(provider.url, command) } },
+    });
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+    const seen = await readFile(join(team.agent.log.dir, "runs/run-1/nodes/node-1/published/seen.txt"), "utf8");
+    expect(seen).toContain("export const seen = 1;");
+    expect([1, 2, 3, 4].filter((each) => seen.includes(`${canary}-${each}`))).toEqual([]);
+    await expect(access(join(me.path, "project/written"))).rejects.toThrow();
+  });
+
+  test(`${name} that is killed with us does nothing twice`, async () => {
+    const once = "echo once >> marks; until [ -e go ]; do sleep 0.05; done";
+    // A program without a session looks at what it left, as any program must that can be started twice.
+    const command = name === "plain" ? `[ -e marks ] || { ${once}; }` : once;
+    const seen: ProviderRequest[] = [];
+    const isAgain = ({ body }: ProviderRequest) => JSON.stringify(body).includes("You were interrupted");
+    const coordinator: ProviderTurn[] = [
+      {
+        calls: [
+          { name: "spawn_worker", args: { name: "Cody", program: name, ...(tried.model && { model: tried.model }) } },
+        ],
+      },
+      { calls: [{ name: "create_work_node", args: { task: TASK, worker: "Cody" } }] },
+      { text: "I wait." },
+    ];
+    await using provider = await startProviderServer({
+      respond: (request) => {
+        if (request.tools.includes("spawn_worker"))
+          return JSON.stringify(request.body).includes("node-1 completed")
+            ? { calls: [{ name: "finish", args: { summary: "done", learned: "" } }] }
+            : (coordinator[request.turn] ?? { text: "I wait." });
+        const [runs, publishes] = turns(command);
+        if (!isAgain(request)) return steps([runs ?? {}], seen)(request);
+        seen.push(request);
+        return publishes ?? {};
+      },
+    });
+    await using home = await temporaryHome();
+    const config: Config = { programs: { [name]: profile(provider.url, command) } };
+    await configure(home.path, provider.url, config);
+    const first = await startHouse(home.path, "Have it written.");
+    const { agent_id: agent } = await first.fact("process.started");
+    const marks = join(home.path, `agents/${agent}/runs/run-1/nodes/node-1`);
+    await vi.waitFor(() => access(join(marks, "scratch/marks")), { timeout: 60_000 });
+    first.child.kill("SIGKILL");
+    await first.over;
+    await vi.waitFor(() => expect(processesNaming(join(home.path, "agents"))).toEqual([]), { timeout: 10_000 });
+    const second = await startHouse(home.path);
+    await second.fact("node.completed");
+    expect(await second.over).toBe(0);
+    expect(await readFile(join(marks, "published/marks"), "utf8")).toBe("once\n");
+    // Whatever it remembers by itself, its model knows that the command was begun.
+    if (name !== "plain") expect(JSON.stringify(seen.find(isAgain)?.body)).toContain("echo once >> marks");
+  });
+}
