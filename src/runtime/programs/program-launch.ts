@@ -24,6 +24,7 @@ import { gitIdentity } from "./git-identity.ts";
 import { keepLast, lastIsGone } from "./last-process.ts";
 import { LoginLoan, programLogin } from "./login-loan.ts";
 import { missingFor } from "./missing-program.ts";
+import { copySkills } from "./project-skills.ts";
 
 interface OutsidePorts {
   logins: LoginBroker;
@@ -58,7 +59,10 @@ export function outsidePlace(
       return Object.hasOwn(programs, name) ? programs[name]?.kind : undefined;
     },
     adapter: async (kind) => adapterWithoutSecrets(await adapters[kind](clock), scrubber),
-    makeHome: (profile, home, rights = "confined") => makeHome(profile, home, rights, env),
+    async makeHome(profile, home, rights = "confined", project = null) {
+      await makeHome(profile, home, rights, env);
+      if (project !== null) await copySkills(project, home, profile);
+    },
     start: async (stay) => start(stay, await sandbox(), settings, logins),
     login: (name, profile, home) => programLogin(name, profile, home, env, logins),
     price: (model, usage) => price(pricedModel(model), usage).catch(() => null),

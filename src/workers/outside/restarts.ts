@@ -133,7 +133,7 @@ export class Restarts {
     this.#hasBegun = false;
     this.#isLost = false;
     const adapter = await place.outside.adapter(profile.kind);
-    await place.outside.makeHome(profile, this.home);
+    await place.outside.makeHome(profile, this.home, "confined", place.now().agent.created.project);
     signal.throwIfAborted();
     this.#session = await adapter(job);
     this.#transcript.thinks();

@@ -18,9 +18,15 @@ export interface ProgramPorts {
   adapter(kind: ProgramProfile["kind"]): Promise<Adapter>;
   /**
    * Makes its home, with what the profile shares with it; one that is there stays as it is. A program with the user's
-   * rights gets the user's own login, others are lent one when they start.
+   * rights gets the user's own login, others are lent one when they start. The skills of the project are put there each
+   * time.
    */
-  makeHome(profile: ProgramProfile, home: string, rights?: "confined" | "the user's"): Promise<void>;
+  makeHome(
+    profile: ProgramProfile,
+    home: string,
+    rights?: "confined" | "the user's",
+    project?: string | null,
+  ): Promise<void>;
   /** Starts a program in the sandbox, with an MCP server for its tools that no other program can use. */
   start(stay: ProgramStart): Promise<ConfinedProgram>;
   /** The login of a program that works in this home; undefined where it has none that we look after. */
