@@ -102,8 +102,12 @@ export const MESSAGE_TYPES = ["task", "ask", "ask-response", "task-complete", "e
 export const MESSAGE_STATUSES = ["pending", "active", "handoff", "complete"] as const;
 
 const short = z.string().min(1).max(200);
-/** The name of a message's file without its ending: as long as a file system allows. */
-const stem = z.string().min(1).max(255);
+/** The name of a message's file without its ending: as long as a file system allows, and never a path out of a queue. */
+const stem = z
+  .string()
+  .min(1)
+  .max(255)
+  .regex(/^[^/]+$/, "expected the name of a message, not a path");
 
 const count = z.string().regex(/^\d{1,6}$/, "expected a number");
 

@@ -98,9 +98,6 @@ export class Mesh {
   redeclare(declared: DeclaredMesh): void {
     this.#declared = declared;
     this.#tasks.redeclare(declared);
-    this.#retry.attempt(() => {
-      if (this.#openAgents()) this.#lookSoon();
-    });
     this.settle();
   }
 
@@ -152,9 +149,10 @@ export class Mesh {
         found.young ||= young;
         for (const [queue, name] of byHand) one.byHand(queue, name);
       }
+      // Within the attempt: if it is settled, nothing has to be tried again.
+      this.settle();
     });
     if (found.young) this.#lookSoon();
-    this.settle();
     void this.#giveOwedAnswers();
     return found;
   }
@@ -178,6 +176,8 @@ export class Mesh {
     if (this.#isSettling) return;
     this.#isSettling = true;
     const isSettled = this.#retry.attempt(() => {
+      // A step for an agent without queues could not be given: they come first.
+      if (this.#openAgents()) this.#lookSoon();
       while (this.#again) {
         this.#again = false;
         for (const one of this.#all()) if (one.advance()) this.#again = true;
@@ -220,6 +220,11 @@ export class Mesh {
   /** The files with the words that a task of the mesh itself ended with. */
   ends(task: string): ReturnType<MeshTasks["ends"]> {
     return this.#tasks.ends(task);
+  }
+
+  /** Writes `state.json` now, so that closing writes nothing. */
+  writeState(): void {
+    this.#state.write();
   }
 
   #keepState(): void {

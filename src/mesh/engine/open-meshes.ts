@@ -69,8 +69,9 @@ export class OpenMeshes {
     return mesh;
   }
 
-  /** The mesh is declared otherwise now. */
+  /** The mesh is declared otherwise now. Throws MeshConfigError if the folders of an added agent cannot be used. */
   redeclare(mesh: Mesh, declared: DeclaredMesh): void {
+    refuseLinks(this.#layout, declared);
     const before = mesh.declared.agents;
     const changed = [...declared.agents.values()].filter((agent) => !isSame(agent, before.get(agent.name)));
     const gone = [...before.keys()].filter((agent) => !declared.agents.has(agent));
@@ -160,9 +161,11 @@ export class OpenMeshes {
   #putToSleep(mesh: Mesh): boolean {
     const { young } = mesh.look();
     if (young || !mesh.isIdle || this.meshes.get(mesh.name) !== mesh) return false;
+    // First: if its folder cannot be put away (a full disk), the mesh stays open, and hears what comes.
+    mesh.writeState();
+    const away = putAway(this.#layout, mesh.name, this.#ports.now());
     this.#close(mesh);
     this.asleep.set(mesh.name, mesh.declared);
-    const away = putAway(this.#layout, mesh.name, this.#ports.now());
     // A message that came in the last moment wakes the mesh again.
     if (takeBack(this.#layout, mesh.declared, away)) this.#wake(mesh.declared);
     return true;

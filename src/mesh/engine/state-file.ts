@@ -46,10 +46,15 @@ export class StateFile {
     this.#timer = wait > 0 ? setTimeout(() => this.#write(), wait) : setImmediate(() => this.#write());
   }
 
-  close(): void {
+  /** What was to be written later is written now. */
+  write(): void {
     if (this.#timer instanceof Object && "refresh" in this.#timer) clearTimeout(this.#timer);
     else clearImmediate(this.#timer);
     this.#write();
+  }
+
+  close(): void {
+    this.write();
   }
 
   #write(): void {

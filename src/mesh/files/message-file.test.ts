@@ -23,6 +23,8 @@ const words = fc.oneof(
     " a ",
   ),
 );
+/** Names of messages: never paths. */
+const names = words.map((text) => text.replaceAll("/", "-"));
 const headers: fc.Arbitrary<MessageHeader> = fc.record(
   {
     from: words,
@@ -33,9 +35,9 @@ const headers: fc.Arbitrary<MessageHeader> = fc.record(
     timestamp: fc
       .date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true })
       .map((date) => date.toISOString()),
-    task: words,
+    task: names,
     step: words,
-    "in-reply-to": words,
+    "in-reply-to": names,
   },
   { requiredKeys: ["from", "to", "type", "status"] },
 );

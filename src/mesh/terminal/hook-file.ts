@@ -48,14 +48,16 @@ export class HookFile {
     if (!file) return;
     try {
       const { size } = await file.stat();
-      const length = Math.min(size - this.#at, MOST);
-      if (length <= 0) return;
-      const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, this.#at);
-      // Whole lines only: the rest may end in the middle of a character.
-      const end = buffer.subarray(0, bytesRead).lastIndexOf(0x0a) + 1;
-      this.#at += end;
-      for (const line of buffer.toString("utf8", 0, end).split("\n")) this.#take(line);
-      if (end === 0 && length === MOST) this.#at = size;
+      while (this.#at < size) {
+        const length = Math.min(size - this.#at, MOST);
+        const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, this.#at);
+        // Whole lines only: the rest may end in the middle of a character.
+        const end = buffer.subarray(0, bytesRead).lastIndexOf(0x0a) + 1;
+        for (const line of buffer.toString("utf8", 0, end).split("\n")) this.#take(line);
+        // A line that is longer than this is skipped; one that is still being written is read later.
+        if (end === 0 && bytesRead < MOST) return;
+        this.#at += end === 0 ? bytesRead : end;
+      }
     } finally {
       await file.close();
     }
