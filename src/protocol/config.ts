@@ -84,6 +84,8 @@ export const programProfileSchema = z.strictObject({
     .optional(),
   /** Without a sign of life for so long it is taken to hang. */
   silence_seconds: z.number().positive().optional(),
+  /** After so long a rest it is ended, if its session can be resumed; 0 for never. */
+  rest_seconds: z.number().nonnegative().optional(),
   /** Known ways in which it departs from its protocol. */
   quirks: z.enum(["claude", "codex", "gemini", "opencode"]).optional(),
   about: z.string().optional(),

@@ -376,13 +376,17 @@ export const factData = {
     /** Its id, when it runs beside the turns of the one who started it. */
     background: z.string().optional(),
   }),
-  /** `background`: the id of a command that ended beside the turns of the one who started it, who is to be told. */
+  /**
+   * `background`: the id of a command that ended beside the turns of the one who started it, who is to be told. `rested`:
+   * a program that waited for long was ended to free its memory, and is resumed when there is something to tell it.
+   */
   "process.exited": z.object({
     ...actor,
     pid: z.int(),
     code: z.int().nullable(),
     signal: z.string().nullable(),
     background: z.string().optional(),
+    rested: z.boolean().optional(),
   }),
 
   ...meshFacts,

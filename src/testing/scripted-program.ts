@@ -71,6 +71,8 @@ export class ScriptedProgram implements OutsideSession {
   isClosed = false;
   /** It hears nothing before its turn is over. */
   isDeaf = false;
+  /** Its session can be resumed. */
+  keepsSession = true;
   /** What was said into its turn and it has not read. */
   unread: Unread | null = null;
   /** What it still does when it is asked to end. */
@@ -131,6 +133,10 @@ export class ScriptedProgram implements OutsideSession {
 
   hears(): boolean {
     return !this.isDeaf;
+  }
+
+  canBeResumed(): boolean {
+    return this.keepsSession;
   }
 
   takeUnread(): Unread | null {

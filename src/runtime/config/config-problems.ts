@@ -88,6 +88,7 @@ export const EXAMPLE: Config = {
       permissions: "ask",
       allow: ["Bash(npm test:*)"],
       silence_seconds: 600,
+      rest_seconds: 3600,
       quirks: "claude",
       about: "Checks style.",
     },

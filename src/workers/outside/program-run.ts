@@ -3,6 +3,7 @@ import type { Tools } from "../../tools/toolbox.ts";
 import { Approvals } from "./approvals.ts";
 import { RESUMED, resumeText, settlePast, unheardResults } from "./first-words.ts";
 import { LaterAnswers } from "./later-answers.ts";
+import { LongRest } from "./long-rest.ts";
 import type { ProgramStartup } from "./program-assignment.ts";
 import { ProgramBudget } from "./program-budget.ts";
 import { ProgramOutcome } from "./program-outcome.ts";
@@ -35,6 +36,8 @@ const SILENCE_SECONDS = 900;
  *     for something that is on record (an answer, a sub-node, news), and then costs nothing.
  * PROGRAM-RUN-4. A call of our tools that was begun is carried through, even if the program dies meanwhile: a program
  *     that dies in the middle of its publish has published.
+ * PROGRAM-RUN-5. A program that has rested for a long time is ended to free its memory, if its session can be resumed;
+ *     what is said to it next resumes it.
  *
  * How it is started and restarted is in `restarts.ts`, what is said to it in `program-speech.ts`, its turns in
  * `program-turns.ts`, its silence in `silence-watchdog.ts`.
@@ -52,6 +55,9 @@ export class ProgramRun {
   readonly #approvals: Approvals;
   readonly #turns: ProgramTurns;
   readonly #signIn: SignIn;
+  readonly #rest: LongRest;
+  /** An event of it is being dealt with. */
+  #isTaking = false;
   /** Why its last call by a file failed: it may have exited before it was told. */
   #refusal: string | undefined;
   #hung: string | undefined;
@@ -78,7 +84,7 @@ export class ProgramRun {
       ...{ transcript, budget, watchdog, signal, isOver },
       waitsForHuman: () => this.#answers.areOpen,
       hears: () => this.#restarts.session?.hears?.() ?? true,
-      speak: async (words) => this.#restarts.session?.say(words),
+      speak: (words) => this.#speak(words),
     });
     this.#speech = speech;
     this.#answers = new LaterAnswers(actor, place, signal, (words, facts) => speech.say([words], facts), fail);
@@ -101,6 +107,10 @@ export class ProgramRun {
     const login = place.outside.login?.(programOf(spawned), profile, this.#restarts.home);
     this.#signIn = new SignIn(login, actor, place, signal);
     const signIn = this.#signIn;
+    const { clock } = place;
+    const mayEnd = () => this.#restsLong;
+    const end = () => this.#failing(this.#leave());
+    this.#rest = new LongRest({ clock, seconds: profile.rest_seconds, signal, mayEnd, end });
     this.#turns = new ProgramTurns(assignment, {
       place,
       signIn,
@@ -196,9 +206,14 @@ export class ProgramRun {
     const follow = async () => {
       for await (const event of session.events) {
         if (session !== this.#restarts.session) return;
+        // Nobody asked for a turn that ends while it is being ended: there is nothing to decide.
+        if (this.#restarts.isAway && event.kind === "rested") continue;
+        this.#isTaking = true;
         this.#watchdog.signOfLife();
         await this.#take(event);
         this.#turns.count();
+        this.#isTaking = false;
+        this.#rest.begins();
       }
     };
     this.#failing(follow().finally(() => this.#exit.resolve()));
@@ -272,6 +287,7 @@ export class ProgramRun {
     const mayRestart = await this.#restarts.exited(event);
     this.#turns.exited();
     this.#exit.resolve();
+    if (this.#restarts.isAway) return;
     await this.#watchdog.whenNoCalls();
     if (this.#outcome.isStoppedForPublish || this.#outcome.isOver) return;
     if (mayRestart) return this.#restart();
@@ -300,6 +316,29 @@ export class ProgramRun {
       this.#follow(await this.#signedIn(() => this.#restarts.restart()));
     });
     this.#answers.resume();
+  }
+
+  /** It waits for something that is on record, and can be resumed when that comes: PROGRAM-RUN-5. */
+  get #restsLong(): boolean {
+    const isOver = this.#outcome.isOver || this.#outcome.isStoppedForPublish;
+    const isAtRest = this.#watchdog.state === "resting" && !this.#watchdog.isAwaited && !this.#isTaking;
+    return isAtRest && !isOver && !this.#approvals.areOpen && this.#restarts.canLeave;
+  }
+
+  #leave(): Promise<void> {
+    return this.#speech.between(async () => {
+      if (!this.#restsLong) return;
+      await this.#restarts.leave();
+      await this.#exit.promise;
+    });
+  }
+
+  async #speak(words: string): Promise<void> {
+    if (!this.#restarts.isAway) return this.#restarts.session?.say(words);
+    const waited = this.#watchdog.callBegins();
+    await this.#signIn.usable();
+    waited();
+    this.#follow(await this.#signedIn(() => this.#restarts.comeBack(words)));
   }
 
   #callBegins(): () => void {

@@ -22,6 +22,8 @@ const MOST_EARLY_EXITS = 2;
  * PROGRAM-RESTART-2. The next process begins with all that was said and may not have been heard, as it is on record
  *     when that process begins.
  * PROGRAM-RESTART-3. A program that exits after it has begun is restarted as often as its assignment says.
+ * PROGRAM-RESTART-4. A program that was ended because it rested is resumed by what is said to it next, and that counts as
+ *     no restart.
  */
 export class Restarts {
   readonly #startup: ProgramStartup;
@@ -32,6 +34,7 @@ export class Restarts {
   #running: ConfinedProgram | undefined;
   #hasBegun = false;
   #isLost = false;
+  #isAway = false;
   #omitted: string[] = [];
   /** In a row. */
   #earlyExits = 0;
@@ -56,6 +59,28 @@ export class Restarts {
   /** It would be restarted if it exited now, in the middle of its work. */
   get hasMore(): boolean {
     return this.#restarts < this.#startup.assignment.restarts;
+  }
+
+  /** It was ended because it rested, and is resumed by `comeBack`. */
+  get isAway(): boolean {
+    return this.#isAway;
+  }
+
+  /** Whether its session can be resumed after it was ended. */
+  get canLeave(): boolean {
+    return !this.#isAway && this.#hasBegun && this.#sessionId !== null && this.#session?.canBeResumed?.() === true;
+  }
+
+  async leave(): Promise<void> {
+    this.#isAway = true;
+    await this.#session?.close();
+  }
+
+  /** Resumes its session with these words. */
+  comeBack(words: string): Promise<OutsideSession> {
+    if (!this.#job) throw new Error("a program that was never started cannot be resumed");
+    this.#isAway = false;
+    return this.#open({ ...this.#job, words, resume: this.#sessionId });
   }
 
   start(system: string, words: string): Promise<OutsideSession> {
@@ -97,7 +122,8 @@ export class Restarts {
   async exited({ code, signal, exceeded }: Exited): Promise<boolean> {
     const { worker_id, node_id } = this.#startup.assignment.actor;
     const pid = this.#running?.pid ?? 0;
-    await this.#transcript.note({ type: "process.exited", data: { worker_id, node_id, pid, code, signal } });
+    const data = { worker_id, node_id, pid, code, signal, ...(this.#isAway && { rested: true }) };
+    await this.#transcript.note({ type: "process.exited", data });
     return this.#isEarly || (exceeded === null && this.hasMore);
   }
 

@@ -40,6 +40,11 @@ export class SilenceWatchdog {
     };
   }
 
+  /** A call of our tools, or something else that it waits for, is under way. */
+  get isAwaited(): boolean {
+    return this.#underWay > 0;
+  }
+
   /** Resolves when no call of our tools is under way. */
   whenNoCalls(): Promise<void> {
     return this.#noneUnderWay.promise;

@@ -37,6 +37,7 @@ export async function openSession(opening: Opening): Promise<Opened> {
     ...(model ? { model } : {}),
     ...(about ? { about } : {}),
     canSteer: _meta?.steering?.supported === true,
+    canBeResumed: agentCapabilities?.loadSession === true,
     preface: takesSystem || quirks.instructions || job.resume !== null ? undefined : job.system,
   };
 }
@@ -62,6 +63,8 @@ export interface Opened {
   about?: string;
   /** It can be spoken to while it works. */
   canSteer: boolean;
+  /** It keeps its sessions, and can be asked for one later. */
+  canBeResumed: boolean;
   /** Who it is and whose words these are belongs where its model takes it for granted; where it takes none such, before all else. */
   preface: string | undefined;
 }

@@ -63,7 +63,7 @@ export class AcpSession implements OutsideSession {
   readonly #kept: Kept;
   #connection: ClientConnection | undefined;
   /** Set when it can be spoken to. */
-  #session: { id: string; canSteer: boolean } | undefined;
+  #session: { id: string; canSteer: boolean; canBeResumed: boolean } | undefined;
   #turn: "none" | "running" | "interrupted" = "none";
   #turnIsOver: Promise<void> = Promise.resolve();
   /** Of those that come while it is closed. */
@@ -107,6 +107,10 @@ export class AcpSession implements OutsideSession {
     const words = this.#prompts.takeAll();
     if (words !== "") void this.#keep();
     return isSteered || words !== "" ? { words: words === "" ? [] : [words] } : null;
+  }
+
+  canBeResumed(): boolean {
+    return this.#session?.canBeResumed === true;
   }
 
   async decide(id: string, decision: Decision): Promise<void> {
@@ -201,8 +205,8 @@ export class AcpSession implements OutsideSession {
       note: (text) => this.#note(text),
       updates: () => this.#updates,
     });
-    const { session_id, canSteer, preface, ...begun } = opened;
-    this.#session = { id: session_id, canSteer };
+    const { session_id, canSteer, canBeResumed, preface, ...begun } = opened;
+    this.#session = { id: session_id, canSteer, canBeResumed };
     if (preface) this.#prompts.unshift(preface);
     if (begun.model) this.#translation.modelIs(begun.model);
     if (job.resume === null) {

@@ -131,6 +131,10 @@ class ClaudeSession implements OutsideSession {
     return this.#translation.takeUnread() ? { words: [] } : null;
   }
 
+  canBeResumed(): boolean {
+    return true;
+  }
+
   async decide(id: string, { allow, why }: Decision): Promise<void> {
     if (!this.#requests.has(id)) return;
     const updatedInput = this.#requests.get(id);

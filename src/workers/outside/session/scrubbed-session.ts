@@ -10,6 +10,7 @@ export function adapterWithoutSecrets(adapter: Adapter, scrubber: Scrubber): Ada
       say: (text) => session.say(text),
       hears: () => session.hears?.() ?? true,
       takeUnread: () => session.takeUnread?.() ?? null,
+      canBeResumed: () => session.canBeResumed?.() ?? false,
       decide: (id, decision) => session.decide(id, decision),
       interrupt: () => session.interrupt(),
       close: () => session.close(),

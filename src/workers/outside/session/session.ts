@@ -19,6 +19,8 @@ export interface OutsideSession {
   hears?(): boolean;
   /** What was said into its turn and no model call of it can have read yet, or null; nothing is returned twice. */
   takeUnread?(): Unread | null;
+  /** Whether the session can be resumed after the program has ended. Left out: it cannot. */
+  canBeResumed?(): boolean;
   /** Decides what it asked for in `asked_permission`. */
   decide(id: string, decision: Decision): Promise<void>;
   /** Stops what it is doing; the session goes on, if the program can do that. */
