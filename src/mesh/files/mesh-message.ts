@@ -44,14 +44,10 @@ export function readMessageFile(path: string, name: string): MeshMessage | { rea
 }
 
 /** No link is followed, and only regular files are read (a fifo would block us). */
-function readPlainFile(
-  path: string,
-  limit: number,
-  { links = false }: { links?: boolean } = {},
-): string | { reason: string } | undefined {
+function readPlainFile(path: string, limit: number): string | { reason: string } | undefined {
   let file: number;
   try {
-    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | (links ? 0 : constants.O_NOFOLLOW));
+    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;

@@ -2,6 +2,7 @@ import { relative } from "node:path";
 import { type Layout, nameOf, type Place } from "./layout.ts";
 import type { MeshMessage } from "./mesh-message.ts";
 import { titleOf } from "./message-file.ts";
+import { headOf } from "./message-names.ts";
 
 /**
  * How an agent speaks: by `tx` in a terminal, by tools as a model in our loop or as a program without a terminal, or by
@@ -92,11 +93,6 @@ const MOST_BYTES = 3_000;
 
 function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
-}
-
-function headOf(text: string, bytes: number): string {
-  const cut = Buffer.from(text).subarray(0, Math.max(bytes, 0));
-  return cut.toString("utf8").replace(/\uFFFD{1,3}$/, "");
 }
 
 /** The id by which an answer refers to a message. */

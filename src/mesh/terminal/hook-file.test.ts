@@ -9,8 +9,7 @@ const MB = 1024 * 1024;
 test("a long file is read to its end at once; a line that is too long is skipped, and one that is not whole waits", async () => {
   const dir = mkdtempSync(join(tmpdir(), "hooks-"));
   const path = join(dir, "hooks.ndjson");
-  const line = (name: string, bytes = 0) =>
-    `${JSON.stringify({ hook_event_name: name, prompt: "x".repeat(bytes) })}\n`;
+  const line = (name: string, bytes = 0) => `${JSON.stringify({ hook_event_name: name, prompt: "x".repeat(bytes) })}\n`;
   writeFileSync(path, line("A", 3 * MB) + line("B", 3 * MB) + line("TooLong", 9 * MB) + line("C"));
   appendFileSync(path, '{"hook_event_');
   const heard: string[] = [];
