@@ -268,6 +268,8 @@ describe("recall", () => {
     const words = await recall(memory, 8000);
     const newest = Array.from({ length: 20 }, (_, at) => `- Day ${345 + at}: `);
     expect(newest.filter((line) => !words.includes(line))).toEqual([]);
+    // The index lists the file with its first words: only the file itself comes first.
+    expect(words.startsWith("## preferences/writing.md\n\nShort sentences, no emoji.")).toBe(true);
     expect([words.includes("no emoji"), Buffer.byteLength(words) < 33_000]).toEqual([true, true]);
   });
 

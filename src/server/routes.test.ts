@@ -186,6 +186,12 @@ test("an agent is made, does its work, and everything about it can be looked at"
   expect(await allEvents(house, id, 7)).toEqual(
     Array.from({ length: (body as { seq: number }).seq }, (_, index) => index + 1),
   );
+  // Without a number to begin after, the newest.
+  const { seq: highest } = body as { seq: number };
+  expect((await house.get(`/agents/${id}/events?limit=2`)).body).toMatchObject({
+    events: [{ seq: highest - 1 }, { seq: highest }],
+    next_after: null,
+  });
   expect(routes.size).toBe(12);
 });
 
