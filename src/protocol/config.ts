@@ -72,6 +72,8 @@ export const programProfileSchema = z.strictObject({
   set: z.record(z.string(), z.string()).optional(),
   /** Files of the user's home that it may read there: where it is signed in. */
   share: z.array(z.string().min(1)).optional(),
+  /** It gets copies of its user's own settings, instructions, skills and MCP servers. */
+  own_settings: z.boolean().optional(),
   /** Hosts it may reach, as `host` or `host:port`. */
   hosts: z.array(z.string().min(1)).optional(),
   /** What it asks leave for: decided by a person, or always the same way. It is in the sandbox either way. */

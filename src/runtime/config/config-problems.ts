@@ -84,6 +84,7 @@ export const EXAMPLE: Config = {
       terminal: ["lint-shell"],
       set: { LEVEL: "strict" },
       share: [".config/linter/login.json"],
+      own_settings: true,
       hosts: ["api.example.org"],
       permissions: "ask",
       allow: ["Bash(npm test:*)"],

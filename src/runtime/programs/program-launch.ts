@@ -24,6 +24,7 @@ import { gitIdentity } from "./git-identity.ts";
 import { keepLast, lastIsGone } from "./last-process.ts";
 import { LoginLoan, programLogin } from "./login-loan.ts";
 import { missingFor } from "./missing-program.ts";
+import { copyOwnSettings } from "./own-settings.ts";
 import { copySkills } from "./project-skills.ts";
 
 interface OutsidePorts {
@@ -61,6 +62,7 @@ export function outsidePlace(
     adapter: async (kind) => adapterWithoutSecrets(await adapters[kind](clock), scrubber),
     async makeHome(profile, home, rights = "confined", project = null) {
       await makeHome(profile, home, rights, env);
+      if (rights === "confined") await copyOwnSettings(profile, home, env);
       if (project !== null) await copySkills(project, home, profile);
     },
     start: async (stay) => start(stay, await sandbox(), settings, logins),

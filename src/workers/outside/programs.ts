@@ -91,6 +91,9 @@ export function sessionKey({ node_id, worker_id }: { node_id: NodeId | null; wor
 
 export const CLAUDE_CODE = "claude-code";
 
+/** In a program's home: the MCP servers of its user, if it gets them. */
+export const OWN_SERVERS_FILE = ".agiraph/own-mcp.json";
+
 /** The model of a worker that is a program: the program, and the model it is asked to use. */
 function outsideModel(program: string, model: string): string {
   if (model.startsWith(`${program}/`)) return model;

@@ -11,14 +11,19 @@ import type { OutsideJob } from "../session/session.ts";
 export interface AcpLaunch {
   /** The profile that is there by itself. */
   profile: ProgramProfile & { quirks: AcpAgent };
-  /** Files below its home. */
-  files(job: OutsideJob): Record<string, string>;
+  /** Files below its home; `own` is what its user's settings file says, if it gets that. */
+  files(job: OutsideJob, own: string | undefined): Record<string, string>;
+  /** Where its settings are, if we write there. */
+  settingsFile?: string;
   /** Variables; those that the profile sets override them. Who may do all is not to ask; else it must ask us. */
   env(job: OutsideJob, policy: PermissionPolicy): Record<string, string>;
   /** The variable that holds its settings as JSON, and our settings; those of the profile override them. */
   settings?: { variable: string; of(job: OutsideJob, policy: PermissionPolicy): Record<string, unknown> };
   args(job: OutsideJob): string[];
 }
+
+const CODEX_FILE = ".codex/config.toml";
+const GEMINI_FILE = ".gemini/settings.json";
 
 export type AcpAgent = NonNullable<ProgramProfile["quirks"]>;
 
@@ -52,8 +57,9 @@ export const acpLaunch: Record<AcpAgent, AcpLaunch> = {
       hosts: ["api.openai.com", "chatgpt.com", "auth.openai.com"],
       about: "OpenAI Codex",
     },
+    settingsFile: CODEX_FILE,
     // It must be there, or Codex does not start.
-    files: () => ({ ".codex/config.toml": CODEX_SETTINGS }),
+    files: (_job, own) => ({ [CODEX_FILE]: own ?? CODEX_SETTINGS }),
     env: (_job, policy) => ({
       NO_BROWSER: "1",
       // Its own sandbox would be one in another, where it cannot make one: no command would run. In any other mode only
@@ -62,7 +68,7 @@ export const acpLaunch: Record<AcpAgent, AcpLaunch> = {
     }),
     settings: {
       variable: "CODEX_CONFIG",
-      of: ({ model }) => (model ? { model } : {}),
+      of: ({ model, profile }) => ({ ...(profile.own_settings && CODEX_OVERRIDES), ...(model ? { model } : {}) }),
     },
     args: () => [],
   },
@@ -76,9 +82,10 @@ export const acpLaunch: Record<AcpAgent, AcpLaunch> = {
       hosts: ["generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com"],
       about: "Gemini CLI",
     },
-    files: ({ home }) => ({
-      ".gemini/settings.json": `${JSON.stringify(
-        {
+    settingsFile: GEMINI_FILE,
+    files: ({ home }, own) => ({
+      [GEMINI_FILE]: `${JSON.stringify(
+        settingsOver(own, {
           security: {
             auth: { selectedType: signedIn(home, ".gemini/oauth_creds.json") ? "oauth-personal" : "gemini-api-key" },
             folderTrust: { enabled: false },
@@ -86,7 +93,7 @@ export const acpLaunch: Record<AcpAgent, AcpLaunch> = {
           general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
           privacy: { usageStatisticsEnabled: false },
           telemetry: { enabled: false },
-        },
+        }),
         null,
         2,
       )}\n`,
@@ -150,6 +157,31 @@ enabled = false
 plugins = false
 daemon_auto_start = false
 `;
+
+/** The same where the file is its user's. */
+const CODEX_OVERRIDES = {
+  check_for_update_on_startup: false,
+  analytics: { enabled: false },
+  features: { plugins: false, daemon_auto_start: false },
+};
+
+/** Our settings over those of its user, section by section; settings that cannot be read are left out. */
+function settingsOver(own: string | undefined, ours: Record<string, Record<string, unknown>>): Record<string, unknown> {
+  const theirs = recordIn(own ?? "{}");
+  const sections = Object.entries(ours).map(([name, section]) => [name, { ...asRecord(theirs[name]), ...section }]);
+  return { ...theirs, ...Object.fromEntries(sections) };
+}
+
+function recordIn(text: string): Record<string, unknown> {
+  try {
+    return asRecord(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
+
+const asRecord = (value: unknown): Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
 
 /** How an agent is started for a job: by what its profile says, and by what we know of it. */
 export function launchOf(

@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import type { Clock } from "../../../protocol/clock.ts";
-import { putFile } from "../../../store/disk/foreign-folder.ts";
+import { putFile, readPart } from "../../../store/disk/foreign-folder.ts";
 import { type PermissionPolicy, permissionOf, reachOf } from "../session/permission-policy.ts";
 import { ProgramRecord } from "../session/program-record.ts";
 import type { Adapter, OutsideJob, ToolServer } from "../session/session.ts";
@@ -15,7 +15,7 @@ export function acpAdapter(clock: Clock): Adapter {
     const record = new ProgramRecord(job.home, job.cwd, keptSchema);
     const before = (await record.read()) ?? { session_id: null, made_at: 0, cost_usd: 0, unsaid: [] };
     const quirks = quirksOf(job.profile);
-    for (const [path, text] of Object.entries(filesOf(job, quirks))) await putFile(job.home, path, text);
+    for (const [path, text] of Object.entries(await filesOf(job, quirks))) await putFile(job.home, path, text);
     let server: ToolServer | undefined;
     let policy = "ask" as PermissionPolicy;
     const running = await job.start((given, isConfined) => {
@@ -29,7 +29,14 @@ export function acpAdapter(clock: Clock): Adapter {
   };
 }
 
-function filesOf(job: OutsideJob, { instructions }: AcpQuirks): Record<string, string> {
-  const known = job.profile.quirks && acpLaunch[job.profile.quirks];
-  return { ...known?.files(job), ...(instructions ? { [instructions]: `${job.system}\n` } : {}) };
+const MOST_SETTINGS = 1024 * 1024;
+
+async function filesOf(job: OutsideJob, { instructions }: AcpQuirks): Promise<Record<string, string>> {
+  const { quirks, own_settings } = job.profile;
+  const known = quirks && acpLaunch[quirks];
+  const own = own_settings && known?.settingsFile && (await readPart(job.home, known.settingsFile, 0, MOST_SETTINGS));
+  return {
+    ...known?.files(job, own ? own.toString("utf8") : undefined),
+    ...(instructions ? { [instructions]: `${job.system}\n` } : {}),
+  };
 }

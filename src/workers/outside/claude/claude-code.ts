@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { Launched, Running } from "../../../sandbox/program.ts";
 import { putFile } from "../../../store/disk/foreign-folder.ts";
+import { OWN_SERVERS_FILE } from "../programs.ts";
 import { EventQueue } from "../session/event-queue.ts";
 import { linesOf } from "../session/output-lines.ts";
 import { ProgramRecord } from "../session/program-record.ts";
@@ -73,7 +74,9 @@ function launchOf({ profile, home, model, resume }: OutsideJob, server: ToolServ
       ...["--permission-prompt-tool", "stdio"],
       // The hooks and permissions that a project brings along do not count, not even in the sandbox.
       ...["--setting-sources", "user"],
-      ...["--mcp-config", join(home, MCP_FILE), "--strict-mcp-config"],
+      ...["--mcp-config", join(home, MCP_FILE)],
+      ...(profile.own_settings ? [join(home, OWN_SERVERS_FILE)] : []),
+      "--strict-mcp-config",
       ...["--allowedTools", `mcp__${OUR_SERVER}`, "--disallowedTools", NOT_HERE.join(",")],
       ...["--append-system-prompt-file", join(home, SYSTEM_FILE)],
       ...(model === null ? [] : ["--model", model]),
