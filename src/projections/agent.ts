@@ -181,7 +181,7 @@ function keepCheckpoint(agent: AgentState, fact: FactOf<"worker.checkpointed">):
   beginCycle(agent, fact);
 }
 
-/** A cycle has no fact of its own: it ends with a checkpoint or in silence, and begins with a waking. */
+/** A cycle has no fact of its own: it ends with a checkpoint or with replies without a call, and begins with a waking. */
 function beginCycle(agent: AgentState, { seq }: Fact): void {
   if (agent.created.mode === "infinite") agent.cycle_seq = seq;
 }

@@ -18,7 +18,7 @@ import { DiskFullRecovery, ENOUGH_ROOM } from "./disk-full-recovery.ts";
 import type { ExtensionState } from "./extensions/extension.ts";
 import { type ChannelListeners, openListeners } from "./human/channel-listeners.ts";
 import type { OpenChannel } from "./human/open-channels.ts";
-import type { Door, DoorPorts } from "./human/webhook-door.ts";
+import type { WebhookListener, WebhookPorts } from "./human/webhook-listener.ts";
 import { webhookMemory } from "./human/webhook-memory.ts";
 import { MeshRecords } from "./mesh-records.ts";
 import { OpenAgents } from "./open-agents.ts";
@@ -47,11 +47,11 @@ export class Runtime {
   readonly meshEnvironments = new Map<string, Readonly<Record<string, string>>>();
   /** Of agents that are being made. */
   readonly #namesInUse = new Set<string>();
-  #webhookMemory: DoorPorts["memory"] | undefined;
+  #webhookMemory: WebhookPorts["memory"] | undefined;
   #attached: { close(): Promise<void> }[] = [];
   #listeners: ChannelListeners | undefined;
   /** Where answers come in by webhook. */
-  doors: readonly Door[] = [];
+  webhookListeners: readonly WebhookListener[] = [];
 
   constructor(settings: Settings, ports: RuntimePorts) {
     this.#settings = settings;
@@ -83,8 +83,8 @@ export class Runtime {
     return this.#ports.clock;
   }
 
-  /** The same for every door by which answers come in, so that what one of them took is refused by the others. */
-  doorPorts(): DoorPorts {
+  /** The same for every listener by which answers come in, so that what one of them took is refused by the others. */
+  webhookPorts(): WebhookPorts {
     const { now } = this.#ports.clock;
     this.#webhookMemory ??= webhookMemory(this.#settings.home, now());
     return { execute: (command, actor) => this.execute(command, actor), now, memory: this.#webhookMemory };
@@ -283,8 +283,8 @@ export class Runtime {
   /** Lets answers in, by webhook and by the other channels. */
   async listen(): Promise<void> {
     if (this.channels.some(({ signed }) => signed?.port !== undefined)) {
-      const { openDoors } = await import("./human/webhook-door.ts");
-      this.doors = await openDoors(this.channels, this.doorPorts());
+      const { openWebhookListeners } = await import("./human/webhook-listener.ts");
+      this.webhookListeners = await openWebhookListeners(this.channels, this.webhookPorts());
     }
     this.#listeners = await openListeners(this.channels, (command, actor) => this.execute(command, actor));
   }
@@ -296,7 +296,7 @@ export class Runtime {
 
   async close(): Promise<void> {
     await this.#diskFullRecovery.close();
-    for (const door of this.doors) door.close();
+    for (const listener of this.webhookListeners) listener.close();
     await this.#listeners?.close();
     await this.#agents.close();
     await Promise.all(this.#attached.map((listener) => listener.close()));

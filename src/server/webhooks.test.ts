@@ -30,7 +30,7 @@ test("a signed answer comes in without a token; nothing else does", async () => 
   await house.until(log.id, ({ agent }) => agent.status === "completed");
 });
 
-test("a signed message is taken once: not by another door, not under another channel's name, not after a restart", async () => {
+test("a signed message is taken once: not by another listener, not under another channel's name, not after a restart", async () => {
   await using home = await temporaryHome();
   await using pager = await startWebhookReceiver();
   const channel = { type: "webhook", url: pager.url, secret: SECRET } as const;
@@ -46,11 +46,11 @@ test("a signed message is taken once: not by another door, not under another cha
     const { log } = await house.runtime.create({ goal: "Ask", model: "scripted/coordinator" });
     await house.until(log.id, ({ questions }) => "question-1" in questions.open);
     body = { agent_id: log.id, message: "hello", to: "*" };
-    const door = `http://127.0.0.1:${house.runtime.doors[0]?.port}`;
+    const listener = `http://127.0.0.1:${house.runtime.webhookListeners[0]?.port}`;
     expect((await post(house, "pager", body, { signed })).status).toBe(200);
     replay = [
       await post(house, "pager", body, { signed }),
-      await post({ url: door }, "pager", body, { signed }),
+      await post({ url: listener }, "pager", body, { signed }),
       await post(house, "other", body, { signed }),
     ];
   }

@@ -36,7 +36,7 @@ test("turns that were used before a crash stay used", async () => {
   model.assertDone();
 });
 
-test("what a silence is answered with is kept like everything else that was said", async () => {
+test("what a reply without a call is answered with is kept like everything else that was said", async () => {
   const model = script(say("Hm."), call("end", { summary: "done" }).after("Go on."));
   const { told } = await play(workLoop(job(), { model, toolbox, mail: noMail }, signal));
   expect(told).toEqual(["assistant", "user Go on.", "assistant", "tool ended"]);
@@ -55,7 +55,7 @@ test("after a crash the model is told the results of the calls that were cut off
   expect(model.requests[0]?.history.map(tell)).toEqual(["user Go.", "assistant", "tool seen", "tool seen"]);
 });
 
-test("a silence that was answered before the crash is not asked about again", async () => {
+test("a reply without a call that was answered before the crash is not asked about again", async () => {
   const history = [goal, ...(await repliesOf(say("Hm."))), nudge];
   const model = script(call("end", { summary: "done" }));
   const { told } = await play(workLoop(job({ history, turn: 2 }), { model, toolbox, mail: noMail }, signal));
@@ -63,7 +63,7 @@ test("a silence that was answered before the crash is not asked about again", as
   expect(model.requests[0]?.history.map(tell)).toEqual(["user Go.", "assistant", "user Go on."]);
 });
 
-test("a silence that is answered after the crash is heard by the model", async () => {
+test("a reply without a call that is answered after the crash is heard by the model", async () => {
   const history = [goal, ...(await repliesOf(say("Hm.")))];
   const model = script(call("end", { summary: "done" }));
   await play(workLoop(job({ history, turn: 2 }), { model, toolbox, mail: noMail }, signal));

@@ -6,14 +6,14 @@ import { until } from "../../src/testing/index.ts";
 /**
  * A house of agents in a process of its own, to be killed: `node parked-child.ts HOME COUNT`.
  *
- * With COUNT it makes so many agents, else it takes up those it finds. Says `door PORT`, `parked AGENT QUESTION`, and
+ * With COUNT it makes so many agents, else it takes up those it finds. Says `listener PORT`, `parked AGENT QUESTION`, and
  * `completed` when every agent is; takes answers as lines of JSON, as from a terminal, and says `answered` or `refused`.
  */
 const [home = "", count = "0"] = process.argv.slice(2);
 const settings = await loadSettings({ home }, {}, home);
 const runtime = await openRuntime(settings);
 await runtime.listen();
-console.log(`door ${runtime.doors[0]?.port}`);
+console.log(`listener ${runtime.webhookListeners[0]?.port}`);
 
 const lines = createInterface({ input: process.stdin });
 // Whoever started it is gone.

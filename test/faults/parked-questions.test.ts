@@ -55,7 +55,7 @@ test(`${AGENTS * EACH} parked questions over ${AGENTS} agents are killed twice a
   await second.kill();
 
   await using third = startHouse(home.path);
-  await third.door;
+  await third.port;
   const again = [...answered].slice(0, 6);
   expect(await Promise.all(again.map((question, at) => third.answer(question, at % 3, "too late")))).toEqual(
     again.map(() => false),
@@ -101,7 +101,7 @@ function workerTurn({ messages, turn }: ProviderRequest): ProviderTurn {
 interface House extends AsyncDisposable {
   /** `AGENT QUESTION` of each that waits. */
   questions: ReadonlySet<string>;
-  door: Promise<number>;
+  port: Promise<number>;
   completed: Promise<void>;
   parked(count: number): Promise<void>;
   /** By the terminal, or one of the webhooks. Resolves with whether it was taken. */
@@ -123,7 +123,7 @@ function startHouse(home: string, count = 0): House {
       };
       heard.add(hear);
     });
-  const door = lineOf((line) => line.startsWith("door ")).then((line) => Number(line.slice(5)));
+  const port = lineOf((line) => line.startsWith("listener ")).then((line) => Number(line.slice("listener ".length)));
   const completed = lineOf((line) => line === "completed").then(() => {});
   if (!child.stdout || !child.stdin) throw new Error("no pipes");
   createInterface({ input: child.stdout }).on("line", (line) => {
@@ -134,7 +134,7 @@ function startHouse(home: string, count = 0): House {
   stdin.on("error", () => {}); // killed under our hands
   return {
     questions,
-    door,
+    port,
     completed,
     async parked(count) {
       if (questions.size < count) await lineOf(() => questions.size >= count);
@@ -142,7 +142,7 @@ function startHouse(home: string, count = 0): House {
     async answer(question, by, text = answerTo(question)) {
       const [agent_id = "", question_id = ""] = question.split(" ");
       const body = JSON.stringify({ agent_id, question_id, response: text });
-      if (by > 0) return answerByWebhook(await door, by === 1 ? "pager" : "desk", body);
+      if (by > 0) return answerByWebhook(await port, by === 1 ? "pager" : "desk", body);
       const told = lineOf((line) => line.endsWith(` ${question}`) && !line.startsWith("parked"));
       stdin.write(`${body}\n`);
       return (await told).startsWith("answered");

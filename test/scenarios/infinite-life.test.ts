@@ -239,7 +239,7 @@ test("after a long sleep it goes on from a summary, at no call; after a short on
   expect(shown.length).toBeLessThan(12_000);
 });
 
-test("whoever worked and only falls silent is asked once, before the sleep, to write down what it found", async () => {
+test("whoever worked and calls nothing more is asked once, before the sleep, to write down what it found", async () => {
   const clock = manualClock();
   const asked = "Write down what the next cycle must know";
   const coordinator = script(

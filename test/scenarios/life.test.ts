@@ -73,7 +73,7 @@ test.each(["constructor", "__proto__", "node-0", "node-9", "toString"])(
   },
 );
 
-test("silence counts only in a row, and a reply that was cut is never taken for an answer", async () => {
+test("replies without a call count only in a row, and a reply that was cut is never taken for an answer", async () => {
   await using team = await startTeam({
     goal: "Write",
     coordinator: script(

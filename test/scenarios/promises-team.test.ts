@@ -75,7 +75,7 @@ test("a finish and a publish that are refused are failed calls, and the work goe
   expect((await refusals(team)).sort()).toEqual(["finish", "publish"]);
 });
 
-test("silence with nothing under way is asked about once; then the words are the answer", async () => {
+test("a reply without a call with nothing under way is asked about once; then the words are the answer", async () => {
   const coordinator = script(say("Hm."), say("It is 42."));
   await using team = await startTeam({ goal: "What is it?", coordinator });
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "It is 42." });
@@ -89,7 +89,7 @@ test("silence with nothing under way is asked about once; then the words are the
   ]);
 });
 
-test("silence while the team works is patience: it costs no question, and the count begins anew after it", async () => {
+test("a reply without a call while the team works is patience: it costs no question, and the count begins anew after it", async () => {
   const coordinator = script(
     say("Hm."),
     call("create_work_node", { task: "One" }),
@@ -114,7 +114,7 @@ test("silence while the team works is patience: it costs no question, and the co
   ]);
 });
 
-test("a worker that falls silent is reminded three times in each of its tries, and then its node has failed", async () => {
+test("a worker that calls nothing is reminded three times in each of its tries, and then its node has failed", async () => {
   const reminder = "You called no tool. If the work is done, write it to scratch/ and call publish; otherwise go on.";
   await using team = await startTeam({
     goal: "Go",

@@ -48,7 +48,7 @@ test("the first words of a run and of an assignment say whose they are and up to
   ]);
 });
 
-test("news that came while the coordinator thought is what it hears next, not a question about its silence", async () => {
+test("news that came while the coordinator thought is what it hears next, not a question about its reply without a call", async () => {
   const thinking = Promise.withResolvers<void>();
   await using team = await startTeam({
     goal: "Go",

@@ -80,7 +80,7 @@ test("a model that gives up twice fails the node with its reason and notes, and 
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "It could not be done." });
 });
 
-test("a run cannot finish while somebody works; silence waits for the news", async () => {
+test("a run cannot finish while somebody works; a reply without a call waits for the news", async () => {
   const released = Promise.withResolvers<void>();
   await using team = await startTeam({
     goal: "Wait",

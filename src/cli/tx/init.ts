@@ -5,7 +5,8 @@ import { readDeclared } from "../../mesh/declaration/declared-mesh.ts";
 import { Layout } from "../../mesh/files/layout.ts";
 import { missingPrograms } from "../../runtime/meshes/run-kinds.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
-import { settingsFor, type TxCall, unknown } from "./project.ts";
+import { settingsOf } from "../home/look.ts";
+import { type TxCall, unknown } from "./project.ts";
 
 /** Copies bundled meshes into a project: those named, or all. Existing files are left as they are. */
 export async function init(
@@ -56,7 +57,7 @@ function ignoreFile(folder: string): string {
 /** The first mesh that can run on this machine, and which programs the others lack. */
 async function whoCan(call: TxCall, layout: Layout, meshes: readonly string[]) {
   // A mistake in config.json is reported when they are started.
-  const settings = await settingsFor(call).catch(() => ({ env: call.terminal.env, config: {} }));
+  const settings = await settingsOf(call).catch(() => ({ env: call.terminal.env, config: {} }));
   const { meshes: declared } = await readDeclared(layout);
   const missing = meshes.flatMap((mesh) => {
     const its = declared.get(mesh);

@@ -1,5 +1,4 @@
 import { existsSync, realpathSync } from "node:fs";
-import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { nearest } from "../../boundary/nearest.ts";
 import type { ApiClient } from "../../client/client.ts";
@@ -7,9 +6,8 @@ import { type DeclaredMesh, readDeclared } from "../../mesh/declaration/declared
 import { Layout, type Place } from "../../mesh/files/layout.ts";
 import { isAtWork } from "../../projections/index.ts";
 import type { MeshProjectView } from "../../protocol/api/meshes.ts";
-import { type Settings, SettingsError } from "../../runtime/config/settings.ts";
 import { Refusal, UsageError } from "../exit-code.ts";
-import { liveHolder, settingsOf } from "../home/look.ts";
+import { settingsOf } from "../home/look.ts";
 import { runningServer } from "../home/other-process.ts";
 import type { Invocation } from "../invocation.ts";
 
@@ -78,24 +76,9 @@ export interface RunningMeshes {
   view: MeshProjectView;
 }
 
-/** An error in config.json does not prevent talking to a running server, which keeps using what it read before. */
-export async function settingsFor(call: TxCall): Promise<Settings> {
-  try {
-    return await settingsOf(call);
-  } catch (error) {
-    const { env } = call.terminal;
-    const home = resolve(call.home || env.AGIRAPH_HOME || join(homedir(), ".agiraph"));
-    if (!(error instanceof SettingsError) || !liveHolder(home)) throw error;
-    call.terminal.say(
-      `${call.terminal.errPaint.yellow("!")} ${error.message} The server keeps using what it read before.`,
-    );
-    return { home, env, config: {} };
-  }
-}
-
 /** The server of the home, if it runs the meshes of this project. */
 export async function runningMeshes(call: TxCall, layout: Layout): Promise<RunningMeshes | undefined> {
-  const client = await runningServer(await settingsFor(call));
+  const client = await runningServer(await settingsOf(call));
   if (!client) return undefined;
   const { projects } = await client.meshProjects({ limit: 1000 });
   const found = projects.find(({ project }) => project === layout.project);

@@ -3,13 +3,13 @@ import type { DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import { TmuxServer, tmuxSocket } from "../../mesh/terminal/tmux-server.ts";
 import type { MeshView } from "../../protocol/api/meshes.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
+import { settingsOf } from "../home/look.ts";
 import {
   agentIn,
   declaredMesh,
   layoutOf,
   type RunningMeshes,
   runningMeshes,
-  settingsFor,
   startedMeshes,
   type TxCall,
   unknown,
@@ -44,7 +44,7 @@ export async function kill(call: TxCall, mesh: string, agent: string | undefined
   const names = running
     ? agentsOf(running, mesh, agent).map(({ name }) => name)
     : namesIn(await declaredMesh(layout, mesh), agent);
-  const { home, env } = await settingsFor(call);
+  const { home, env } = await settingsOf(call);
   const server = new TmuxServer(tmuxSocket(home, layout.project), env.PATH ?? "");
   // Terminals outlive the server.
   const left = running ? [] : (await server.sessions().catch(() => [])).map(({ name }) => name);

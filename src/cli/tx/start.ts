@@ -12,10 +12,10 @@ import { PLAIN_VARIABLES } from "../../runtime/meshes/terminal-member.ts";
 import { mayRun } from "../../runtime/meshes/trust.ts";
 import { programsOf } from "../../workers/outside/programs.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
-import { liveHolder } from "../home/look.ts";
+import { liveHolder, settingsOf } from "../home/look.ts";
 import { isServer, runningServer } from "../home/other-process.ts";
 import { count } from "../wording/format.ts";
-import { layoutOf, runningMeshes, settingsFor, type TxCall } from "./project.ts";
+import { layoutOf, runningMeshes, type TxCall } from "./project.ts";
 import { showProject } from "./status.ts";
 import { askBeforeStart } from "./trust.ts";
 
@@ -23,7 +23,7 @@ import { askBeforeStart } from "./trust.ts";
 export async function start(call: TxCall): Promise<ExitCode> {
   const { terminal } = call;
   const layout = layoutOf(call);
-  const settings = await settingsFor(call);
+  const settings = await settingsOf(call);
   await askBeforeStart(call, layout, settings);
   const running = await runningServer(settings);
   const client = running ?? (await startServer(call, settings));
@@ -55,7 +55,7 @@ function serverWords({ home }: Settings, what: string): string {
 
 export async function stop(call: TxCall, { server = false }: { server?: boolean } = {}): Promise<ExitCode> {
   const code = server ? await stopServer(call) : await stopMeshes(call);
-  const settings = await settingsFor(call);
+  const settings = await settingsOf(call);
   if (!server && (await runningServer(settings))) call.terminal.say(serverWords(settings, "The server keeps running"));
   return code;
 }
@@ -63,7 +63,7 @@ export async function stop(call: TxCall, { server = false }: { server?: boolean 
 /** Terminals outlive the server: of the meshes of this project nothing is to run on. Other projects go on at its next start. */
 async function stopServer(call: TxCall): Promise<ExitCode> {
   const { terminal, json } = call;
-  const settings = await settingsFor(call);
+  const settings = await settingsOf(call);
   const project = projectIn(call);
   if (project && (await runningMeshes(call, project))) await stopMeshes({ ...call, json: false });
   const holder = liveHolder(settings.home);
@@ -117,7 +117,7 @@ async function stopMeshes(call: TxCall): Promise<ExitCode> {
   const running = await runningMeshes(call, layout);
   if (!running) {
     // Terminals outlive a server that was killed.
-    const { home, env } = await settingsFor(call);
+    const { home, env } = await settingsOf(call);
     const server = new TmuxServer(tmuxSocket(home, layout.project), env.PATH ?? "");
     const left = await server.alive().catch(() => []);
     if (left.length > 0) await server.killAll();

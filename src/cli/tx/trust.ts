@@ -6,10 +6,11 @@ import type { Settings } from "../../runtime/config/settings.ts";
 import { MeshTrust, type MeshTrustState, mayRun } from "../../runtime/meshes/trust.ts";
 import { fileChangeWords, type TrustSummary, trustSummary } from "../../runtime/meshes/trust-text.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
+import { settingsOf } from "../home/look.ts";
 import { isAttended } from "../live/interactive.ts";
 import { type Cell, table } from "../wording/table.ts";
 import { plain } from "../wording/width.ts";
-import { layoutOf, runningMeshes, settingsFor, type TxCall, unknown } from "./project.ts";
+import { layoutOf, runningMeshes, type TxCall, unknown } from "./project.ts";
 
 interface TrustOptions {
   terminals?: boolean;
@@ -19,7 +20,7 @@ interface TrustOptions {
 
 /** A person agrees to the current content of a mesh. Nothing of it runs before that. */
 export async function trust(call: TxCall, names: string[], options: TrustOptions): Promise<ExitCode> {
-  const settings = await settingsFor(call);
+  const settings = await settingsOf(call);
   if (options.list) return list(call, settings);
   refuseAgents(call);
   const layout = layoutOf(call);
@@ -53,7 +54,7 @@ export async function trust(call: TxCall, names: string[], options: TrustOptions
 /** Withdraws trust: everything that the mesh has started ends, and its messages stay. */
 export async function untrust(call: TxCall, mesh: string): Promise<ExitCode> {
   const layout = layoutOf(call);
-  const settings = await settingsFor(call);
+  const settings = await settingsOf(call);
   const running = await runningMeshes(call, layout);
   const isKnown = running?.view.meshes.some((one) => one.mesh === mesh) ?? false;
   const granted = trustIn(settings)

@@ -1,7 +1,7 @@
 import type { ChannelListener, Receive } from "../../mail/channels/channel.ts";
 import { problemsOf, receivedWordsSchema } from "../../mail/channels/receive.ts";
 import type { OpenChannel } from "./open-channels.ts";
-import { commandIn, type DoorPorts } from "./webhook-door.ts";
+import { commandIn, type WebhookPorts } from "./webhook-listener.ts";
 
 export interface ChannelListeners {
   /** Those that could not begin, and why. */
@@ -12,7 +12,7 @@ export interface ChannelListeners {
 /** Starts every channel that can receive messages. If one fails, the others still start. */
 export async function openListeners(
   channels: readonly OpenChannel[],
-  execute: DoorPorts["execute"],
+  execute: WebhookPorts["execute"],
 ): Promise<ChannelListeners> {
   const failed: { channel: string; why: string }[] = [];
   const listeners: ChannelListener[] = [];
@@ -30,7 +30,7 @@ export async function openListeners(
 }
 
 /** Whoever wrote the channel says who speaks there: what it hands in is the person's word. */
-function receiverFor(channel: string, execute: DoorPorts["execute"]): Receive {
+function receiverFor(channel: string, execute: WebhookPorts["execute"]): Receive {
   return async (incoming) => {
     const parsed = receivedWordsSchema.safeParse(incoming);
     if (!parsed.success) throw new Error(problemsOf(parsed.error));

@@ -1,12 +1,12 @@
-import { webhookHandler } from "../../runtime/human/webhook-door.ts";
+import { webhookHandler } from "../../runtime/human/webhook-listener.ts";
 import type { Api, RouteDeps } from "../api-app.ts";
 
 /**
- * Receives signed answers (`POST /webhooks/NAME`): the door reads the body itself, since the signature covers the exact
+ * Receives signed answers (`POST /webhooks/NAME`): the handler reads the body itself, since the signature covers the exact
  * bytes.
  */
 export function webhookRoutes(app: Api, { runtime }: RouteDeps): void {
-  const handle = webhookHandler(runtime.channels, runtime.doorPorts());
+  const handle = webhookHandler(runtime.channels, runtime.webhookPorts());
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", (_request, _payload, done) => done(null));

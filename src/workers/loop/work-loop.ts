@@ -119,7 +119,7 @@ async function* settle(
     ending ??= result.ending;
   }
   if (ending) return ending;
-  // Silent in a flush, it has written down what it wanted to.
+  // Without a call in a flush, it has written down what it wanted to.
   if (callsOf(reply).length > 0 || openFlush(history) >= 0) return undefined;
   const next = await afterReplyWithoutCall(reply, history, job, toolbox, signal);
   if (!Array.isArray(next)) return next;

@@ -16,7 +16,7 @@ import type { OpenChannel } from "./open-channels.ts";
  */
 export function webhookHandler(
   channels: readonly SignedChannel[],
-  { execute, now, memory }: DoorPorts,
+  { execute, now, memory }: WebhookPorts,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   async function answerTo(request: IncomingMessage): Promise<Answer> {
     const name = /^\/webhooks\/([a-z0-9_-]+)$/.exec(request.url ?? "")?.[1];
@@ -56,10 +56,10 @@ export function webhookHandler(
 
 type SignedChannel = Pick<OpenChannel, "name" | "signed">;
 
-export interface DoorPorts {
+export interface WebhookPorts {
   execute(command: WebhookCommand, actor: Actor): Promise<{ detail: string }>;
   now(): number;
-  /** One for all doors of a home. */
+  /** One for all listeners of a home. */
   memory: ReceivedIds;
 }
 
@@ -73,33 +73,40 @@ export function commandIn(words: ReceivedWords): WebhookCommand {
 }
 
 /** A person can fix this: with another port, or by stopping the process that holds this one. */
-export class DoorError extends Error {
-  override readonly name = "DoorError";
+export class WebhookError extends Error {
+  override readonly name = "WebhookError";
 }
 
-export interface Door {
+export interface WebhookListener {
   port: number;
   channels: readonly string[];
   close(): void;
 }
 
-/** One door for each port that a channel needs, on this machine only. */
-export async function openDoors(channels: readonly SignedChannel[], ports: DoorPorts): Promise<Door[]> {
-  const doors: Door[] = [];
+/** One listener for each port that a channel needs, on this machine only. */
+export async function openWebhookListeners(
+  channels: readonly SignedChannel[],
+  ports: WebhookPorts,
+): Promise<WebhookListener[]> {
+  const listeners: WebhookListener[] = [];
   const byPort = Map.groupBy(
     channels.filter(({ signed }) => signed?.port !== undefined),
     ({ signed }) => signed?.port ?? 0,
   );
   try {
-    for (const [port, behind] of byPort) doors.push(await openDoor(port, behind, ports));
+    for (const [port, behind] of byPort) listeners.push(await openWebhookListener(port, behind, ports));
   } catch (error) {
-    for (const door of doors) door.close();
+    for (const listener of listeners) listener.close();
     throw error;
   }
-  return doors;
+  return listeners;
 }
 
-async function openDoor(port: number, channels: readonly SignedChannel[], ports: DoorPorts): Promise<Door> {
+async function openWebhookListener(
+  port: number,
+  channels: readonly SignedChannel[],
+  ports: WebhookPorts,
+): Promise<WebhookListener> {
   const handle = webhookHandler(channels, ports);
   const server = createServer((request, response) => {
     handle(request, response).catch(() => response.destroy());
@@ -110,7 +117,7 @@ async function openDoor(port: number, channels: readonly SignedChannel[], ports:
   await listening(server, port, channels);
   // Accepting a connection can fail, for example when no descriptors are left. The sender tries again.
   server.on("error", () => {});
-  // A door alone keeps no process alive.
+  // A listener alone keeps no process alive.
   server.unref();
   const address = server.address();
   return {
@@ -131,7 +138,7 @@ async function listening(server: Server, port: number, channels: readonly Signed
   } catch (error) {
     const names = channels.map(({ name }) => name).join(", ");
     const why = codeOf(error) === "EADDRINUSE" ? "is taken" : `cannot be used (${codeOf(error) ?? "unknown"})`;
-    throw new DoorError(
+    throw new WebhookError(
       `Answers through webhooks (${names}) cannot be received: port ${port} ${why}. Stop the program that holds it, or change listen.port in config.json.`,
     );
   }

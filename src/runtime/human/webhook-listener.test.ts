@@ -6,7 +6,7 @@ import { DELIVERY_HEADER, SIGNATURE_HEADER, signatureOf, TIMESTAMP_HEADER } from
 import type { Config } from "../../protocol/config.ts";
 import { call, script, startTeam, type Team } from "../../testing/index.ts";
 import { startWebhookReceiver } from "../../testing/webhook-receiver.ts";
-import { openDoors } from "./webhook-door.ts";
+import { openWebhookListeners } from "./webhook-listener.ts";
 
 const SECRET = "a secret of the house";
 const ASK = call("ask_human", { question: "Which one?" });
@@ -106,9 +106,13 @@ test("the same request is taken once, and so is the same delivery signed anew", 
 test("what goes wrong inside is not told", async () => {
   const channel = { name: "pager", signed: { secret: SECRET, port: 0 } };
   const broken = () => Promise.reject(new Error("ENOSPC /secret/path"));
-  const doors = await openDoors([channel], { execute: broken, now: Date.now, memory: new ReceivedIds(0) });
-  const { status, body } = await post({ runtime: { doors } }, { agent_id: "agent-abcd", message: "hello" });
-  for (const door of doors) door.close();
+  const webhookListeners = await openWebhookListeners([channel], {
+    execute: broken,
+    now: Date.now,
+    memory: new ReceivedIds(0),
+  });
+  const { status, body } = await post({ runtime: { webhookListeners } }, { agent_id: "agent-abcd", message: "hello" });
+  for (const listener of webhookListeners) listener.close();
   expect({ status, body }).toEqual({
     status: 500,
     body: { error: { code: "internal", message: "It could not be recorded. Try again, with a new signature." } },
@@ -121,7 +125,7 @@ test("a port that is taken is said with what to do", async () => {
   const address = holder.address();
   const port = typeof address === "object" && address ? address.port : 0;
   const channel = { name: "pager", signed: { secret: SECRET, port } };
-  const opening = openDoors([channel], {
+  const opening = openWebhookListeners([channel], {
     execute: () => Promise.reject(new Error()),
     now: Date.now,
     memory: new ReceivedIds(0),
@@ -147,7 +151,7 @@ async function startListening(coordinator: Parameters<typeof startTeam>[0]["coor
   });
 }
 
-type Doors = { runtime: Pick<Team["runtime"], "doors"> };
+type Listening = { runtime: Pick<Team["runtime"], "webhookListeners"> };
 interface Sending {
   headers?: Record<string, string>;
   signed?: number;
@@ -157,7 +161,7 @@ interface Sending {
 let posts = 0;
 
 /** Signed just now, and never twice in the same millisecond. */
-function post(team: Doors, words: unknown, { headers, signed = Date.now() + ++posts, isChunked }: Sending = {}) {
+function post(team: Listening, words: unknown, { headers, signed = Date.now() + ++posts, isChunked }: Sending = {}) {
   const body = JSON.stringify(words);
   const timestamp = (signed / 1000).toFixed(3);
   const all = {
@@ -172,14 +176,14 @@ function post(team: Doors, words: unknown, { headers, signed = Date.now() + ++po
 
 /** By hand: `fetch` would tidy up the path. */
 function send(
-  { runtime }: Doors,
+  { runtime }: Listening,
   method: string,
   path: string,
   headers: Record<string, string>,
   body: string,
 ): Promise<{ status: number; body: unknown }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: unknown }>();
-  const port = runtime.doors[0]?.port;
+  const port = runtime.webhookListeners[0]?.port;
   const request = httpRequest({ host: "127.0.0.1", port, method, path, headers, agent: false }, async (response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of response) chunks.push(chunk);
