@@ -76,6 +76,8 @@ export class TmuxMember implements Member {
   #stillborn = 0;
   /** How often it has ended while it worked on its task. */
   #deaths = 0;
+  /** How its last session ended. */
+  #howEnded = "it ended";
   #restart: NodeJS.Timeout | undefined;
   /** Why it is not begun any more; empty if it is. */
   #broken = "";
@@ -145,7 +147,10 @@ export class TmuxMember implements Member {
         await this.#tellIn(session, message);
         this.#startedAt = undefined;
         this.#stillborn = 0;
+        this.#broken = "";
         this.#hasTold(message);
+        // Its end may have been noticed before we knew that it had taken the message: it died at work, not at once.
+        if (!session.isAlive) this.#ended(this.#howEnded);
         return;
       } catch (error) {
         // A program that died at once, before it heard anything, is started again: TMUX-MEMBER-3.
@@ -239,7 +244,9 @@ export class TmuxMember implements Member {
     return TmuxSession.open(server, { name, kind: TERMINAL_KINDS[kind], hooks, blocked }, (state, detail) => {
       this.#say(state, detail);
       this.#watch.entered(state);
-      if (state === "dead" || state === "gone") this.#ended(detail ?? "it ended");
+      if (state !== "dead" && state !== "gone") return;
+      this.#howEnded = detail ?? "it ended";
+      this.#ended(this.#howEnded);
     });
   }
 

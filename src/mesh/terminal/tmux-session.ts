@@ -206,7 +206,9 @@ export class TmuxSession {
     if (view.isDead) {
       // tmux moves the screen up to show that the program has ended; its last words may be above it.
       const lines = await this.#pane.lastLines();
-      if (!this.#isClosed && this.isAlive) this.#enter("dead", endText(view.status, lines));
+      // A pane is dead when its output ends; with which status is known a moment later.
+      const { status } = view.status === "" ? await this.#look() : view;
+      if (!this.#isClosed && this.isAlive) this.#enter("dead", endText(status, lines));
       return;
     }
     if (view.screen.some((line) => line !== "")) this.#reader.onScreen();
