@@ -204,7 +204,11 @@ export async function enterPurse(
       note({ type: "worker.waiting", data: { worker_id, node_id, for: "budget" } });
     });
   } catch (error) {
-    if (error instanceof BudgetExhausted && error.exceeded) note({ type: "budget.exceeded", data: error.exceeded });
+    if (error instanceof BudgetExhausted && error.exceeded) {
+      // The purse knows of replies that are not recorded yet: the end may be seen before the warning was due.
+      const warning: NewFact[] = pending().spending.warned ? [] : [{ type: "budget.warned", data: error.exceeded }];
+      note(...warning, { type: "budget.exceeded", data: error.exceeded });
+    }
     throw error;
   } finally {
     if (waited) note({ type: "worker.busy", data: { worker_id, node_id } });
