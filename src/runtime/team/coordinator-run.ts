@@ -12,12 +12,20 @@ import { endOf } from "../state/end-facts.ts";
 import { asOutcome } from "../state/outcomes.ts";
 import type { RunningTasks } from "./running-tasks.ts";
 
+/** What the end of a run needs beside its facts. */
+interface RunEnd {
+  files: AgentFiles;
+  tasks: RunningTasks;
+  /** Resolves when those whose work is no longer needed have been stopped and told. */
+  losersCancelled(): Promise<void>;
+}
+
 /** The coordinator on one run, to its end, or until it is stopped. */
 export async function runCoordinator(
   run: { id: RunId; goal: string },
   team: TeamPort,
   place: Workplace,
-  { files, tasks }: { files: AgentFiles; tasks: RunningTasks },
+  { files, tasks, losersCancelled }: RunEnd,
   signal: AbortSignal,
 ): Promise<void> {
   const { log, pending } = place;
@@ -33,6 +41,8 @@ export async function runCoordinator(
   }
   // Nobody can think any more: each hands over what it has, before the run ends.
   if (outcome.kind === "budget_exhausted") await tasks.abortNodes(new BudgetExhausted(outcome));
+  // Who lost is free and told why; the end of the run alone would leave them stopped without a word.
+  if (outcome.kind === "finished") await losersCancelled();
   // Before the facts, and safe to repeat: once the run has ended nobody comes back to it.
   if (outcome.kind === "finished" && outcome.summary !== HEARTBEAT_OK)
     await noteRun(run, outcome, place).catch(() => {});

@@ -14,6 +14,8 @@ export interface TeamPorts {
   limits: TeamLimits;
   /** Stops the work on this node; resolves when its worker has put everything away. */
   stopWork(id: NodeId): Promise<void>;
+  /** Resolves when what the facts say of this node is in its folder too. */
+  folderWritten(id: NodeId): Promise<void>;
   /** Programs that can be hired. */
   outside: Pick<ProgramPorts, "list" | "program" | "kindOf" | "needsPerson" | "ended">;
   /** Throws, with advice, for a model that cannot be used here. */

@@ -175,6 +175,8 @@ export class Team {
     const problem = notAPath(deliverables ?? []);
     if (problem !== undefined) return refusal(`Not changed: ${problem}`);
     await record(this.#ports, [{ type: "node.updated", data: { node_id: node.id, by, ...data } }]);
+    // What the coordinator writes into _spec.md next must not be overwritten by this change.
+    await this.#ports.folderWritten(node.id);
     if (isTaken(node)) return `${node.id} is changed. ${this.#nameOf(node.worker_id)} is told.`;
     return `${node.id} is changed.${hasEnded(node) ? ` It is ${node.status}: assign_worker has it done again.` : ""}`;
   }

@@ -111,23 +111,27 @@ export class Workforce {
   /** One for each run: it counts nodes and messages. */
   team(run: RunId): Team {
     if (this.#teamOf?.run !== run) {
-      const { log, now, pending, services } = this.#ports;
+      const { log, now, pending, files, services } = this.#ports;
       const stopWork = async (id: NodeId) => {
         // Somebody to whom it was just given begins when that is on disk.
         await log.settled();
         await this.#tasks.end(id, new Error("somebody else is to have it, or nobody"));
       };
+      const folderWritten = async (id: NodeId) => {
+        const node = now().board.nodes[id];
+        if (node) await files.folderOf(node).catch(() => {});
+      };
       const { limits, checkModel, programFor, checkTools, checkPrices } = services;
       const outside = this.#outside();
       const checks = { checkModel, programFor, checkTools, checkPrices };
-      const team = new Team(run, { log, now, pending, stopWork, limits, outside, ...checks });
+      const team = new Team(run, { log, now, pending, stopWork, folderWritten, limits, outside, ...checks });
       this.#teamOf = { run, team };
     }
     return this.#teamOf.team;
   }
 
   #beginRun(run: { id: RunId; goal: string }): void {
-    const help = { files: this.#ports.files, tasks: this.#tasks };
+    const help = { files: this.#ports.files, tasks: this.#tasks, losersCancelled: () => this.#cancelling };
     this.#tasks.begin(COORDINATOR, async (signal) => {
       await runCoordinator(run, this.team(run.id), this.#workplace(run.id), help, signal);
     });
