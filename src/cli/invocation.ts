@@ -34,13 +34,8 @@ export function asCalled(text: string, env: Environment): string {
   return text.replaceAll(NAMED, `${programWords(env)} `);
 }
 
-/** Every command: the test beside this file compares them with those there are. */
-const COMMANDS = [
-  ...["run", "resume", "stop", "pause", "rm", "inbox", "chat", "send", "answer", "nudge", "permissions"],
-  ...["assign", "publish", "cancel", "ls", "status", "show", "board", "workers", "open", "files", "logs", "memory"],
-  ...["triggers", "serve", "token", "doctor", "models", "programs", "completion", "version", "tx"],
-];
-const NAMED = new RegExp(`(?<![\\w/.-])agiraph (?=(?:${COMMANDS.join("|")})\\b)`, "g");
+/** The program is called in lower case only where a command follows; in prose it is Agiraph. */
+const NAMED = /(?<![\w/.-])agiraph (?=[a-z])/g;
 
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -9,8 +9,8 @@ import { wordsSchema } from "./words.ts";
  * The vocabulary of commands: everything that a person may ask of an agent, by whatever means (terminal, page, HTTP,
  * webhook, a program of their own). The runtime carries them out in one place (`runtime/commands.ts`); HTTP routes,
  * `GET /openapi.json` and the client are derived from these tables. To add a command: a route and an entry here, what
- * it does there, a call in `server/commands.test.ts`; for the terminal also `cli/commands/`, `cli/command-line/`,
- * `cli/usage.test.ts` and `docs/commands.md`; and a line in CHANGELOG.md.
+ * it does there, a call in `server/commands.test.ts`; for the terminal also `cli/commands/`, `cli/command-line/` and
+ * `docs/commands.md`; and a line in CHANGELOG.md.
  *
  * COMMAND-1. A command is `{do, ...}` with the parameters of its route and the fields of its body, by the same names.
  * COMMAND-2. The facts that a command leads to are recorded with its actor.
