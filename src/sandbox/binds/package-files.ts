@@ -1,5 +1,5 @@
-import { readdir, realpath } from "node:fs/promises";
-import { join, relative, sep } from "node:path";
+import { readdir, realpath, stat } from "node:fs/promises";
+import { basename, join, relative, sep } from "node:path";
 import { isBelow } from "./binds.ts";
 
 /**
@@ -9,7 +9,7 @@ import { isBelow } from "./binds.ts";
  * PACKAGE-1. A file or folder whose name suggests secrets is not visible: `.env`, `.npmrc`, `.git`, keys, …
  * PACKAGE-2. Visible files are listed; nothing is masked. A folder that contains such a file is bound entry by entry,
  *     so files that appear in it later are not visible.
- * PACKAGE-3. A link is visible if it stays in the package and its target is visible.
+ * PACKAGE-3. A link is visible if it stays in the package and all of its target is visible.
  *
  * The search is limited: installed modules, and folders deeper than where people keep settings, are bound as they are.
  */
@@ -49,8 +49,8 @@ class Look {
       const path = join(folder, entry.name);
       this.#seen++;
       if (holdsSecrets(entry.name)) isWhole = false;
-      else if (entry.isSymbolicLink() && !(await this.#staysInside(path))) isWhole = false;
-      else if (entry.isDirectory() && entry.name !== "node_modules" && depth < mostDepth && this.#seen < mostEntries) {
+      else if (entry.isSymbolicLink() && !(await this.#isShown(path, depth))) isWhole = false;
+      else if (entry.isDirectory() && this.#isSearched(path, depth)) {
         const below = await this.at(path, depth + 1);
         paths.push(...below.paths);
         isWhole &&= below.isWhole;
@@ -59,9 +59,16 @@ class Look {
     return isWhole ? { paths: [folder], isWhole } : { paths, isWhole };
   }
 
-  async #staysInside(link: string): Promise<boolean> {
+  /** A link is bound as what it leads to: to a folder only if nothing in that is hidden. */
+  async #isShown(link: string, depth: number): Promise<boolean> {
     const target = await realpath(link).catch(() => null);
     if (target === null || !isBelow(target, this.#package)) return false;
-    return !relative(this.#package, target).split(sep).some(holdsSecrets);
+    if (relative(this.#package, target).split(sep).some(holdsSecrets)) return false;
+    const isFolder = (await stat(target).catch(() => null))?.isDirectory() === true;
+    return !isFolder || !this.#isSearched(target, depth) || (await this.at(target, depth + 1)).isWhole;
+  }
+
+  #isSearched(folder: string, depth: number): boolean {
+    return basename(folder) !== "node_modules" && depth < mostDepth && this.#seen < mostEntries;
   }
 }

@@ -77,6 +77,7 @@ describe("what a program needs to be seen", () => {
     await symlink("../.env", `${folder}/lib/link`);
     await symlink("/etc/hostname", `${folder}/outside`);
     await symlink("lib/main.mjs", `${folder}/main`);
+    await symlink("server", `${folder}/alias`);
     const { read } = await programBinds([script], "");
     const shown = [".pnp.cjs", "bin", "lib/main.mjs", "main", "node_modules", "package.json", "server/app.mjs"];
     expect(read.toSorted()).toEqual([...shown.map((path) => `${folder}/${path}`), ...node].toSorted());
