@@ -85,3 +85,10 @@ async function textOf(request: IncomingMessage): Promise<string> {
   for await (const chunk of request.setEncoding("utf8")) text += chunk;
   return text;
 }
+
+test("a malformed key is refused before it is sent, and not shown", () => {
+  const make = () =>
+    createEmbeddingModel("openai/text-embedding-3-small", { env: { OPENAI_API_KEY: "sk-1\nsk-2" }, config: {}, fetch });
+  expect(make).toThrow("OPENAI_API_KEY is malformed");
+  expect(make).not.toThrow("sk-");
+});

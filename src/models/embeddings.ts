@@ -2,6 +2,7 @@ import { z } from "zod";
 import { boundedText } from "../boundary/bounded-body.ts";
 import { withoutRedirects } from "../boundary/without-redirects.ts";
 import { baseUrl } from "./catalog/base-url.ts";
+import { keyIn } from "./catalog/connections.ts";
 import type { ModelConfig } from "./catalog/model-config.ts";
 import { type ModelPlace, missingForModel, modelPlaceOf } from "./catalog/model-name.ts";
 
@@ -82,8 +83,4 @@ function endpointOf(place: ModelPlace, env: EmbeddingOptions["env"]): Endpoint {
     key: keyIn(env, keyVariable ?? undefined),
     model: place.model,
   };
-}
-
-function keyIn(env: EmbeddingOptions["env"], variable: string | undefined): string {
-  return variable === undefined ? "" : (env[variable]?.trim() ?? "");
 }
