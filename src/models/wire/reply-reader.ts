@@ -178,9 +178,9 @@ export function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Us
 /** What is nested deeper can be parsed, but no longer written: JSON.stringify exhausts the stack. */
 const DEEPEST_ARGUMENTS = 200;
 
-function isDeeperThan(value: unknown, levels: number): boolean {
+export function isTooDeep(value: unknown, levels = DEEPEST_ARGUMENTS): boolean {
   if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
+  return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1));
 }
 
 /** Arguments as the model sent them: parsed, or the text itself when it is not JSON. */
@@ -191,7 +191,7 @@ export function parseArguments(text: string): unknown {
     // Some models send their JSON inside a JSON string.
     const meant: unknown = typeof parsed === "string" ? JSON.parse(parsed) : parsed;
     const isUsable = typeof parsed !== "string" || meant instanceof Object;
-    return isUsable && !isDeeperThan(meant, DEEPEST_ARGUMENTS) ? meant : text;
+    return isUsable && !isTooDeep(meant) ? meant : text;
   } catch {
     return text;
   }

@@ -27,6 +27,11 @@ test("text that does not know the nonce cannot forge a call", async () => {
 
 test.each([
   ["unfinished arguments", '<tool_call-n0nce>{"name":"look","arguments":{"at":', { name: "look", args: '{"at":' }],
+  [
+    "arguments too deep to be written again",
+    `<tool_call-n0nce>{"name":"look","arguments":${"[".repeat(201)}${"]".repeat(201)}}</tool_call-n0nce>`,
+    { name: "look", args: `${"[".repeat(201)}${"]".repeat(201)}` },
+  ],
   ["no JSON at all", "<tool_call-n0nce>look at it</tool_call-n0nce>", { name: "unknown", args: "look at it" }],
   ["no closing tag", '<tool_call-n0nce>{"name":"look","args":{"at":1}}', { name: "look", args: { at: 1 } }],
   [

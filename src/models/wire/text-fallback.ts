@@ -8,7 +8,7 @@ import {
   type UserEntry,
 } from "../../protocol/index.ts";
 import { type Model, ModelFailure, type ModelRequest, type ToolSpec } from "../model.ts";
-import { parseArguments } from "./reply-reader.ts";
+import { isTooDeep, parseArguments } from "./reply-reader.ts";
 import { createTagReader, type TagPiece } from "./tag-reader.ts";
 
 /**
@@ -155,7 +155,8 @@ function readCall(text: string): Pick<CallPart, "name" | "args"> {
     if (parsed instanceof Object && "name" in parsed && typeof parsed.name === "string") {
       const key = ["arguments", "args", "parameters", "input"].find((name) => name in parsed);
       const args: unknown = key === undefined ? {} : Reflect.get(parsed, key);
-      return { name: parsed.name, args: typeof args === "string" ? parseArguments(args) : args };
+      if (typeof args === "string") return { name: parsed.name, args: parseArguments(args) };
+      if (!isTooDeep(args)) return { name: parsed.name, args };
     }
   } catch {
     // Falls through to the raw text.
