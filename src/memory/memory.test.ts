@@ -46,6 +46,13 @@ describe("what is no longer true", () => {
     expect(text("memory/preferences/tea.md")).toContain("Likes sencha.");
   });
 
+  test("a version is kept also where the new words begin with the old ones", async () => {
+    await memory.write("knowledge/budget.md", "The budget is 5", "append");
+    await memory.write("knowledge/budget.md", "The budget is 50", "replace");
+    await memory.undo("knowledge/budget.md");
+    expect(text("memory/knowledge/budget.md")).toBe("The budget is 5\n");
+  });
+
   test("a section is forgotten by its heading, any words by themselves", async () => {
     await memory.forget("preferences/tea.md", "## Sort");
     expect(text("memory/preferences/tea.md")).toBe("# Tea\n\n## Time\n\nAt four.\n");

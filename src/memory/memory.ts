@@ -290,7 +290,8 @@ function tooLongToShow(bytes: number): string {
 
 /** Whether something that the file said is no longer in it. */
 function isLost(before: string, after: string): boolean {
-  return before.trim() !== "" && !after.startsWith(before.trimEnd());
+  const said = before.trimEnd();
+  return said !== "" && after.trimEnd() !== said && !after.startsWith(`${said}\n`);
 }
 
 function mustNotBeLog(file: string): void {
