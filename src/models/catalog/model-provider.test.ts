@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { ModelFailure, ModelRequest } from "../model.ts";
@@ -72,6 +73,11 @@ test.each([
     { content: [1, 2].map(() => ({ type: "call", id: "c", name: "x", args: {} })) },
     "unreadable",
   ],
+  [
+    "arguments that cannot be written down",
+    { content: [{ type: "call", id: "c", name: "x", args: { n: 1n } }] },
+    "unreadable",
+  ],
   ["neither words nor calls", { content: [{ type: "reasoning", text: "Hm." }] }, "empty"],
 ])("PROVIDER-1: %s is a failure, tried again and then told", async (_, said, reason) => {
   const { catalog, waits } = catalogWith(async () => said as unknown as { content: [] });
@@ -95,6 +101,14 @@ test("PROVIDER-2: a stop goes through at once, although the provider does not he
   const replying = model.reply(request, stop.signal);
   stop.abort(new Error("stopped"));
   await expect(replying).rejects.toThrow("stopped");
+});
+
+test("PROVIDER-2: what waited for a stop is gone with the reply, however long the signal lives", async () => {
+  const { catalog } = catalogWith(async () => ({ content: text("Hi.") }));
+  const model = await catalog.model("acme/rocket-2");
+  const stop = new AbortController();
+  await model.reply(request, stop.signal);
+  expect(getEventListeners(stop.signal, "abort")).toEqual([]);
 });
 
 test("PROVIDER-3: what it throws is told by its kind, tried again where it may help, and without its key", async () => {

@@ -3,6 +3,7 @@ import { NO_USAGE, type Part, partSchema, type ReplyEntry, type Usage } from "..
 import { modelFailureOf } from "../failure.ts";
 import { type Model, ModelFailure, type ModelRequest } from "../model.ts";
 import { orAbort } from "../wire/attempt.ts";
+import { isTooDeep } from "../wire/reply-reader.ts";
 import type { ModelSettings, Price } from "./model-config.ts";
 
 /**
@@ -121,12 +122,23 @@ function checked(id: string, said: unknown): z.infer<typeof replySchema> {
   if (!parsed.success)
     throw unreadable(id, `not a reply: ${z.prettifyError(parsed.error).replaceAll("\n", " ")}`, true);
   const { content } = parsed.data;
-  if (JSON.stringify(content).length > MAX_CHARS) throw unreadable(id, "a reply of more than 2 MB", false);
+  const size = isTooDeep(content) ? null : sizeOf(content);
+  if (size === null) throw unreadable(id, "a reply that cannot be written as JSON", true);
+  if (size > MAX_CHARS) throw unreadable(id, "a reply of more than 2 MB", false);
   const calls = content.filter((part) => part.type === "call").map((part) => part.id);
   if (new Set(calls).size < calls.length) throw unreadable(id, "two calls with the same id", true);
   if (content.some((part) => part.type === "call" || (part.type === "text" && part.text.trim() !== "")))
     return parsed.data;
   throw new ModelFailure("empty", `${id} replied with neither words nor calls.`, { retryable: true });
+}
+
+/** Null for what is not JSON, like a BigInt: an extension may hand over anything. */
+function sizeOf(content: readonly Part[]): number | null {
+  try {
+    return JSON.stringify(content).length;
+  } catch {
+    return null;
+  }
 }
 
 function unreadable(id: string, what: string, retryable: boolean): ModelFailure {
