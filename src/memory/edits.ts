@@ -54,7 +54,7 @@ function withoutWords(text: string, from: number, to: number): string {
     / (?=[.,;:!?])/g,
     "",
   );
-  const isOnlyMark = /^\s*(?:[-*+]|\d+[.)]|#{1,6}|>)?\s*[.,;:!?]?\s*$/.test(rest);
+  const isOnlyMark = /^(?:[-*+]|\d+[.)]|#{1,6}|>)?\s*[.,;:!?]?$/.test(rest.trim());
   return isOnlyMark
     ? text.slice(0, lineStart) + text.slice(Math.min(text.length, lineEnd + 1))
     : text.slice(0, lineStart) + rest.trimEnd() + text.slice(lineEnd);

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { agentMemoryFiles } from "../store/run/memory-files.ts";
 import { temporaryHome } from "../testing/index.ts";
 import { contradicted } from "./contradictions.ts";
-import { marksOf } from "./marks.ts";
+import { marksOf, withoutMark } from "./marks.ts";
 import { Memory } from "./memory.ts";
 import { recall } from "./recall.ts";
 import { searchMemory } from "./search.ts";
@@ -126,4 +126,9 @@ test("the mark of each part of a text is the last one in it, else the next below
       }
     }),
   );
+});
+
+test("a note is without its mark and the blanks before it, and a long row of blanks is searched once", () => {
+  const note = `a${" ".repeat(300_000)}b`;
+  expect([withoutMark(`${note} \n(2026-02-11, run-3)\n`), withoutMark(note)]).toEqual([note, note]);
 });

@@ -9,7 +9,8 @@ export interface Mark {
 
 const MARK = String.raw`\((\d{4}-\d{2}-\d{2})(?:, ([^()\n]+))?\)`;
 const AT_LINE_END = new RegExp(String.raw`${MARK}[ \t]*$`, "gm");
-const AT_END = new RegExp(String.raw`\s*${MARK}\s*$`);
+/** Begins with the bracket: blanks before it would be searched once for each of them. */
+const AT_END = new RegExp(String.raw`${MARK}\s*$`);
 const RIGHT_BEHIND = new RegExp(String.raw`^[ \t]*${MARK}(?=[ \t]*(?:\n|$))`);
 
 /** On the same line if the note is one line of text, otherwise on its own line. */
@@ -20,7 +21,8 @@ export function marked(note: string, { day, by }: Mark): string {
 }
 
 export function withoutMark(note: string): string {
-  return note.replace(AT_END, "");
+  const mark = AT_END.exec(note);
+  return mark ? note.slice(0, mark.index).trimEnd() : note;
 }
 
 /** The length of the mark directly after this position on the same line; 0 if there is none. */

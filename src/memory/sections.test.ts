@@ -51,3 +51,8 @@ test("a text without any seam is cut all the same, never inside a character", ()
   const parts = sectionsOf("😀".repeat(1501)).map(({ start, end }) => "😀".repeat(1501).slice(start, end));
   expect([parts.join(""), parts.every((part) => part.isWellFormed())]).toEqual(["😀".repeat(1501), true]);
 });
+
+test.each([" ", "#"])("a heading with a long row of %j is searched once", (sign) => {
+  const title = `a${sign.repeat(300_000)}b`;
+  expect(sectionsOf(`# ${title} ##\n\nWords.\n`)[0]?.headings).toEqual([title]);
+});

@@ -32,21 +32,28 @@ function blocksOf(markdown: string): Section[] {
   let fence = false;
   const close = (end: number) => {
     const text = markdown.slice(start, end);
-    const isBare = above.length > 0 && /^\s*#{1,6}\s[^\n]*\s*$/.test(text);
+    const isBare = above.length > 0 && /^#{1,6}(?:\s[^\n]*)?$/.test(text.trim());
     if (text.trim() !== "" && !(isBare && end < markdown.length))
       blocks.push({ headings: above.map(({ title }) => title), start, end });
   };
   for (const line of markdown.matchAll(/^.*$/gm)) {
     if (/^\s*(```|~~~)/.test(line[0])) fence = !fence;
-    const heading = fence ? null : /^(#{1,6})\s+(.*?)[\s#]*$/.exec(line[0]);
+    const heading = fence ? null : /^(#{1,6})\s+(.*)$/.exec(line[0]);
     if (!heading) continue;
     close(line.index);
     start = line.index;
     const level = heading[1]?.length ?? 1;
-    above = [...above.filter((each) => each.level < level), { level, title: heading[2] ?? "" }];
+    above = [...above.filter((each) => each.level < level), { level, title: withoutHashes(heading[2] ?? "") }];
   }
   close(markdown.length);
   return blocks;
+}
+
+/** Without the blanks and hashes at its end. By hand: a pattern would search a long row of them once for each. */
+function withoutHashes(title: string): string {
+  let end = title.length;
+  while (/[\s#]/.test(title[end - 1] ?? "")) end--;
+  return title.slice(0, end);
 }
 
 const ONLY_A_TIME = /^[[(]?\d{1,2}[:.]\d{2}(?:[:.]\d{2})?\s*(?:[ap]\.?m\.?)?(?:\s*(?:UTC|Z))?[\])]?$/i;
