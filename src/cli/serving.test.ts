@@ -1,5 +1,5 @@
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { CERTIFICATE, CERTIFICATE_KEY, OTHER_CERTIFICATE } from "../server/testing/certificate.ts";
 import { agiraph, CliProcess } from "./testing/cli-process.ts";
@@ -183,6 +183,10 @@ test("config.json may be changed while a server runs; a mistake in it keeps nobo
   expect((await call("doctor")).stdout).toMatch(
     /– config\.json +server changed since the server \(pid \d+\) was started; it needs a restart\n +without it: the old values stay in use\n/,
   );
+  await rm(join(dirname(path), "token"));
+  const lost = await call("doctor");
+  expect([lost.code, lost.stderr]).toEqual([1, ""]);
+  expect(lost.stdout).toMatch(/✗ token +\S+\/token is missing\n +.*no command reaches pid \d+/);
   server.signal("SIGTERM");
   expect((await server.ended).code).toBe(0);
 });

@@ -13,6 +13,7 @@ import {
   checkOllama,
   checkSandbox,
   checkTmux,
+  checkToken,
 } from "../doctor/checks.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { settingsOf } from "../home/look.ts";
@@ -53,6 +54,7 @@ async function examineWith(settings: Settings): Promise<Check[]> {
   const found = await Promise.all([
     checkHome(home),
     checkConfig(settings),
+    checkToken(home),
     checkDisk(home),
     checkKeys(env),
     checkChannels(settings),

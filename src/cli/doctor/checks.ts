@@ -12,6 +12,7 @@ import { openExtensions } from "../../runtime/extensions/load-extensions.ts";
 import { channelsOf } from "../../runtime/human/open-channels.ts";
 import { openSandbox } from "../../sandbox/index.ts";
 import { homeProblems } from "../../store/home/home-modes.ts";
+import { tokenIfThere } from "../../store/home/token-file.ts";
 import { liveHolder } from "../home/look.ts";
 import { runningServer } from "../home/other-process.ts";
 import type { Environment } from "../terminal.ts";
@@ -105,11 +106,29 @@ export async function checkConfig(settings: Settings): Promise<Check[]> {
       : "nothing runs until it is fixed";
     return [{ name, state: "broken", detail: problem, costs }];
   }
-  const server = await runningServer(settings);
+  // Where it cannot be reached, the check of the token says why.
+  const server = await runningServer(settings).catch(() => undefined);
   const { after_restart: waiting = [] } = (await server?.config().catch(() => undefined)) ?? {};
   if (waiting.length === 0) return existsSync(path) ? [{ name, state: "ok", detail: path }] : [];
   const detail = `${waiting.join(", ")} changed since the server (pid ${holder?.pid}) was started; it needs a restart`;
   return [{ name, state: "missing", detail, costs: "the old values stay in use" }];
+}
+
+/** Without its token, no command reaches the process that works in the home. */
+export function checkToken(home: string): Check[] {
+  const holder = liveHolder(home);
+  const problem = holder?.url === undefined ? undefined : problemWithToken(home);
+  if (problem === undefined) return [];
+  const costs = `no command reaches pid ${holder?.pid}, which works in this home. End it and start it again: it makes a new token`;
+  return [{ name: "token", state: "broken", detail: problem, costs }];
+}
+
+function problemWithToken(home: string): string | undefined {
+  try {
+    return tokenIfThere(home) === undefined ? `${join(home, "token")} is missing` : undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 /** Nothing is posted: that would disturb people. */
