@@ -143,7 +143,7 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
     };
     letter(
       "250101000000-evil.md",
-      `---\nfrom: human\nto: mesh\ntype: task\nin-reply-to: Evil ${TAGS}\n---\n\n# ${EVIL}\n\n${EVIL}\n`,
+      `---\nfrom: human\nto: mesh\ntype: task\nin-reply-to: Evil ${TAGS.replaceAll("/", "_")}\n---\n\n# ${EVIL}\n\n${EVIL}\n`,
     );
     letter(`${TAGS.replaceAll("/", "_")}${TURN}.md`, `---\nfrom: ${EVIL}\nto: ${EVIL}\ntype: ${EVIL}\n---\n\nEvil\n`);
     for await (const { type, data } of record.log.follow(0, new AbortController().signal))

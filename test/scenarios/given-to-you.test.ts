@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { inboxOf } from "../../src/runtime/human/inbox.ts";
-import { call, type ScriptedModel, say, script, startTeam, type Team } from "../../src/testing/index.ts";
+import { call, fail, type ScriptedModel, say, script, startTeam, type Team } from "../../src/testing/index.ts";
 
 const order = call("create_work_node", { task: "Sign it.", deliverables: ["signed.md"], worker: "Ann" });
 const finish = call("finish", { summary: "Signed." }).after("node-1 completed by your human: I signed it.");
@@ -157,4 +157,84 @@ test("HUMAN-WORK-2: who publishes while the agent is closed is told so, and it i
   await team.agent.start("resumed");
   await team.agent.idle();
   expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "Signed." });
+});
+
+const both = call("finish", { summary: "Both." }).after("node-1 completed", "node-2 completed");
+const orderBoth = [
+  call("create_work_node", { task: "Sign it.", deliverables: ["signed.md"], worker: "Ann" }),
+  call("create_work_node", { task: "Stamp it.", worker: "Ben" }),
+];
+const hireBoth = [hire, call("spawn_worker", { name: "Ben" })];
+
+/** A team whose node-1 and node-2 are with two who wait for ever. */
+function waitingBoth() {
+  const forever = () => script(call("check_messages", { wait: true }));
+  const coordinator = script(...hireBoth, ...orderBoth, say("I wait."), both);
+  return { goal: "g", coordinator, workers: { Ann: forever(), Ben: forever() } };
+}
+
+const areBothWaiting = (team: Team) =>
+  team.until(({ roster }) => roster.ann?.status === "waiting" && roster.ben?.status === "waiting");
+
+/** Given to the human one after the other: both are in the inbox at once, and each can be published first. */
+async function areBothGivenAndPublished(team: Team, first: "node-1" | "node-2"): Promise<void> {
+  for (const id of ["node-1", "node-2"])
+    expect(await team.agent.assign(id, "human")).toBe(
+      `${id} is yours. Put the files into its scratch folder, then: agiraph publish g ${id}`,
+    );
+  await team.until(({ questions }) => Object.keys(questions.open).length === 2);
+  expect(inboxOf([team.agent.now])).toMatchObject([
+    { kind: "question", text: expect.stringContaining("node-1 is yours: Sign it.") },
+    { kind: "question", text: expect.stringContaining("node-2 is yours: Stamp it.") },
+  ]);
+  await sign(team);
+  await writeFile(join(scratch(team), "../../node-2/scratch/stamp.md"), "me\n");
+  const second = first === "node-1" ? "node-2" : "node-1";
+  expect(await team.agent.publish(first, "The first.")).toBe(`${first} is published.`);
+  expect(team.agent.now.roster.human).toMatchObject({ status: "waiting", for: "human", node_id: second });
+  expect(await team.agent.publish(second, "The second.")).toBe(`${second} is published.`);
+  await team.agent.idle();
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "Both." });
+  expect(team.agent.now.roster.human?.status).toBe("idle");
+}
+
+test("HUMAN-WORK-3: two nodes are given to the human while the agent works", async () => {
+  await using team = await startTeam(waitingBoth());
+  await areBothWaiting(team);
+  await areBothGivenAndPublished(team, "node-2");
+});
+
+test("HUMAN-WORK-3: two nodes are given to the human of a stopped agent, in this process and in the next", async () => {
+  await using first = await startTeam(waitingBoth());
+  await areBothWaiting(first);
+  await first.agent.stop("human");
+  await areBothGivenAndPublished(first, "node-1");
+  await using second = await startTeam(waitingBoth());
+  await areBothWaiting(second);
+  await second.agent.stop("human");
+  await areBothGivenAndPublished(await second.restart(), "node-2");
+});
+
+test("HUMAN-WORK-3: a second node is given to the human when their first has made a stopped agent go on", async () => {
+  await using team = await startTeam(waitingBoth());
+  await areBothWaiting(team);
+  await team.agent.stop("human");
+  await team.agent.assign("node-1", "human");
+  await sign(team);
+  expect(await team.agent.publish("node-1", "I signed it.")).toBe("node-1 is published.");
+  await team.agent.assign("node-2", "human");
+  expect(await team.agent.publish("node-2", "I stamped it.")).toBe("node-2 is published.");
+  await team.agent.idle();
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "Both." });
+});
+
+test("HUMAN-WORK-3: two nodes are given to the human of a failed agent, which goes on with the first that is published", async () => {
+  await using team = await startTeam({
+    ...waitingBoth(),
+    coordinator: script(...hireBoth, ...orderBoth, say("I wait."), fail("auth", "The key is wrong.").after("Go on."), both),
+  });
+  await areBothWaiting(team);
+  await team.agent.send("Go on.");
+  await team.until(({ agent }) => agent.status === "failed");
+  await areBothGivenAndPublished(team, "node-2");
 });

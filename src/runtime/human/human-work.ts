@@ -40,6 +40,7 @@ interface HumanWorkPorts {
  *     or not. While no process works on it, this code asks the question that the next start will find.
  * HUMAN-WORK-2. A person who publishes is answered, also if the agent is closed before the node is published: what they said
  *     is recorded, and the next start publishes it.
+ * HUMAN-WORK-3. A person may have several nodes at once: each is in their inbox, and each can be published.
  */
 export class HumanWork {
   readonly #ports: HumanWorkPorts;
@@ -119,7 +120,8 @@ export class HumanWork {
     const { now, pending, voice } = this.#ports;
     checkNotArchived(pending());
     const node = this.#node(name);
-    if (!this.#questionOn(node, pending())) await this.#isTheirs(node.id);
+    if (!this.#questionOn(node, pending()) && (await this.#isTheirs(node.id)))
+      await this.#until(() => this.#questionOn(node, now()) || !this.#isOnItsWay(node.id));
     const asked = this.#questionOn(node, pending());
     if (!asked) throw new HumanRefusal("conflict", notYours(node, pending()));
     const answered = await voice.respond(summary ?? DONE, asked.id, channel);
@@ -135,6 +137,13 @@ export class HumanWork {
     if (ended?.status === "completed") return `${node.id} is published.`;
     if (hasEnded(ended) || !isAtWork(now().agent.status)) return answered;
     return `What you said is recorded, but ${created.name} was closed before ${node.id} was published. It is published when ${created.name} goes on: agiraph resume ${created.name}`;
+  }
+
+  /** Given to the human just now: those who work are about to put it before them. */
+  #isOnItsWay(id: NodeId): boolean {
+    const { pending, isUnderWay } = this.#ports;
+    const node = pending().board.nodes[id];
+    return isUnderWay() && node !== undefined && isGivenToHuman(node, pending());
   }
 
   /** Nobody works on the agent any more in this process: those who still wait are told so. */
@@ -174,11 +183,10 @@ export class HumanWork {
 }
 
 /** It is theirs already, or could be taken by them at once. */
-function isGivenToHuman(node: NodeState, { board, roster }: Situation): boolean {
+function isGivenToHuman(node: NodeState, { board }: Situation): boolean {
   if (isTaken(node)) return node.status !== "publishing" && node.worker_id === HUMAN;
   const isReady = node.spec.dependencies.every((id) => board.nodes[id]?.status === "completed");
-  const isFree = roster[HUMAN]?.status === "idle";
-  return node.status === "pending" && node.reserved_for === HUMAN && !node.held && isReady && isFree;
+  return node.status === "pending" && node.reserved_for === HUMAN && !node.held && isReady;
 }
 
 /** People may put files only into nodes that are theirs. */
@@ -217,10 +225,9 @@ function ownerOf(node: NodeState, { roster }: Situation): { id: WorkerId | null;
   return { id, name: id === null ? "nobody" : (roster[id]?.spawned.name ?? id) };
 }
 
-function whyNotYet(node: NodeState, { board, roster }: Situation): string {
+function whyNotYet(node: NodeState, { board }: Situation): string {
   if (node.status !== "pending") return `it is ${node.status}`;
   const waitsFor = node.spec.dependencies.filter((id) => board.nodes[id]?.status !== "completed");
   if (waitsFor.length > 0) return `it needs ${waitsFor.join(", ")} first`;
-  const first = Object.values(board.nodes).find((each) => isTaken(each) && each.worker_id === HUMAN);
-  return first ? `publish ${first.id} first, or give it back` : `it is ${roster[HUMAN]?.status ?? node.status}`;
+  return node.held ? "it is held until its trigger fires" : "it is about to begin; try again";
 }

@@ -3,7 +3,7 @@ import type { Fact } from "../../protocol/index.ts";
 import type { AgentLog } from "../../store/store.ts";
 import type { ProgramNames } from "../../workers/outside/programs.ts";
 import { strandedMail } from "./mail-routing.ts";
-import { assignments } from "./scheduler.ts";
+import { assignments, givenToHuman } from "./scheduler.ts";
 
 interface AssigningPorts {
   log: AgentLog;
@@ -55,9 +55,9 @@ export class Assigning {
   goOn(): void {
     const { log, now, pending, isOver, failed } = this.#ports;
     if (this.#isUnderWay || isOver()) return;
-    // After a stop, while the coordinator decides, mail goes its way, but nobody begins.
+    // After a stop, while the coordinator decides, mail goes its way, but nobody begins except a person.
     const isDeciding = now().agent.coordinator_decides;
-    const facts = [...(isDeciding ? [] : assignments(pending(), this.#ports)), ...strandedMail(pending())];
+    const facts = [...(isDeciding ? givenToHuman(pending()) : assignments(pending(), this.#ports)), ...strandedMail(pending())];
     if (facts.length === 0) return;
     this.#isUnderWay = true;
     log.append({ facts }).durable.then(

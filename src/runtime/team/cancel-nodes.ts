@@ -14,7 +14,7 @@ import { conversationFile } from "../../store/paths.ts";
 import type { ConversationEntries } from "../../store/store.ts";
 import { entriesOn, lastNodeIn } from "../../workers/loop/past.ts";
 import { gist } from "../../workers/loop/recorded-loop.ts";
-import { isTaken } from "../state/taken-node.ts";
+import { freedFrom, isTaken } from "../state/taken-node.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
 
 /** The result: which nodes are cancelled, and which now wait for one of them. */
@@ -95,7 +95,7 @@ async function leftBy(
   { log, pending }: TeamPorts,
 ): Promise<Left> {
   const file = conversationFile(spec.run_id, worker_id);
-  const idle: NewFact = { type: "worker.idle", data: { worker_id } };
+  const idle = freedFrom(id, worker_id, pending().board);
   const stored = worker_id === HUMAN ? [] : await log.conversation(file);
   if (lastNodeIn(stored) !== id) return { id, facts: [idle], said: [] };
   const cutOff = cutOffCalls(id, worker_id, stored, "Outcome unknown: the node was cancelled while this ran.");

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { hasEnded, type NodeState, type Situation } from "../../projections/index.ts";
+import { type Board, hasEnded, type NodeState, type Situation } from "../../projections/index.ts";
 import {
   COORDINATOR,
   callsOf,
@@ -18,6 +18,7 @@ import { entriesOn, pastOf } from "../../workers/loop/past.ts";
 import { publishPrepared } from "../../workers/publishing.ts";
 import type { Workplace } from "../../workers/workplace.ts";
 import { explain } from "../state/outcomes.ts";
+import { freedFrom } from "../state/taken-node.ts";
 import { forwardedMail } from "./forwarded-mail.ts";
 
 type Who = { node_id: NodeId; worker_id: WorkerId };
@@ -54,7 +55,7 @@ export async function endFacts(
   const heard = await heardUpto(node, who, place);
   const outcome: Outcome = hasEnded(pending().board.nodes[node.id]) ? { kind: "stopped" } : ended;
   const facts = [
-    ...endingOf(who, outcome, unheardChildren(node.id, heard, pending())),
+    ...endingOf(who, outcome, unheardChildren(node.id, heard, pending()), pending().board),
     ...givenUp(node.id, outcome, pending()),
     // Who is stopped goes on later, and reads it then. What was said to a person waits for them, whatever they work on.
     ...(outcome.kind === "stopped" || who.worker_id === HUMAN
@@ -80,9 +81,9 @@ function unheardChildren(id: NodeId, heard: number, { board }: Situation): NodeI
   });
 }
 
-function endingOf(who: Who, outcome: Outcome, children: NodeId[]): NewFact[] {
+function endingOf(who: Who, outcome: Outcome, children: NodeId[], board: Board): NewFact[] {
   const unheard = children.length > 0 ? { unheard: children } : {};
-  const idle: NewFact = { type: "worker.idle", data: { worker_id: who.worker_id } };
+  const idle = freedFrom(who.node_id, who.worker_id, board);
   switch (outcome.kind) {
     case "published":
       return [{ type: "node.completed", data: { ...who, summary: outcome.summary, ...unheard } }, idle];

@@ -5,7 +5,7 @@ import { workerScope } from "../../store/scope/team-scopes.ts";
 import type { Batch } from "../../store/store.ts";
 import { entriesOn } from "../../workers/loop/past.ts";
 import { givenUpWith } from "../state/budget-raise.ts";
-import { isTaken } from "../state/taken-node.ts";
+import { freedFrom, isTaken } from "../state/taken-node.ts";
 import { cutOffCalls } from "./cancel-nodes.ts";
 import type { TeamPorts } from "./team-ports.ts";
 
@@ -41,7 +41,7 @@ export async function handingOver(
   const unknown = "Outcome unknown: the work was given to somebody else while this ran.";
   const cutOff = cutOffCalls(node.id, from, stored, unknown);
   const again = givenUpWith(pending().board, run, [node.id]);
-  const idle: NewFact[] = isTaken(node) ? [{ type: "worker.idle", data: { worker_id: from } }] : [];
+  const idle: NewFact[] = isTaken(node) ? [freedFrom(node.id, from, pending().board)] : [];
   const facts: NewFact[] = [
     ...cutOff.facts,
     { type: "node.reopened", data: { node_id: node.id, reserved_for: to, why: "reassigned", from, did, by } },

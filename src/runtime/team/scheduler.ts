@@ -8,7 +8,7 @@ import {
   type WaitingWork,
   waitingWork,
 } from "../../projections/index.ts";
-import { COORDINATOR, type NewFact, type RunId, type WorkerId } from "../../protocol/index.ts";
+import { COORDINATOR, HUMAN, type NewFact, type RunId, type WorkerId } from "../../protocol/index.ts";
 import { hiredAs, type ProgramNames } from "../../workers/outside/programs.ts";
 import { barredFrom, wantedFor } from "./not-by.ts";
 import { freeName, workerIdOf } from "./worker-names.ts";
@@ -30,29 +30,29 @@ interface SchedulerSettings {
  *     team do not count: otherwise parents could keep their own children from beginning.
  * SCHEDULER-4. A worker that is barred from a node (`not_by`) never gets it, unless a person assigned it. Somebody else
  *     does, and is hired if there is nobody else.
+ * SCHEDULER-5. A person gets what was given to them at once: beside what they have already, also if nobody else may
+ *     begin. It takes nobody's place.
  */
 export function assignments(now: Situation, { maxConcurrent, programs }: SchedulerSettings): NewFact[] {
   const run = now.agent.run;
-  if (!run || run.finished || now.agent.coordinator_decides) return [];
+  const facts = givenToHuman(now);
+  if (!run || run.finished || now.agent.coordinator_decides) return facts;
   const work = waitingWork(now.board, run.id);
-  if (!isReady(work)) return [];
+  if (!isReady(work)) return facts;
   let capacity = maxConcurrent - workingNow(now, run.id);
-  if (capacity <= 0) return [];
+  if (capacity <= 0) return facts;
   const idle = idleWorkers(now.roster)
-    .filter((worker) => worker.id !== COORDINATOR && worker.spawned.run_id === run.id)
+    .filter((worker) => worker.id !== COORDINATOR && worker.id !== HUMAN && worker.spawned.run_id === run.id)
     .map((worker) => worker.id);
   const isWanted = (id: WorkerId) => (work.reserved.get(id)?.length ?? 0) > 0;
   const free = [...idle.filter((id) => !isWanted(id)), ...idle.filter(isWanted)];
-  const isHuman = (id: WorkerId) => now.roster[id]?.spawned.kind === "human";
   const hired = new Set(Object.keys(now.roster));
   const { worker_model } = now.agent.created;
-  const facts: NewFact[] = [];
   for (const node of candidates(now.board, work, idle)) {
     const barred = barredFrom(node.spec, now.board);
     const wanted = wantedFor(node, barred);
-    const isOut = (id: WorkerId) => isHuman(id) || barred.has(id);
     const worker_id =
-      takerOf(wanted, free, isOut) ??
+      takerOf(wanted, free, barred) ??
       (wanted ? undefined : hire({ run_id: run.id, worker_model }, programs, hired, facts));
     if (worker_id === undefined) continue;
     facts.push({ type: "node.assigned", data: { node_id: node.id, worker_id } });
@@ -60,6 +60,15 @@ export function assignments(now: Situation, { maxConcurrent, programs }: Schedul
     if (--capacity === 0) break;
   }
   return facts;
+}
+
+/** A person takes what was given to them by name, and nothing else. */
+export function givenToHuman({ agent: { run }, board, roster }: Situation): NewFact[] {
+  if (!run || run.finished || !roster[HUMAN]) return [];
+  return (waitingWork(board, run.id).reserved.get(HUMAN) ?? []).flatMap((node_id): NewFact[] => [
+    { type: "node.assigned", data: { node_id, worker_id: HUMAN } },
+    { type: "worker.busy", data: { worker_id: HUMAN, node_id } },
+  ]);
 }
 
 /** Whether there is anything to hand out at all: mostly there is not, and nothing else need be looked at. */
@@ -86,9 +95,8 @@ function* candidates(board: Board, { free, reserved }: WaitingWork, idle: Worker
   }
 }
 
-/** A person takes what was given to them by name, and nothing else; who is barred from it takes nothing of it. */
-function takerOf(wanted: WorkerId | null, free: WorkerId[], isOut: (id: WorkerId) => boolean): WorkerId | undefined {
-  const at = wanted ? free.indexOf(wanted) : free.findIndex((id) => !isOut(id));
+function takerOf(wanted: WorkerId | null, free: WorkerId[], barred: ReadonlySet<WorkerId>): WorkerId | undefined {
+  const at = wanted ? free.indexOf(wanted) : free.findIndex((id) => !barred.has(id));
   return at < 0 ? undefined : free.splice(at, 1)[0];
 }
 
@@ -97,6 +105,7 @@ const WAITS_AT_NO_COST = new Set(["human", "news", "children"]);
 /** By the nodes that are open, not by the roster alone: a kill may leave somebody busy with a run that has ended. */
 function workingNow({ board, roster }: Situation, run: RunId): number {
   return Object.values(roster).filter((worker) => {
+    if (worker.id === HUMAN) return false;
     // Who was let go still counts until their work has ended.
     const work = worker.status === "retired" ? worker.still : "node_id" in worker ? worker : null;
     if (!work || ("for" in work && WAITS_AT_NO_COST.has(work.for))) return false;

@@ -133,7 +133,7 @@ export class Team {
     const when =
       waitsFor.length > 0
         ? `begins when ${waitsFor.join(", ")} ${waitsFor.length === 1 ? "is" : "are"} completed`
-        : worker.status === "idle"
+        : worker.status === "idle" || worker.id === HUMAN
           ? "begins at once"
           : `takes it when free (now ${worker.status})`;
     return `${node.id} is ${worker.spawned.name}'s, who ${when}.`;

@@ -1,6 +1,6 @@
 import { hasEnded, type Situation, type WorkerState } from "../../projections/index.ts";
 import type { Clock } from "../../protocol/clock.ts";
-import type { RunId, WorkerId } from "../../protocol/index.ts";
+import { HUMAN, type RunId, type WorkerId } from "../../protocol/index.ts";
 import type { AgentLog } from "../../store/store.ts";
 
 /**
@@ -47,6 +47,7 @@ export function ringAfter(
  * they like.
  */
 export function cannotWork(id: WorkerId, run: RunId, now: Situation): boolean {
+  if (id === HUMAN) return true;
   const work = workOf(now.roster[id]);
   if (work?.status !== "waiting") return false;
   if (GOES_ON_BY_ITSELF.has(work.for)) return true;
