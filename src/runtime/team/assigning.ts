@@ -57,7 +57,10 @@ export class Assigning {
     if (this.#isUnderWay || isOver()) return;
     // After a stop, while the coordinator decides, mail goes its way, but nobody begins except a person.
     const isDeciding = now().agent.coordinator_decides;
-    const facts = [...(isDeciding ? givenToHuman(pending()) : assignments(pending(), this.#ports)), ...strandedMail(pending())];
+    const facts = [
+      ...(isDeciding ? givenToHuman(pending()) : assignments(pending(), this.#ports)),
+      ...strandedMail(pending()),
+    ];
     if (facts.length === 0) return;
     this.#isUnderWay = true;
     log.append({ facts }).durable.then(
