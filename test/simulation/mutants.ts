@@ -51,7 +51,7 @@ export const mutants: Mutant[] = [
     bug: "what somebody has not read when they end is not forwarded",
     edits: [
       edit("runtime/team/node-end.ts", "(reader) => reader === who.worker_id", "() => false"),
-      edit("runtime/team/assigning.ts", ", ...strandedMail(pending())]", "]"),
+      edit("runtime/team/assigning.ts", "...strandedMail(pending()),", ""),
     ],
   },
   mutant(
