@@ -8,8 +8,7 @@ import { delimiter, join } from "node:path";
 const needs = [
   { program: "bwrap", package: "bubblewrap", skips: "the sandbox's real confinement, bash in it" },
   { program: "strace", package: "strace", skips: "the disk's injected failures" },
-  // The browser without its windows: the same page for a sixth less of processor time.
-  { program: "chromium-headless-shell", package: "chromium-headless-shell", skips: "the page in a real browser" },
+  { program: "chromium", package: "chromium", skips: "the page in a real browser" },
   { program: "tmux", package: "tmux", skips: "meshes in tmux" },
   { program: "/usr/bin/python3", package: "python3", skips: "a Python program behind the sandbox's proxy" },
   { program: "setpriv", package: "util-linux", skips: "the sandbox as root" },

@@ -22,18 +22,15 @@ import {
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 120_000 });
 
 const ROOT = resolve(import.meta.dirname, "../..");
-/** The first that is there; outside Debian only the second has a package of its own. */
-const BROWSERS = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
+const CHROMIUM = "/usr/bin/chromium";
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"];
 const MORE_FLAGS = ["--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"];
 
 /** Where pictures of the screens are left, for people to look at. */
 export const PICTURES = resolve(ROOT, ".scratch/screens");
 
-const chromiumPath = BROWSERS.find(isThere);
-
 /** Whether there is a browser to test with; `npm test` installs one where it may. */
-export const hasChromium = chromiumPath !== undefined;
+export const hasChromium = isThere(CHROMIUM);
 
 export const MODEL = "anthropic/claude-sonnet-4-5";
 
@@ -82,7 +79,7 @@ export async function openHouse(script: ProviderServerOptions, options: HouseOpt
   let browser: Promise<Browser> | undefined;
 
   async function page(path = "/ui/", options: BrowserContextOptions = {}): Promise<Page> {
-    browser ??= chromium.launch({ executablePath: chromiumPath ?? "", args: [...FLAGS, ...MORE_FLAGS] });
+    browser ??= chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS, ...MORE_FLAGS] });
     const context = await (await browser).newContext({
       baseURL: url,
       viewport: { width: 1440, height: 900 },
