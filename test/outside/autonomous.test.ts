@@ -61,6 +61,25 @@ test("a result while it still runs is taken when it is whole, and the program en
   expect(await readFile(join(job.cwd, "result.md"), "utf8")).toBe("Done.\n");
 });
 
+test("what it prints after its result was taken does not replace that result", async () => {
+  await using folder = await temporaryHome();
+  const job = await aJob(
+    folder.path,
+    shell("echo 'The bridge is 80 m long.' > _result.md; until [ -e taken ]; do sleep 0.01; done; echo Goodbye."),
+  );
+  const session = await adapter(job);
+  const events = await heard(session, async ({ kind }) => {
+    if (kind === "requested_call") await writeFile(join(job.cwd, "taken"), "");
+  });
+  expect(withoutDeltas(events)).toEqual([
+    BEGUN,
+    { kind: "requested_call", tool: "publish", args: { summary: "The bridge is 80 m long." }, id: ID },
+    { kind: "said", text: "Goodbye." },
+    exited(0),
+  ]);
+  expect(await readFile(join(job.cwd, "_result.md"), "utf8")).toBe("The bridge is 80 m long.\n");
+});
+
 test("what it is told is in its inbox, with the time", async () => {
   await using folder = await temporaryHome();
   const job = await aJob(

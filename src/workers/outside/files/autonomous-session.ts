@@ -188,8 +188,8 @@ export class AutonomousSession implements OutsideSession {
   async #takePrinted(): Promise<void> {
     const { cwd } = this.#parts.job;
     const left = await Promise.all(["_result.md", "_checkpoint.md"].map((name) => readWritten(cwd, name)));
-    // What was taken before, in a try that failed, is not a result of this one.
-    const isSaid = left.some((written) => written && written.stamp !== this.#seen.result);
+    // What was there before it began, from a try that failed, is not a result of this one.
+    const isSaid = left.some((written) => written && written.stamp !== this.#parts.kept.result);
     const { all } = this.#printed;
     if (isSaid || all.trim() === "") return;
     await putFile(cwd, "stdout.txt", all);
