@@ -18,9 +18,12 @@ test("a server that ignores the end of its input ends when we are killed, with w
   const reader = spawn("cat", [fifo], { stdio: ["ignore", "pipe", "inherit"] });
   onTestFinished(() => void reader.kill("SIGKILL"));
   const begun = once(reader.stdout, "data");
-  const deaf = `trap '' TERM HUP INT PIPE; exec 9>${fifo}; sleep 1000 & echo alive >&9; while :; do sleep 1000; done`;
+  // It speaks once it is spoken to: from then on it is watched.
+  const deaf = `trap '' TERM HUP INT PIPE; read -r _; exec 9>${fifo}; sleep 1000 & echo alive >&9; while :; do sleep 1000; done`;
   const script = `import { StdioTransport } from ${JSON.stringify(transport)};
-    await new StdioTransport({ command: ["sh", "-c", ${JSON.stringify(deaf)}], env: { PATH: "/usr/bin:/bin" } }).start();
+    const server = new StdioTransport({ command: ["sh", "-c", ${JSON.stringify(deaf)}], env: { PATH: "/usr/bin:/bin" } });
+    await server.start();
+    await server.send({ jsonrpc: "2.0", method: "speak" });
     setInterval(() => {}, 1000)`;
   const us = spawn(process.execPath, ["--input-type=module", "-e", script], {
     stdio: ["ignore", "inherit", "inherit"],

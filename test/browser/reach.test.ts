@@ -120,6 +120,7 @@ describe.skipIf(!hasChromium)("reaching everything, by keyboard and on a phone",
     await page.keyboard.press("?");
     await page.getByRole("dialog").getByText("find anything").waitFor();
     await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.keyboard.press("c");
     await page.getByRole("heading", { name: NAME, level: 1 }).waitFor();
     await page.keyboard.press("/");
