@@ -3,16 +3,11 @@ import { type AgentDetail, agentDetailSchema, agentsPageSchema, triggersPageSche
 import { eventsPageSchema } from "../protocol/api/events.ts";
 import { filesPageSchema, memoryFoundSchema } from "../protocol/api/files.ts";
 import {
-  archivedMeshSchema,
   meshLetterSchema,
   meshProjectSchema,
   meshProjectsPageSchema,
   meshQueuesSchema,
   meshResultsSchema,
-  meshViewSchema,
-  type sendMeshMessageSchema,
-  sentMeshMessageSchema,
-  type trustMeshSchema,
 } from "../protocol/api/meshes.ts";
 import { configStandingSchema, loginLinkSchema, modelsPageSchema } from "../protocol/api/server.ts";
 import {
@@ -106,20 +101,12 @@ export class ApiClient {
     return this.#ask("GET", "/inbox", inboxPageSchema, query);
   }
 
-  startMeshes(project: string, environment?: Readonly<Record<string, string>>) {
-    return this.#ask("POST", "/meshes", meshProjectSchema, {}, { project, ...(environment && { environment }) });
-  }
-
   meshProjects(query: Query = {}) {
     return this.#ask("GET", "/meshes", meshProjectsPageSchema, query);
   }
 
   meshProject(id: string) {
     return this.#ask("GET", `/meshes/${encodeURIComponent(id)}`, meshProjectSchema);
-  }
-
-  stopMeshes(id: string) {
-    return this.#ask("POST", `/meshes/${encodeURIComponent(id)}/stop`, meshProjectSchema);
   }
 
   meshQueues(id: string, mesh: string, query: Query = {}) {
@@ -133,27 +120,6 @@ export class ApiClient {
   meshMessage(id: string, mesh: string, queue: string, name: string, query: Query = {}) {
     const path = `${inMesh(id, mesh)}/messages/${encodeURIComponent(queue)}/${encodeURIComponent(name)}`;
     return this.#ask("GET", path, meshLetterSchema, query);
-  }
-
-  sendToMesh(id: string, mesh: string, message: z.input<typeof sendMeshMessageSchema>) {
-    return this.#ask("POST", `${inMesh(id, mesh)}/messages`, sentMeshMessageSchema, {}, message);
-  }
-
-  trustMesh(id: string, mesh: string, agreed: z.input<typeof trustMeshSchema>) {
-    return this.#ask("POST", `${inMesh(id, mesh)}/trust`, meshViewSchema, {}, agreed);
-  }
-
-  untrustMesh(id: string, mesh: string) {
-    return this.#ask("POST", `${inMesh(id, mesh)}/untrust`, meshViewSchema);
-  }
-
-  archiveMesh(id: string, mesh: string, days: number) {
-    return this.#ask("POST", `${inMesh(id, mesh)}/archive`, archivedMeshSchema, {}, { days });
-  }
-
-  steerMeshAgent(id: string, mesh: string, agent: string, deed: "spawn" | "kill") {
-    const path = `${inMesh(id, mesh)}/agents/${encodeURIComponent(agent)}/${deed}`;
-    return this.#ask("POST", path, meshViewSchema);
   }
 
   config() {

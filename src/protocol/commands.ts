@@ -1,13 +1,23 @@
 import { z } from "zod";
 import { agentSummarySchema, triggerSchema } from "./api/agents.ts";
+import {
+  archivedMeshSchema,
+  archiveMeshSchema,
+  meshProjectSchema,
+  meshViewSchema,
+  sendMeshMessageSchema,
+  sentMeshMessageSchema,
+  startMeshesSchema,
+  trustMeshSchema,
+} from "./api/meshes.ts";
 import { deliveredSchema } from "./api/speech.ts";
 import { cycleSecondsSchema } from "./config.ts";
 import { missedPolicySchema, watchedSchema } from "./trigger.ts";
 import { wordsSchema } from "./words.ts";
 
 /**
- * The vocabulary of commands: everything that a person may ask of an agent, by whatever means (terminal, page, HTTP,
- * webhook, a program of their own). The runtime carries them out in one place (`runtime/commands.ts`); HTTP routes,
+ * The vocabulary of commands: everything that a person may ask of an agent or a mesh, by whatever means (terminal,
+ * page, HTTP, webhook, a program of their own). The runtime carries them out in one place (`runtime/commands.ts`); HTTP routes,
  * `GET /openapi.json` and the client are derived from these tables. To add a command: a route and an entry here, what
  * it does there, a call in `server/commands.test.ts`; for the terminal also `cli/commands/`, `cli/command-line/` and
  * `docs/commands.md`; and a line in CHANGELOG.md.
@@ -36,6 +46,14 @@ export const COMMAND_ROUTES = {
   cancel_trigger: "DELETE /agents/:id/triggers/:trigger_id",
   pause_trigger: "POST /agents/:id/triggers/:trigger_id/pause",
   resume_trigger: "POST /agents/:id/triggers/:trigger_id/resume",
+  start_meshes: "POST /meshes",
+  stop_meshes: "POST /meshes/:id/stop",
+  send_to_mesh: "POST /meshes/:id/:mesh/messages",
+  archive_mesh: "POST /meshes/:id/:mesh/archive",
+  trust_mesh: "POST /meshes/:id/:mesh/trust",
+  untrust_mesh: "POST /meshes/:id/:mesh/untrust",
+  spawn_mesh_agent: "POST /meshes/:id/:mesh/agents/:agent/spawn",
+  kill_mesh_agent: "POST /meshes/:id/:mesh/agents/:agent/kill",
 } as const;
 
 export type CommandName = keyof typeof COMMAND_ROUTES;
@@ -45,6 +63,8 @@ export const commandParams = {
   id: z.string().max(200),
   node_id: z.string().max(60),
   trigger_id: z.string().max(60),
+  mesh: z.string().max(200),
+  agent: z.string().max(200),
 };
 
 const modelName = z.string().min(1).max(200);
@@ -217,6 +237,49 @@ export const commands = {
     tag: "triggers",
     result: changedTriggerSchema,
   },
+  start_meshes: {
+    summary: "Start the meshes of a project",
+    tag: "meshes",
+    body: startMeshesSchema,
+    result: meshProjectSchema,
+    status: 201,
+    unchangedStatus: 200,
+  },
+  stop_meshes: {
+    summary: "Stop the meshes and everything they run; messages stay",
+    tag: "meshes",
+    result: meshProjectSchema,
+  },
+  send_to_mesh: {
+    summary: "Write a message to a mesh, or to one of its agents",
+    tag: "meshes",
+    body: sendMeshMessageSchema,
+    result: sentMeshMessageSchema,
+    status: 201,
+  },
+  archive_mesh: {
+    summary: "Archive the completed messages of a mesh and its agents",
+    tag: "meshes",
+    body: archiveMeshSchema,
+    result: archivedMeshSchema,
+  },
+  trust_mesh: {
+    summary: "Trust a mesh as it is declared now; the hash names the content that was reviewed",
+    tag: "meshes",
+    body: trustMeshSchema,
+    result: meshViewSchema,
+  },
+  untrust_mesh: {
+    summary: "Stop trusting a mesh: its sessions end, its messages stay",
+    tag: "meshes",
+    result: meshViewSchema,
+  },
+  spawn_mesh_agent: {
+    summary: "Start an agent's session, or restart one that died",
+    tag: "meshes",
+    result: meshViewSchema,
+  },
+  kill_mesh_agent: { summary: "End an agent's session; its messages stay", tag: "meshes", result: meshViewSchema },
 } as const satisfies Record<CommandName, CommandEntry>;
 
 export interface CommandEntry {
@@ -225,6 +288,8 @@ export interface CommandEntry {
   body?: z.ZodType;
   result: z.ZodType;
   status?: 200 | 201;
+  /** The status instead of that one where there was nothing left to do. */
+  unchangedStatus?: 200;
 }
 
 export const commandNames = Object.keys(COMMAND_ROUTES) as CommandName[];
@@ -244,12 +309,18 @@ type Body<C extends CommandName> = (typeof commands)[C] extends { body: infer S 
   ? NonNullable<z.input<S>>
   : unknown;
 
+type CheckedBody<C extends CommandName> = (typeof commands)[C] extends { body: infer S extends z.ZodType }
+  ? NonNullable<z.output<S>>
+  : unknown;
+
 /** The arguments of a command, by name. */
 export type CommandArgs<C extends CommandName> = Params<C> & Body<C>;
+/** The same after they were checked: what was left out and has a default is there. */
+export type CheckedArgs<C extends CommandName> = Params<C> & CheckedBody<C>;
 export type CommandOf<C extends CommandName> = C extends CommandName ? { do: C } & CommandArgs<C> : never;
 export type Command = CommandOf<CommandName>;
 /** The same for an agent that both sides know. */
-export type CommandToAgent<C extends Exclude<CommandName, "create">> = C extends CommandName
+export type CommandToAgent<C extends Exclude<CommandName, "create" | "start_meshes">> = C extends CommandName
   ? { do: C } & Omit<CommandArgs<C>, "id">
   : never;
 export type CommandResult<C extends CommandName> = z.output<(typeof commands)[C]["result"]>;

@@ -1,3 +1,5 @@
+import { stat } from "node:fs/promises";
+import { isAbsolute } from "node:path";
 import type { Catalog } from "../models/catalog/catalog.ts";
 import { UnknownModel } from "../models/catalog/model-name.ts";
 import type { Watched } from "../protocol/index.ts";
@@ -104,4 +106,13 @@ export function inField<T>(field: "model" | "worker_model" | "tools", check: () 
 /** No such name, in contrast to one that lacks a key. */
 function isUnknownModel(error: unknown): boolean {
   return error instanceof Error && (error instanceof UnknownModel || isUnknownModel(error.cause));
+}
+
+/** A folder that the server can read, as an absolute path. */
+export async function checkProject(folder: string): Promise<void> {
+  if (!isAbsolute(folder)) throw new WrongField("project", `${folder} is not an absolute path. Begin it with /.`);
+  const found = await stat(folder).catch(() => undefined);
+  if (!found)
+    throw new WrongField("project", `There is no folder ${folder} on the server's machine, or it may not look there.`);
+  if (!found.isDirectory()) throw new WrongField("project", `${folder} is a file. Name the folder that it is in.`);
 }

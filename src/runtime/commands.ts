@@ -1,13 +1,11 @@
-import { stat } from "node:fs/promises";
-import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { didYouMean } from "../boundary/nearest.ts";
 import { innermost, issueWords } from "../boundary/schema-words.ts";
 import { unknownField } from "../boundary/unknown-field.ts";
 import { isAtWork, type Situation, summaryView, type TriggerRecord, triggerRecords } from "../projections/index.ts";
 import {
+  type CheckedArgs,
   type Command,
-  type CommandArgs,
   type CommandEntry,
   type CommandName,
   type CommandOf,
@@ -20,17 +18,16 @@ import {
 import { type Actor, type AgentId, COORDINATOR, HUMAN } from "../protocol/index.ts";
 import type { TriggerOrder } from "../triggers/order.ts";
 import type { Agent } from "./agent.ts";
-import { inField, type NewAgent, WrongField } from "./agent-order.ts";
+import { checkProject, inField, type NewAgent, WrongField } from "./agent-order.ts";
 import { checkNotArchived } from "./human/human-facts.ts";
 import { HumanRefusal } from "./human/human-refusal.ts";
+import { MESH_DEEDS, type MeshCommandPorts } from "./mesh-commands.ts";
 import { actingAs } from "./state/acting.ts";
 import { changeTriggers, type TriggerChange } from "./time/trigger-changes.ts";
 
 /** Where commands are carried out. */
-export interface CommandPorts {
+export interface CommandPorts extends MeshCommandPorts {
   create(order: NewAgent): Promise<Agent>;
-  /** Rejects with a refusal where there is none of that id. */
-  agent(id: AgentId): Promise<Agent>;
   checkModel(id: string): unknown;
 }
 
@@ -51,7 +48,7 @@ export async function execute<C extends CommandName>(
   const deed = Object.hasOwn(DEEDS, name) ? (DEEDS[name] as Deed<C>) : undefined;
   if (!deed)
     throw new HumanRefusal("not_found", `There is no command "${name}".${didYouMean(String(name), commandNames)}`);
-  return deed(checkedArgs(name, args) as CommandArgs<C>, ports, actor);
+  return deed(checkedArgs(name, args) as CheckedArgs<C>, ports, actor);
 }
 
 /** As its route checks them: a terminal, a channel and a program of one's own come by no route. */
@@ -79,7 +76,7 @@ function checkedValue(schema: z.ZodType, value: unknown, at: string[] = []): unk
 }
 
 type Deed<C extends CommandName> = (
-  args: CommandArgs<C>,
+  args: CheckedArgs<C>,
   ports: CommandPorts,
   actor: Actor,
 ) => Promise<CommandResult<C>>;
@@ -124,21 +121,22 @@ const DEEDS: { readonly [C in CommandName]: Deed<C> } = {
   cancel_trigger: trigger(({ trigger_id }) => ({ do: "cancel_trigger", trigger_id })),
   pause_trigger: trigger(({ trigger_id }) => ({ do: "pause_trigger", trigger_id })),
   resume_trigger: trigger(({ trigger_id }) => ({ do: "resume_trigger", trigger_id })),
+  ...MESH_DEEDS,
 };
 
-type OfAgent = Exclude<CommandName, "create">;
+type OfAgent = Exclude<CommandName, "create" | keyof typeof MESH_DEEDS>;
 type Done<Args, T> = (agent: Agent, args: Args, actor: Actor, ports: CommandPorts) => Promise<T>;
 
 /** Opened before the actor acts: what opening sets going is nobody's command. */
-function onAgent<C extends OfAgent, T>(act: Done<CommandArgs<C>, T>) {
-  return async (args: CommandArgs<C>, ports: CommandPorts, actor: Actor): Promise<T> => {
+function onAgent<C extends OfAgent, T>(act: Done<CheckedArgs<C>, T>) {
+  return async (args: CheckedArgs<C>, ports: CommandPorts, actor: Actor): Promise<T> => {
     const agent = await ports.agent((args as unknown as { id: AgentId }).id);
     return actingAs(actor, () => act(agent, args, actor, ports));
   };
 }
 
 /** Answered with how the agent is doing then. */
-function steer<C extends OfAgent>(act: Done<CommandArgs<C>, void>) {
+function steer<C extends OfAgent>(act: Done<CheckedArgs<C>, void>) {
   return onAgent<C, ReturnType<typeof viewOf>>(async (agent, args, actor, ports) => {
     await act(agent, args, actor, ports);
     return viewOf(agent);
@@ -146,7 +144,7 @@ function steer<C extends OfAgent>(act: Done<CommandArgs<C>, void>) {
 }
 
 /** Answered with what becomes of it, in words. */
-function say<C extends OfAgent>(act: Done<CommandArgs<C>, string>) {
+function say<C extends OfAgent>(act: Done<CheckedArgs<C>, string>) {
   return onAgent<C, { status: "delivered"; detail: string }>(async (agent, args, actor, ports) => ({
     status: "delivered",
     detail: await act(agent, args, actor, ports),
@@ -154,7 +152,7 @@ function say<C extends OfAgent>(act: Done<CommandArgs<C>, string>) {
 }
 
 /** Answered with the trigger as it is then. */
-function trigger<C extends OfAgent>(change: (args: CommandArgs<C>) => TriggerChange) {
+function trigger<C extends OfAgent>(change: (args: CheckedArgs<C>) => TriggerChange) {
   return onAgent<C, TriggerRecord & { detail: string }>(async (agent, args) => {
     const wanted = change(args);
     if (wanted.do === "schedule") checkNotArchived(agent.now);
@@ -165,7 +163,7 @@ function trigger<C extends OfAgent>(change: (args: CommandArgs<C>) => TriggerCha
   });
 }
 
-async function resume(agent: Agent, args: CommandArgs<"resume">, _: Actor, ports: CommandPorts): Promise<void> {
+async function resume(agent: Agent, args: CheckedArgs<"resume">, _: Actor, ports: CommandPorts): Promise<void> {
   const { budget_usd, budget_tokens, model, worker_model } = args;
   // Two may ask at once, as terminals do whose process has ended: one of them starts it.
   await agent.settled();
@@ -187,7 +185,7 @@ const stop = steer<"stop">(async (agent, { because }) => {
   await (because ? agent.stop("agiraph", NOBODY_ASKED[because]) : agent.stop(HUMAN));
 });
 
-const NOBODY_ASKED: Readonly<Record<NonNullable<CommandArgs<"stop">["because"]>, string>> = {
+const NOBODY_ASKED: Readonly<Record<NonNullable<CheckedArgs<"stop">["because"]>, string>> = {
   terminal_closed: "its terminal was closed",
   terminated: "the process that it worked for was told to end, or the one that had started it was killed",
   reader_left: "the program that read its output has ended",
@@ -199,14 +197,6 @@ function checkModels(
 ): void {
   if (model !== undefined) inField("model", () => checkModel(model));
   if (worker_model !== undefined) inField("worker_model", () => checkModel(worker_model));
-}
-
-async function checkProject(folder: string): Promise<void> {
-  if (!isAbsolute(folder)) throw new WrongField("project", `${folder} is not an absolute path. Begin it with /.`);
-  const found = await stat(folder).catch(() => undefined);
-  if (!found)
-    throw new WrongField("project", `There is no folder ${folder} on the server's machine, or it may not look there.`);
-  if (!found.isDirectory()) throw new WrongField("project", `${folder} is a file. Name the folder that it is in.`);
 }
 
 function checkAtWork({ now }: Agent): void {

@@ -44,7 +44,7 @@ export class Runtime {
   readonly #diskFullRecovery: DiskFullRecovery;
   readonly #meshRecords: MeshRecords;
   /** By project: what whoever started its meshes gave of their environment. */
-  readonly meshEnvironments = new Map<string, Readonly<Record<string, string>>>();
+  readonly #meshEnvironments = new Map<string, Readonly<Record<string, string>>>();
   /** Of agents that are being made. */
   readonly #namesInUse = new Set<string>();
   #webhookMemory: WebhookPorts["memory"] | undefined;
@@ -234,11 +234,14 @@ export class Runtime {
   /** Carries a command out, for whoever gives it. */
   execute<C extends CommandName>(command: CommandOf<C>, actor: Actor): Promise<CommandResult<C>> {
     const agent = async (id: string) => this.agent((await existingAgent(this.store, id)).id);
-    return execute(
-      { agent, create: (order) => this.create(order), checkModel: (id) => this.checkModel(id) },
-      command,
-      actor,
-    );
+    const ports = {
+      agent,
+      create: (order: NewAgent) => this.create(order),
+      checkModel: (id: string) => this.checkModel(id),
+      meshRecord: (project: string) => this.meshRecord(project),
+      meshEnvironments: this.#meshEnvironments,
+    };
+    return execute(ports, command, actor);
   }
 
   agent(id: AgentId): Promise<Agent> {
@@ -310,7 +313,7 @@ export class Runtime {
       checkTools: (names) => this.checkTools(names),
       checkPrices: (...models) => this.checkPrices(...models),
       hostMeshes: (project) => this.#meshRecords.host(project),
-      meshEnvironment: (project) => this.meshEnvironments.get(project) ?? {},
+      meshEnvironment: (project) => this.#meshEnvironments.get(project) ?? {},
       // What goes on later is not the command that found no room.
       hadNoRoom: (id) => onItsOwn(() => this.#diskFullRecovery.waitForRoom(id)),
     });

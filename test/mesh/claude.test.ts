@@ -47,7 +47,7 @@ withClaude("two Claude Codes in terminals, one after the other, who end their ta
       config: claudeConfig(provider.url),
     }).open()
   ).start();
-  const { name } = await house.api.sendToMesh(house.id, "review", {
+  const { name } = await house.send("review", {
     text: "# Write an essay\n\nIt has\nthree lines.\n",
   });
   await house.completed("review");
@@ -92,9 +92,9 @@ withClaude("nothing is typed into a dialog: what comes waits until a person has 
       config: claudeConfig(provider.url, { permissions: "ask" }),
     }).open()
   ).start();
-  await house.api.sendToMesh(house.id, "code", { text: "# Make it\n" });
+  await house.send("code", { text: "# Make it\n" });
   await house.until(({ type, data }) => type === "mesh.session" && data.state === "dialog");
-  await house.api.sendToMesh(house.id, "code", { to: "coder", type: "ask", text: "How far are you? 1 2 3\n" });
+  await house.send("code", { to: "coder", type: "ask", text: "How far are you? 1 2 3\n" });
   await house.until(({ type, data }) => type === "mesh.received" && data.type === "ask");
   const told = await house.facts("mesh.told");
   expect(told).toHaveLength(1);

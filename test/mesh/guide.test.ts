@@ -15,7 +15,7 @@ async function wordsOf(script: string, runs: "tmux" | "headless"): Promise<unkno
     config: { programs: { mine: { kind: "autonomous", command: ["sh", "-c", script] } } },
   });
   await (await house.open()).start();
-  await house.api.sendToMesh(house.id, "solo", { text: "# Count these five words\n" });
+  await house.send("solo", { text: "# Count these five words\n" });
   const { data } = await house.completed("solo");
   return "gist" in data ? data.gist : data;
 }

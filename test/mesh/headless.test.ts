@@ -41,7 +41,7 @@ withClaude(
         config,
       }).open()
     ).start();
-    await house.api.sendToMesh(house.id, "solo", { text: "# Make it\n" });
+    await house.send("solo", { text: "# Make it\n" });
     const { data } = await house.completed("solo");
     expect(data).toMatchObject({ gist: "It is in a.md." });
     expect(readFileSync(join(house.layout.output("solo"), "a.md"), "utf8")).toBe("made\n");

@@ -16,7 +16,7 @@ test("in the sandbox an agent of a mesh reads the project and its own messages, 
   mkdirSync(join(house.project, ".git"));
   writeFileSync(join(house.project, ".git/config"), "canary\n");
   await (await house.open()).start();
-  await house.api.sendToMesh(house.id, "solo", { text: "# Look\n" });
+  await house.send("solo", { text: "# Look\n" });
   await house.completed("solo");
   const [end = ""] = (house.queues("solo", "one").complete ?? []).filter((name) => name.endsWith(".result.md"));
   const words = house.read("solo", "one", "complete", end);

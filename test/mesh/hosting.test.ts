@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { copyBundled } from "../../src/mesh/index.ts";
 import { call, say, script } from "../../src/testing/index.ts";
+import { TOKEN } from "../../src/testing/start-server.ts";
 import { MeshHouse } from "./house.ts";
 
 const model = (name: string) => ({ options: { model: `scripted/${name}`, runs: "harnessed" as const } });
@@ -33,7 +34,7 @@ test("a sequence of models in our loop: files, handoff, a gate that sends back o
       minds: { "scripted/writer": writer, "scripted/critic": critic },
     }).open()
   ).start();
-  const { name } = await house.api.sendToMesh(house.id, "review", { text: "# Write an essay\n" });
+  const { name } = await house.send("review", { text: "# Write an essay\n" });
   await house.completed("review");
   const stem = name.replace(".md", "");
   expect(house.queues("review")).toEqual({ complete: [name] });
@@ -75,7 +76,7 @@ test("the tour works with the demo alone: one counts, one reads what was counted
   await house.start();
   for (const bytes of [10, 1234]) {
     writeFileSync(join(house.project, "notes.txt"), "x".repeat(bytes));
-    const { name } = await house.api.sendToMesh(house.id, "tour", { text: `Count ${bytes}` });
+    const { name } = await house.send("tour", { text: `Count ${bytes}` });
     const stem = name.replace(".md", "");
     await house.until(({ type, data }) => type === "mesh.completed" && data.agent === null && data.name === name);
     expect(house.read("tour", "counter", "complete", `${stem}.0.result.md`)).toContain("I counted the project's files");
@@ -89,9 +90,24 @@ test("the tour works with the demo alone: one counts, one reads what was counted
 
 test("who starts what is just being started waits for that, and is told that it runs", async () => {
   await using house = await new MeshHouse({ meshes: [{ mesh: "one", type: "persistent", agents: ["x/it"] }] }).open();
-  const views = await Promise.all([1, 2, 3].map(() => house.api.startMeshes(house.project)));
+  const views = await Promise.all([1, 2, 3].map(() => house.api.give({ do: "start_meshes", project: house.project })));
   expect(new Set(views.map(({ id, status }) => `${id} ${status}`)).size).toBe(1);
   await house.start();
+  const ask = () =>
+    fetch(`${house.api.url}/meshes`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+      body: JSON.stringify({ project: house.project }),
+    });
+  const again = await ask();
+  expect([again.status, again.headers.get("location"), await again.json()]).toEqual([
+    200,
+    null,
+    await house.api.meshProject(house.id),
+  ]);
+  await house.api.give({ do: "stop_meshes", id: house.id });
+  const anew = await ask();
+  expect([anew.status, anew.headers.get("location")]).toEqual([201, `/meshes/${house.id}`]);
 });
 
 test("a question to the human waits in the inbox, over a restart; its answer comes to the asker, once", async () => {
@@ -106,7 +122,7 @@ test("a question to the human waits in the inbox, over a restart; its answer com
       minds: { "scripted/planner": planner },
     }).open()
   ).start();
-  await house.api.sendToMesh(house.id, "paint", { text: "# Paint it\n" });
+  await house.send("paint", { text: "# Paint it\n" });
   await house.until(({ type }) => type === "human.question");
   const { items } = await house.api.inbox();
   expect(items.map(({ kind, from, text }) => [kind, from, text])).toEqual([
@@ -135,7 +151,7 @@ test("HARNESSED-MEMBER-3: a model that waits for an answer waits on after a rest
       minds: { "scripted/planner": planner },
     }).open()
   ).start();
-  await house.api.sendToMesh(house.id, "paint", { text: "# Paint it\n" });
+  await house.send("paint", { text: "# Paint it\n" });
   let replies = 0;
   await house.until(({ type }) => type === "model.responded" && ++replies === 2);
   await house.restart();
@@ -165,16 +181,19 @@ test("what was started goes on when the server is started again; what was stoppe
       minds: { "scripted/one": first },
     }).open()
   ).start();
-  await house.api.sendToMesh(house.id, "line", { text: "# First\n" });
+  await house.send("line", { text: "# First\n" });
   await house.completed("line");
   await house.restart();
-  await house.api.sendToMesh(house.id, "line", { text: "# Second\n" });
+  await house.send("line", { text: "# Second\n" });
   await house.until(({ type, data }) => type === "mesh.completed" && data.agent === null && data.gist === "Two.");
-  expect(await house.api.stopMeshes(house.id)).toMatchObject({ status: "stopped", meshes: [] });
+  expect(await house.api.give({ do: "stop_meshes", id: house.id })).toMatchObject({ status: "stopped", meshes: [] });
   await house.restart();
   expect(await house.api.meshProject(house.id)).toMatchObject({ status: "stopped", meshes: [] });
-  await expect(house.api.sendToMesh(house.id, "line", { text: "x" })).rejects.toMatchObject({ code: "not_started" });
-  expect(await house.api.startMeshes(house.project)).toMatchObject({ id: house.id, status: "working" });
+  await expect(house.send("line", { text: "x" })).rejects.toMatchObject({ code: "not_started" });
+  expect(await house.api.give({ do: "start_meshes", project: house.project })).toMatchObject({
+    id: house.id,
+    status: "working",
+  });
   first.assertDone();
   const { log } = await house.runtime.agent(house.id);
   const facts = await log.read({ after: 0, limit: 10_000 });
@@ -198,7 +217,7 @@ test("a model that stops without ending its task is asked, and then the task has
       minds: { "scripted/idle": idle },
     }).open()
   ).start();
-  await house.api.sendToMesh(house.id, "lazy", { text: "# Work\n" });
+  await house.send("lazy", { text: "# Work\n" });
   const failed = await house.until(({ type, data }) => type === "mesh.failed" && data.agent === null);
   expect(failed.data).toMatchObject({ why: "idle: It stopped without tx_done. Its last words: Bye." });
 });
@@ -211,7 +230,7 @@ test("messages are seen and read through the API, and what leads elsewhere is no
       config: { programs: { "claude-code": { kind: "claude_code", command: ["no-such-program"] } } },
     }).open()
   ).start();
-  const { name } = await house.api.sendToMesh(house.id, "quiet", { to: "nobody", text: "# Hello\n\nthere\n" });
+  const { name } = await house.send("quiet", { to: "nobody", text: "# Hello\n\nthere\n" });
   await house.until(({ type }) => type === "mesh.undelivered");
   const { places } = await house.api.meshQueues(house.id, "quiet");
   expect(
@@ -227,7 +246,9 @@ test("messages are seen and read through the API, and what leads elsewhere is no
   expect(message.text).toContain("# Hello\n\nthere\n");
   for (const elsewhere of ["../../../../state.json", "..%2fstate.json", ".hidden.md", "none.md"])
     await expect(house.api.meshMessage(house.id, "quiet", "inbox", elsewhere)).rejects.toMatchObject({ status: 404 });
-  await expect(house.api.startMeshes("/no/such/folder")).rejects.toMatchObject({ status: 400 });
+  await expect(house.api.give({ do: "start_meshes", project: "/no/such/folder" })).rejects.toMatchObject({
+    status: 400,
+  });
   await expect(house.api.give({ do: "send", id: house.id, message: "hello?" })).rejects.toMatchObject({
     message: expect.stringContaining("tx send MESH"),
   });
@@ -238,7 +259,7 @@ test("a project that another home runs is refused with words that say whose it i
   const plan = { meshes: [{ mesh: "line", type: "persistent" as const, agents: ["x/one"] }] };
   await using house = await (await new MeshHouse(plan).open()).start();
   await using other = await new MeshHouse(plan).open();
-  await expect(other.api.startMeshes(house.project)).rejects.toMatchObject({
+  await expect(other.api.give({ do: "start_meshes", project: house.project })).rejects.toMatchObject({
     status: 409,
     message: `The meshes of ${house.project} are already run by pid ${process.pid}. Use that process (tx status --home ${house.home}), or stop it first (tx stop --home ${house.home}).`,
   });

@@ -5,6 +5,7 @@ import type { FastifyInstance } from "fastify";
 import { ApiClient } from "../../src/client/client.ts";
 import { Layout } from "../../src/mesh/files/layout.ts";
 import type { Catalog } from "../../src/models/catalog/catalog.ts";
+import type { CommandArgs } from "../../src/protocol/commands.ts";
 import type { Config } from "../../src/protocol/config.ts";
 import type { AgentId, Fact, MeshAgentConfig, MeshConfig, MeshFact } from "../../src/protocol/index.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
@@ -83,9 +84,21 @@ export class MeshHouse implements AsyncDisposable {
   }
 
   async startAsIs(): Promise<this> {
-    const { id } = await this.api.startMeshes(this.project);
+    const { id } = await this.api.give({ do: "start_meshes", project: this.project });
     this.id = id as AgentId;
     return this;
+  }
+
+  send(mesh: string, message: Omit<CommandArgs<"send_to_mesh">, "id" | "mesh">) {
+    return this.api.give({ do: "send_to_mesh", id: this.id, mesh, ...message });
+  }
+
+  spawn(mesh: string, agent: string) {
+    return this.api.give({ do: "spawn_mesh_agent", id: this.id, mesh, agent });
+  }
+
+  kill(mesh: string, agent: string) {
+    return this.api.give({ do: "kill_mesh_agent", id: this.id, mesh, agent });
   }
 
   /** As a server that was stopped and started: what was at work goes on. */
@@ -134,7 +147,7 @@ export class MeshHouse implements AsyncDisposable {
     for (const mesh of this.#plan.meshes) {
       for (const member of mesh.agents) {
         const agent = member.slice(member.indexOf("/") + 1);
-        await this.api.steerMeshAgent(this.id, mesh.mesh, agent, "kill").catch(() => {});
+        await this.kill(mesh.mesh, agent).catch(() => {});
       }
     }
     await this.close();

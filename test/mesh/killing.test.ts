@@ -103,8 +103,8 @@ withTmux("MESH-PROJECT-2: stop ends the sessions with all that they began", LONG
       config: { programs: { stubborn: { kind: "autonomous", command: ["sh", "-c", STUBBORN] } } },
     }).open()
   ).start();
-  await house.api.steerMeshAgent(house.id, "line", "one", "spawn");
+  await house.spawn("line", "one");
   const pids = await Promise.all(["leader", "grandchild"].map((file) => pidIn(join(house.project, file))));
-  await house.api.stopMeshes(house.id);
+  await house.api.give({ do: "stop_meshes", id: house.id });
   expect(pids.map((pid) => processOf(pid))).toEqual([null, null]);
 });

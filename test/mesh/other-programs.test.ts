@@ -44,7 +44,7 @@ for (const [name, program] of Object.entries(OTHER_PROGRAMS) as [keyof typeof OT
       await house.until(({ type, data }) => type === "mesh.session" && data.state === "busy");
       await scene.ask("While you work:\nthis");
       provider.release("hold");
-      await house.api.sendToMesh(house.id, "line", { text: "# END it\n" });
+      await house.send("line", { text: "# END it\n" });
       expect(await house.completed("line")).toMatchObject({ data: { gist: "It is done." } });
       const heard = scene.heard();
       for (const text of [...texts, "While you work:\nthis"])
@@ -61,10 +61,10 @@ for (const [name, program] of Object.entries(OTHER_PROGRAMS) as [keyof typeof OT
         heard.includes("MAKE") ? { calls: [program.asks("touch made.txt")] } : undefined,
       );
       const { house } = scene;
-      await house.api.sendToMesh(house.id, "line", { to: "coder", type: "ask", text: "MAKE it\n" });
+      await house.send("line", { to: "coder", type: "ask", text: "MAKE it\n" });
       await house.until(({ type, data }) => type === "mesh.session" && data.state === "dialog");
       const screen = scene.screen();
-      await house.api.sendToMesh(house.id, "line", { to: "coder", type: "ask", text: "1 y n Are you there?\n" });
+      await house.send("line", { to: "coder", type: "ask", text: "1 y n Are you there?\n" });
       await house.until(({ type, data }) => type === "mesh.received" && data.title.startsWith("1 y n"));
       // Whoever types does so within the round in which it is told: the screen would be another, and the file there.
       await house.until(({ type, data }) => type === "mesh.session" && data.state === "dialog");
@@ -123,7 +123,7 @@ class Scene implements AsyncDisposable {
   /** Resolves when it has it before its eyes. */
   async ask(text: string): Promise<void> {
     const asked = ++this.#asked;
-    await this.house.api.sendToMesh(this.house.id, "line", { to: "coder", type: "ask", text: `${text}\n` });
+    await this.house.send("line", { to: "coder", type: "ask", text: `${text}\n` });
     let told = 0;
     await this.house.until(({ type, data }) => {
       if (type === "mesh.undelivered") throw new Error(`${data.why}\n${this.screen()}`);

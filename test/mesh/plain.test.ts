@@ -25,7 +25,7 @@ test("PLAIN-MEMBER-1, PLAIN-MEMBER-2: it works in a folder of its own, what it m
     'cp _task.md seen.md; mkdir parts; echo "$TX_AGENT of $TX_MESH" > parts/who.md; echo "It is made." > _result.md; sleep 1000',
     { validation_gates: ["output-exists"] },
   );
-  await house.api.sendToMesh(house.id, "solo", { text: "# Make it\n\nof wood\n" });
+  await house.send("solo", { text: "# Make it\n\nof wood\n" });
   const { data } = await house.completed("solo");
   expect(data).toMatchObject({ gist: "It is made." });
   expect(readdirSync(house.project).toSorted()).toEqual([".ai", "meshes"]);
@@ -37,9 +37,9 @@ test("PLAIN-MEMBER-1, PLAIN-MEMBER-2: it works in a folder of its own, what it m
 
 test("PLAIN-MEMBER-2: one that only prints has said by that what it did; the next task is another run", async () => {
   await using house = await plainHouse("echo It is 42.");
-  await house.api.sendToMesh(house.id, "solo", { text: "# How much?\n" });
+  await house.send("solo", { text: "# How much?\n" });
   expect((await house.completed("solo")).data).toMatchObject({ gist: "It is 42." });
-  await house.api.sendToMesh(house.id, "solo", { text: "# And now?\n" });
+  await house.send("solo", { text: "# And now?\n" });
   let ends = 0;
   await house.until((fact) => ofMesh("mesh.completed")(fact) && ++ends === 2);
   expect(readdirSync(house.project).toSorted()).toEqual([".ai", "meshes"]);
@@ -47,7 +47,7 @@ test("PLAIN-MEMBER-2: one that only prints has said by that what it did; the nex
 
 test("PLAIN-MEMBER-2: one that fails says why with its last words, and the human who sent the task is told", async () => {
   await using house = await plainHouse("echo there is no ink >&2; exit 4");
-  await house.api.sendToMesh(house.id, "solo", { text: "# Write it\n" });
+  await house.send("solo", { text: "# Write it\n" });
   await house.until(ofMesh("mesh.failed"));
   const [error] = (house.queues("solo", "one").complete ?? []).filter((name) => name.endsWith(".error.md"));
   expect(house.read("solo", "one", "complete", error ?? "")).toContain(
@@ -71,7 +71,7 @@ test("PLAIN-MEMBER-2: one that fails says why with its last words, and the human
 
 test("PLAIN-MEMBER-2: what a person gave one agent alone and it could not do is in their inbox too", async () => {
   await using house = await plainHouse("exit 4");
-  await house.api.sendToMesh(house.id, "solo", { to: "one", text: "# Write it\n" });
+  await house.send("solo", { to: "one", text: "# Write it\n" });
   await house.until(({ type, data }) => type === "mesh.failed" && data.agent === "one");
   const { items } = await house.api.inbox();
   expect(items.map(({ kind, text }) => [kind, text])).toEqual([
@@ -85,7 +85,7 @@ test("two messages that come at once are two runs, one after the other", async (
   );
   const solo = { mesh: "solo", agent: "one" };
   // Both lie there when the mesh begins to look.
-  await house.api.stopMeshes(house.id);
+  await house.api.give({ do: "stop_meshes", id: house.id });
   for (const text of ["Who?", "Where?"]) {
     const message = { from: "human", to: "solo/one", type: "ask", body: text } as const;
     putMessage(house.layout, solo, "inbox", new Date(), message);
@@ -102,9 +102,9 @@ test("PLAIN-MEMBER-3: what it is told while it runs is in its inbox, and what it
   await using house = await plainHouse(
     'until grep -q "How far" _inbox.md; do sleep 0.1; done; printf "TO: human\\nHalf of it.\\n---\\n" >> _outbox.md; until [ -f ../go ]; do sleep 0.1; done; echo Done. > _result.md',
   );
-  await house.api.sendToMesh(house.id, "solo", { text: "# Make it\n" });
+  await house.send("solo", { text: "# Make it\n" });
   await house.until(({ type, data }) => type === "mesh.told" && data.agent === "one");
-  await house.api.sendToMesh(house.id, "solo", { to: "one", type: "ask", text: "How far are you?\n" });
+  await house.send("solo", { to: "one", type: "ask", text: "How far are you?\n" });
   const { data } = await house.until(({ type }) => type === "message.sent");
   expect(data).toMatchObject({ to: "human", text: "Half of it." });
   expect(existsSync(join(house.project, "_inbox.md"))).toBe(false);
@@ -122,7 +122,7 @@ test("PLAIN-MEMBER-1: two that work at once and leave files of one name overwrit
   await (await house.open()).start();
   await using _ = house;
   const output = house.layout.output("both");
-  await house.api.sendToMesh(house.id, "both", { text: "# Who are you?\n" });
+  await house.send("both", { text: "# Who are you?\n" });
   let told = 0;
   await house.until(({ type }) => type === "mesh.told" && ++told === 2);
   writeFileSync(join(output, "go"), "");
@@ -141,7 +141,7 @@ test("PLAIN-MEMBER-1: a file in shared/output and one of the same name in its ow
   await using house = await plainHouse(
     'echo one > "$TX_OUTPUT/same.md"; echo two > same.md; echo Done. > _result.md; sleep 1000',
   );
-  await house.api.sendToMesh(house.id, "solo", { text: "# Make it\n" });
+  await house.send("solo", { text: "# Make it\n" });
   await house.completed("solo");
   const output = house.layout.output("solo");
   const files = ["same.md", "one/same.md"].map((file) => readFileSync(join(output, file), "utf8"));
@@ -159,7 +159,7 @@ test("PLAIN-MEMBER-1: what finds no free name is named, and stays in its folder"
   await using house = await plainHouse(
     'for file in same.md one/same.md; do mkdir -p "$TX_OUTPUT/one"; echo "$file" > "$TX_OUTPUT/$file"; done; echo two > same.md; echo Done. > _result.md',
   );
-  await house.api.sendToMesh(house.id, "solo", { text: "# Make it\n" });
+  await house.send("solo", { text: "# Make it\n" });
   await house.completed("solo");
   const output = house.layout.output("solo");
   const files = ["same.md", "one/same.md"].map((file) => readFileSync(join(output, file), "utf8"));
@@ -172,7 +172,7 @@ test("PLAIN-MEMBER-4: if what it made cannot be taken, its task fails, its files
   await using house = await plainHouse(
     'echo file > "$TX_OUTPUT/parts"; mkdir parts; echo two > parts/a.md; echo Done. > _result.md; sleep 1000',
   );
-  await house.api.sendToMesh(house.id, "solo", { text: "# Make it\n" });
+  await house.send("solo", { text: "# Make it\n" });
   await house.until(ofMesh("mesh.failed"));
   const workspace = house.layout.workspace("solo", "one");
   const [run = ""] = readdirSync(workspace);
@@ -187,12 +187,12 @@ test("PLAIN-MEMBER-4: if what it made cannot be taken, its task fails, its files
 
 test("PLAIN-MEMBER-4: if it cannot be started, its task fails and says why", async () => {
   await using house = await plainHouse("echo Done.");
-  await house.api.sendToMesh(house.id, "solo", { text: "# Make it\n" });
+  await house.send("solo", { text: "# Make it\n" });
   await house.completed("solo");
   const workspace = house.layout.workspace("solo", "one");
   rmSync(workspace, { recursive: true });
   writeFileSync(workspace, "");
-  await house.api.sendToMesh(house.id, "solo", { text: "# And again\n" });
+  await house.send("solo", { text: "# And again\n" });
   await house.until(ofMesh("mesh.failed"));
   expect((await house.api.inbox()).items.map(({ text }) => text)).toEqual([
     expect.stringContaining("solo could not do “And again”: one: It could not be started: "),
@@ -203,7 +203,7 @@ test("a task that the run before did not end says so; one that is wanted for the
   await using house = await plainHouse(
     'if [ -f first.md ]; then cp _task.md second.md; echo Done. > _result.md; else cp _task.md first.md; printf "TO: human\\nBegun.\\n---\\n" >> _outbox.md; fi; sleep 1000',
   );
-  await house.api.sendToMesh(house.id, "solo", { text: "# Make it\n" });
+  await house.send("solo", { text: "# Make it\n" });
   await house.until(({ type }) => type === "human.question");
   await house.restart();
   await house.completed("solo");

@@ -44,7 +44,7 @@ test("MESH-RESULTS-1, MESH-RESULTS-2: the last words of a mesh and its files wit
   await using house = await relay();
   const empty = { mesh: "relay", last: null, output: ".ai/tx/mesh/relay/shared/output", files: [], more: false };
   expect(await house.api.meshResults(house.id, "relay")).toEqual(empty);
-  const { name } = await house.api.sendToMesh(house.id, "relay", { text: "# Write it\n" });
+  const { name } = await house.send("relay", { text: "# Write it\n" });
   await house.completed("relay");
   const expected = {
     ...empty,
@@ -75,7 +75,7 @@ test("MESH-RESULTS-1, MESH-RESULTS-2: the last words of a mesh and its files wit
 
 test("of a task that failed the words of whoever gave up are told", async () => {
   await using house = await relay();
-  await house.api.sendToMesh(house.id, "relay", { text: "# Fail\n" });
+  await house.send("relay", { text: "# Fail\n" });
   await house.until(({ type, data }) => type === "mesh.failed" && data.agent === null);
   const { last } = await house.api.meshResults(house.id, "relay");
   expect(last?.ends).toEqual([
@@ -85,7 +85,7 @@ test("of a task that failed the words of whoever gave up are told", async () => 
 
 test("MESH-RESULTS-1: that a task did not pass its gates is told, over a restart too", async () => {
   await using house = await relay({ never: "echo Too short.; exit 1\n" });
-  const { name } = await house.api.sendToMesh(house.id, "relay", { text: "# Write it\n" });
+  const { name } = await house.send("relay", { text: "# Write it\n" });
   await house.until(({ type, data }) => type === "mesh.failed" && data.agent === null);
   const told = async () => {
     const { last } = await house.api.meshResults(house.id, "relay");

@@ -20,7 +20,7 @@ class Session implements AsyncDisposable {
 
   /** Sends it something and resolves when it was told. */
   async tell(text: string, type: "task" | "ask" = "task"): Promise<string> {
-    const { name } = await this.house.api.sendToMesh(this.house.id, "solo", { to: "one", type, text });
+    const { name } = await this.house.send("solo", { to: "one", type, text });
     await this.told(name);
     return name;
   }

@@ -45,7 +45,7 @@ withTmux(
   async () => {
     const { house, taken, tmux, told } = await readerHouse();
     await using _ = house;
-    await house.api.sendToMesh(house.id, "line", { to: "reader", text: "# Hello\n\nTwo lines.\n" });
+    await house.send("line", { to: "reader", text: "# Hello\n\nTwo lines.\n" });
     await told(1);
     expect(taken()).toHaveLength(1);
     // In one line: who reads line by line would take each for a message of its own.
@@ -74,12 +74,12 @@ withTmux(
   async () => {
     const { house, taken, tmux, told } = await readerHouse();
     await using _ = house;
-    await house.api.sendToMesh(house.id, "line", { text: "# First\n" });
+    await house.send("line", { text: "# First\n" });
     await told(1);
     const pid = tmux("list-panes", "-a", "-F", "#{pane_pid}");
     await house.restart();
     await told(2);
-    await house.api.sendToMesh(house.id, "line", { to: "reader", type: "ask", text: "And?\n" });
+    await house.send("line", { to: "reader", type: "ask", text: "And?\n" });
     await told(3);
     expect(taken().map((words) => words.split(" ", 2)[1])).toEqual(["Task", "Question"]);
     expect(tmux("list-panes", "-a", "-F", "#{pane_pid}")).toBe(pid);
@@ -89,10 +89,10 @@ withTmux(
 withTmux("who detaches everybody does not keep words from coming", LONG, async () => {
   const { house, taken, tmux, told } = await readerHouse();
   await using _ = house;
-  await house.api.sendToMesh(house.id, "line", { to: "reader", type: "ask", text: "One?\n" });
+  await house.send("line", { to: "reader", type: "ask", text: "One?\n" });
   await told(1);
   tmux("detach-client", "-s", "=line-reader");
-  await house.api.sendToMesh(house.id, "line", { to: "reader", type: "ask", text: "Two?\n" });
+  await house.send("line", { to: "reader", type: "ask", text: "Two?\n" });
   await told(2);
   expect(taken()).toHaveLength(2);
 });
@@ -100,7 +100,7 @@ withTmux("who detaches everybody does not keep words from coming", LONG, async (
 withTmux("a dead session is shown within 5 s, and begun again, with what is not done", LONG, async () => {
   const { house, taken, tmux, told } = await readerHouse();
   await using _ = house;
-  await house.api.sendToMesh(house.id, "line", { text: "# Work\n" });
+  await house.send("line", { text: "# Work\n" });
   await told(1);
   const begun = performance.now();
   tmux("send-keys", "-t", "=line-reader:", "C-c");
@@ -118,9 +118,9 @@ withTmux("a dead session is shown within 5 s, and begun again, with what is not 
 withTmux("kill ends the session and nothing else", LONG, async () => {
   const { house, tmux, told } = await readerHouse();
   await using _ = house;
-  const { name } = await house.api.sendToMesh(house.id, "line", { to: "reader", text: "# Work\n" });
+  const { name } = await house.send("line", { to: "reader", text: "# Work\n" });
   await told(1);
-  await house.api.steerMeshAgent(house.id, "line", "reader", "kill");
+  await house.kill("line", "reader");
   expect(() => tmux("list-sessions")).toThrow();
   expect(house.queues("line", "reader")).toEqual({ active: [name] });
 });
@@ -128,10 +128,10 @@ withTmux("kill ends the session and nothing else", LONG, async () => {
 withTmux("who is begun after a kill, by spawn, is told what is not done", LONG, async () => {
   const { house, taken, told } = await readerHouse();
   await using _ = house;
-  await house.api.sendToMesh(house.id, "line", { text: "# Work\n" });
+  await house.send("line", { text: "# Work\n" });
   await told(1);
-  await house.api.steerMeshAgent(house.id, "line", "reader", "kill");
-  await house.api.steerMeshAgent(house.id, "line", "reader", "spawn");
+  await house.kill("line", "reader");
+  await house.spawn("line", "reader");
   await told(2);
   expect(taken().map((words) => words.includes("Work"))).toEqual([true, true]);
 });
@@ -142,11 +142,11 @@ withTmux(
   async () => {
     const { house, taken, tmux, told } = await readerHouse();
     await using _ = house;
-    await house.api.sendToMesh(house.id, "line", { text: "# Work\n" });
+    await house.send("line", { text: "# Work\n" });
     await told(1);
     tmux("send-keys", "-t", "=line-reader:", "C-c");
     await house.until(({ type, data }) => type === "mesh.session" && data.state === "dead");
-    await house.api.sendToMesh(house.id, "line", { to: "reader", type: "ask", text: "And?\n" });
+    await house.send("line", { to: "reader", type: "ask", text: "And?\n" });
     await told(3);
     expect(
       taken()
@@ -165,17 +165,17 @@ withTmux("what comes while somebody is killed is for whoever comes after", LONG,
   });
   await (await house.open()).start();
   await using _ = house;
-  await house.api.sendToMesh(house.id, "line", { to: "one", type: "ask", text: "One?\n" });
+  await house.send("line", { to: "one", type: "ask", text: "One?\n" });
   const isTold = (name: string) => house.until(({ type, data }) => type === "mesh.told" && data.name === name);
   await house.until(({ type }) => type === "mesh.told");
   const server = new TmuxServer(tmuxSocket(house.home, house.project), process.env.PATH ?? "");
-  const killed = house.api.steerMeshAgent(house.id, "line", "one", "kill");
+  const killed = house.kill("line", "one");
   // Its terminal is gone; it itself is not, for as long as it may.
   while (await server.has("line-one")) await new Promise(setImmediate);
-  const { name } = await house.api.sendToMesh(house.id, "line", { to: "one", type: "ask", text: "Two?\n" });
+  const { name } = await house.send("line", { to: "one", type: "ask", text: "Two?\n" });
   await killed;
   await isTold(name);
-  const next = await house.api.sendToMesh(house.id, "line", { to: "one", type: "ask", text: "Three?\n" });
+  const next = await house.send("line", { to: "one", type: "ask", text: "Three?\n" });
   await isTold(next.name);
   expect(await house.facts("mesh.undelivered")).toEqual([]);
 });
@@ -216,13 +216,13 @@ withTmux("TMUX-MEMBER-7: with clear_before each task begins in a new session, an
   await (await house.open()).start();
   await using _ = house;
   const starts = () => readFileSync(join(house.project, "starts"), "utf8").trim().split("\n").length;
-  await house.api.sendToMesh(house.id, "line", { text: "# One\n" });
+  await house.send("line", { text: "# One\n" });
   await house.completed("line");
   expect(starts()).toBe(1);
-  await house.api.sendToMesh(house.id, "line", { to: "one", type: "ask", text: "And?\n" });
+  await house.send("line", { to: "one", type: "ask", text: "And?\n" });
   await house.until(({ type, data }) => type === "mesh.told" && data.name.includes("and"));
   expect(starts()).toBe(1);
-  await house.api.sendToMesh(house.id, "line", { text: "# Two\n" });
+  await house.send("line", { text: "# Two\n" });
   let seen = 0;
   await house.until(({ type, data }) => type === "mesh.completed" && data.agent === null && ++seen === 2);
   expect(starts()).toBe(2);

@@ -34,7 +34,7 @@ withTmux(
       }).open()
     ).start();
     const starts = () => readFileSync(join(house.project, "starts"), "utf8").length / 2;
-    await house.api.sendToMesh(house.id, "line", { text: "# Work\n" });
+    await house.send("line", { text: "# Work\n" });
     const undeliveredFirst = await house.until(({ type }) => type === "mesh.undelivered");
     expect(undeliveredFirst.data).toMatchObject({ why: expect.stringContaining("It died at once, 3 times") });
     const [agent] = (await house.api.meshProject(house.id)).meshes[0]?.agents ?? [];
@@ -43,7 +43,7 @@ withTmux(
       detail: expect.stringMatching(/^It died at once, 3 times: it ended/),
     });
     // What comes meanwhile begins nothing.
-    await house.api.sendToMesh(house.id, "line", { to: "one", type: "ask", text: "And?\n" });
+    await house.send("line", { to: "one", type: "ask", text: "And?\n" });
     let undelivered = 0;
     await house.until(({ type }) => type === "mesh.undelivered" && ++undelivered === 2);
     expect(starts()).toBe(3);
@@ -52,7 +52,7 @@ withTmux(
       expect.stringMatching(/^line\/one cannot work: It died at once, 3 times: .* start it: tx spawn line one$/),
     ]);
     writeFileSync(join(house.project, "licence"), "");
-    await house.api.steerMeshAgent(house.id, "line", "one", "spawn");
+    await house.spawn("line", "one");
     await house.completed("line");
     expect(starts()).toBe(4);
   },
@@ -81,10 +81,10 @@ test(
         problem: expect.stringContaining('"options.program": The program missing is not installed'),
       },
     ]);
-    await house.api.sendToMesh(house.id, "line", { text: "# Work\n" });
+    await house.send("line", { text: "# Work\n" });
     await house.until(isState("broken"));
     await house.until(({ type }) => type === "mesh.undelivered");
-    await expect(house.api.steerMeshAgent(house.id, "line", "one", "spawn")).rejects.toThrow("is not installed");
+    await expect(house.spawn("line", "one")).rejects.toThrow("is not installed");
     const config = { name: "one", options: { program: "here", runs: "headless" } };
     writeFileSync(join(house.layout.agents, "x/one/config.json"), JSON.stringify(config));
     // Another content asks for another yes.
@@ -106,7 +106,7 @@ withTmux(
         },
       }).open()
     ).start();
-    const { name } = await house.api.sendToMesh(house.id, "once", { text: "# Work\n" });
+    const { name } = await house.send("once", { text: "# Work\n" });
     await house.until(({ type, data }) => type === "mesh.told" && data.agent === "one");
     await house.close();
     // By hand, while nobody is there: the agent's part and the mesh's are done.

@@ -47,7 +47,7 @@ async function run(
   const claude = { kind: "claude_code" as const, command: [CLAUDE], set, quirks: "claude" as const };
   const plan = { meshes: [config], config: { programs: { "claude-code": claude } } };
   await using house = await (await new MeshHouse(plan).open()).start();
-  const { name } = await house.api.sendToMesh(house.id, config.mesh, { text: "# Write an essay\n" });
+  const { name } = await house.send(config.mesh, { text: "# Write an essay\n" });
   await house.completed(config.mesh);
   expect(house.queues(config.mesh)).toEqual({ complete: [name] });
   await look(house, name.replace(".md", ""));

@@ -52,7 +52,7 @@ withClaude(
     await using house = new MeshHouse({ ...plan, config: configOf(provider.url) });
     const canaries = bringSettings(house.project);
     await (await house.open()).start();
-    await house.api.sendToMesh(house.id, "code", { text: "# Do it\n" });
+    await house.send("code", { text: "# Do it\n" });
     await house.completed("code");
     expect(canaries()).toEqual([]);
   },
@@ -77,7 +77,7 @@ withClaude("nor in the sandbox, where a mesh that is trusted without terminals r
     runs: "headless",
     attach: null,
   });
-  await house.api.sendToMesh(house.id, "code", { text: "# Do it\n" });
+  await house.send("code", { text: "# Do it\n" });
   await house.completed("code");
   expect([canaries(), existsSync(shared)]).toEqual([[], false]);
 });

@@ -127,15 +127,19 @@ test("CONSENT-1: by the API a yes is for the content that was looked at; what ch
   const prompt = join(house.layout.agents, "x/one/prompt.md");
   const before = readFileSync(prompt, "utf8");
   writeFileSync(prompt, `${before} `);
-  await expect(house.api.trustMesh(house.id, "solo", { hash })).rejects.toThrow("has changed since you looked at it");
-  await expect(house.api.steerMeshAgent(house.id, "solo", "one", "spawn")).rejects.toThrow("is not trusted");
+  await expect(house.api.give({ do: "trust_mesh", id: house.id, mesh: "solo", hash })).rejects.toThrow(
+    "has changed since you looked at it",
+  );
+  await expect(house.spawn("solo", "one")).rejects.toThrow("is not trusted");
   expect(existsSync(join(house.home, "trust.json"))).toBe(false);
   writeFileSync(prompt, before);
-  expect((await house.api.trustMesh(house.id, "solo", { hash })).trust).toMatchObject({
+  expect((await house.api.give({ do: "trust_mesh", id: house.id, mesh: "solo", hash })).trust).toMatchObject({
     status: "trusted",
     terminals: false,
   });
-  expect((await house.api.untrustMesh(house.id, "solo")).trust).toMatchObject({ status: "untrusted" });
+  expect((await house.api.give({ do: "untrust_mesh", id: house.id, mesh: "solo" })).trust).toMatchObject({
+    status: "untrusted",
+  });
   expect((await house.facts("mesh.trusted", "mesh.closed")).at(-1)).toEqual({
     mesh: "solo",
     why: "it is not trusted any more",

@@ -68,7 +68,7 @@ withClaude(
       },
     });
     await using house = await claudeHouse(provider.url);
-    await house.api.sendToMesh(house.id, "line", { text: "# Work\n" });
+    await house.send("line", { text: "# Work\n" });
     expect((await house.completed("line")).data).toMatchObject({ gist: "Really done." });
   },
 );
@@ -85,7 +85,7 @@ withClaude("who has asked somebody and ends its turn is not reminded: it waits f
     },
   });
   await using house = await claudeHouse(provider.url);
-  await house.api.sendToMesh(house.id, "line", { text: "# Paint\n" });
+  await house.send("line", { text: "# Paint\n" });
   const asked = await house.until(({ type }) => type === "human.question");
   await house.until(isState("idle"));
   // That is what TASK-WATCH-2 goes by.
@@ -109,7 +109,7 @@ withClaude("TMUX-MEMBER-5: Claude Code that is killed goes on with its conversat
     },
   });
   await using house = await claudeHouse(provider.url);
-  await house.api.sendToMesh(house.id, "line", { text: "# Work\n" });
+  await house.send("line", { text: "# Work\n" });
   await vi.waitFor(() => expect(existsSync(join(house.project, "begun"))).toBe(true), { timeout: 60_000 });
   killProgram(house);
   expect((await house.completed("line")).data).toMatchObject({ gist: "After all." });
@@ -132,7 +132,7 @@ withClaude("a dialog that nobody answers waits in the inbox with what to do, unt
     },
   });
   await using house = await claudeHouse(provider.url, { permissions: "ask" });
-  await house.api.sendToMesh(house.id, "line", { text: "# Make it\n" });
+  await house.send("line", { text: "# Make it\n" });
   await house.until(isWaiting);
   const { items } = await house.api.inbox();
   expect(items.map(({ kind, mesh_session, text }) => ({ kind, mesh_session, text }))).toEqual([
@@ -166,7 +166,7 @@ withTmux(
       'while read -r line; do echo "$line" >> taken; [ -f well ] && tx done "Well."; [ -f well ] || exit 7; done';
     const programs = { mine: { kind: "autonomous" as const, command: ["sh", "-c", dies] } };
     await using house = await oneAgent("one", { programs }, { program: "mine", runs: "tmux" });
-    await house.api.sendToMesh(house.id, "line", { text: "# Work\n" });
+    await house.send("line", { text: "# Work\n" });
     await house.until(isState("broken"));
     const taken = () => readFileSync(join(house.project, "taken"), "utf8").trim().split("\n");
     expect(taken().map((line) => line.includes("An earlier session of yours was given this task"))).toEqual([
@@ -185,7 +185,7 @@ withTmux(
       ],
     ]);
     execFileSync("touch", [join(house.project, "well")]);
-    await house.api.steerMeshAgent(house.id, "line", "one", "spawn");
+    await house.spawn("line", "one");
     await house.completed("line");
     expect((await house.api.inbox()).items).toEqual([]);
   },
@@ -197,7 +197,7 @@ withTmux(
   async () => {
     const programs = { mine: { kind: "autonomous" as const, command: ["sh", "-c", WRITES_DOWN] } };
     await using house = await oneAgent("one", { programs }, { program: "mine", runs: "tmux" });
-    await house.api.sendToMesh(house.id, "line", { text: "# Work\n" });
+    await house.send("line", { text: "# Work\n" });
     await house.until(({ type }) => type === "mesh.told");
     tmux(house, "kill-server");
     let told = 0;

@@ -9,7 +9,7 @@ export async function archive(call: TxCall, mesh: string, { days = "7" }: { days
   const { client, view } = await startedMeshes(call, layoutOf(call));
   const names = view.meshes.map((one) => one.mesh);
   if (!names.includes(mesh)) throw new UsageError(unknown("mesh", mesh, names));
-  const { archived } = await client.archiveMesh(view.id, mesh, daysOld);
+  const { archived } = await client.give({ do: "archive_mesh", id: view.id, mesh, days: daysOld });
   if (call.json) await call.terminal.printJson({ mesh, archived });
   call.terminal.say(`${count(archived, "message")} moved to archive/.`);
   return EXIT.done;

@@ -27,11 +27,13 @@ export async function spawnSessions(
   for (const { name, runs } of agents) {
     // Without a name, only those that have a terminal; a named agent without one is refused.
     if (runs !== "tmux" && agent === undefined) continue;
-    await client.steerMeshAgent(view.id, mesh, name, "spawn");
+    await client.give({ do: "spawn_mesh_agent", id: view.id, mesh, agent: name });
     call.terminal.say(`${mesh}/${name} is running. To see it: tx attach ${mesh} ${name}`);
   }
   const sent =
-    init === undefined ? undefined : await client.sendToMesh(view.id, mesh, { to: agent ?? null, text: init });
+    init === undefined
+      ? undefined
+      : await client.give({ do: "send_to_mesh", id: view.id, mesh, to: agent ?? null, text: init });
   if (sent) call.terminal.say(`Given to ${sent.agent ?? mesh}: ${sent.name}`);
   if (call.json)
     await call.terminal.printJson({ mesh, agents: agents.map(({ name }) => name), message: sent?.name ?? null });
@@ -51,7 +53,7 @@ export async function kill(call: TxCall, mesh: string, agent: string | undefined
   const had = running ? agentsOf(running, mesh, agent).filter(({ state }) => state !== null && state !== "gone") : [];
   const killed = running ? had.map(({ name }) => name) : names.filter((name) => left.includes(`${mesh}-${name}`));
   for (const name of running ? names : killed) {
-    if (running) await running.client.steerMeshAgent(running.view.id, mesh, name, "kill");
+    if (running) await running.client.give({ do: "kill_mesh_agent", id: running.view.id, mesh, agent: name });
     else await server.kill(`${mesh}-${name}`);
   }
   if (call.json) await call.terminal.printJson({ mesh, killed });

@@ -27,7 +27,11 @@ export async function start(call: TxCall): Promise<ExitCode> {
   await askBeforeStart(call, layout, settings);
   const running = await runningServer(settings);
   const client = running ?? (await startServer(call, settings));
-  const view = await client.startMeshes(layout.project, variablesFor(call, settings));
+  const view = await client.give({
+    do: "start_meshes",
+    project: layout.project,
+    environment: variablesFor(call, settings),
+  });
   if (running) terminal.say(serverWords(settings, "They run in the server that was already running"));
   await showProject(call, view);
   if (view.meshes.length === 0 && !call.json)
@@ -129,7 +133,7 @@ async function stopMeshes(call: TxCall): Promise<ExitCode> {
   const ended = running.view.meshes.flatMap(({ mesh, agents }) =>
     agents.filter(({ state }) => isOpen(state)).map(({ name }) => `${mesh}/${name}`),
   );
-  const view = await running.client.stopMeshes(running.view.id);
+  const view = await running.client.give({ do: "stop_meshes", id: running.view.id });
   if (json) await terminal.printJson({ project: view.project, status: view.status, ended });
   const sessions = ended.length > 0 ? ` and ended ${ended.join(", ")}` : "";
   terminal.say(`Stopped${sessions}. Messages stay where they are. To continue: tx start`);

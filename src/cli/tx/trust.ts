@@ -64,7 +64,7 @@ export async function untrust(call: TxCall, mesh: string): Promise<ExitCode> {
   const declared = await declaredNames(layout);
   if (!was && !declared.includes(mesh))
     throw new UsageError(unknown("mesh", mesh, [...new Set([...declared, ...granted])]));
-  if (running && isKnown) await running.client.untrustMesh(running.view.id, mesh);
+  if (running && isKnown) await running.client.give({ do: "untrust_mesh", id: running.view.id, mesh });
   else await trustIn(settings).revoke(layout.project, mesh);
   if (call.json) await call.terminal.printJson({ project: layout.project, mesh, was_trusted: was });
   const now = (await lookAt(layout, settings)).find((one) => one.mesh === mesh);
@@ -184,7 +184,8 @@ async function grant(
   terminals: boolean,
 ): Promise<void> {
   const running = await runningMeshes(call, layout);
-  if (running) await running.client.trustMesh(running.view.id, mesh, { hash, terminals, by: "terminal" });
+  if (running)
+    await running.client.give({ do: "trust_mesh", id: running.view.id, mesh, hash, terminals, by: "terminal" });
   else await trustIn(settings).grant(layout.project, declared, { terminals, by: "terminal" });
   call.terminal.say(`${mesh} is trusted${terminals ? ", with terminals" : ", in the sandbox"}.`);
 }

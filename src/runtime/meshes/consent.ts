@@ -5,6 +5,7 @@ import type { Config } from "../../protocol/index.ts";
 import type { TrustGrant } from "../../store/home/trust-file.ts";
 import type { Environment } from "../config/settings.ts";
 import { HumanRefusal } from "../human/human-refusal.ts";
+import { onItsOwn } from "../state/acting.ts";
 import { type MeshRecord, memberIdOf } from "./record.ts";
 import { type MeshTrust, type MeshTrustState, mayRun } from "./trust.ts";
 import { type TrustSummary, trustQuestion, trustSummary } from "./trust-text.ts";
@@ -59,7 +60,7 @@ export class MeshConsent {
     await trust.grant(project, declared, { terminals, by });
     this.#record.record({ type: "mesh.trusted", data: { mesh, hash, terminals, by } });
     this.#record.settleTrust(declared.declaredAs, () => true);
-    await this.#meshes.reloadSoon();
+    await onItsOwn(() => this.#meshes.reloadSoon());
     if (before.terminals !== terminals) for (const name of this.#instancesOf(mesh)) this.#meshes.outdate(name);
   }
 
@@ -67,6 +68,7 @@ export class MeshConsent {
     const origin = this.#meshes.declared().get(mesh)?.declaredAs ?? mesh;
     if (!(await this.#ports.trust.revoke(this.#layout.project, origin))) return;
     for (const name of this.#instancesOf(origin)) await this.#meshes.distrust(name);
+    await onItsOwn(() => this.#meshes.reloadSoon());
   }
 
   /** CONSENT-3: all instances of a mesh consist of the same files, so consent is for all of them. */

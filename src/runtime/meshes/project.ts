@@ -10,8 +10,9 @@ import { putMessage } from "../../mesh/files/new-message.ts";
 import { Queues } from "../../mesh/files/queue.ts";
 import type { MeshEnd } from "../../projections/index.ts";
 import type { Clock } from "../../protocol/clock.ts";
-import { HUMAN, type MeshFact, type MessageHeader } from "../../protocol/index.ts";
+import { HUMAN, type MeshFact, type MessageHeader, type NewFact } from "../../protocol/index.ts";
 import { HumanRefusal } from "../human/human-refusal.ts";
+import { onItsOwn } from "../state/acting.ts";
 import { type Agreed, MeshConsent, type MeshTrustView } from "./consent.ts";
 import type { MembersPorts } from "./member-factory.ts";
 import { type AgentStatusView, MeshMembers } from "./members.ts";
@@ -31,6 +32,8 @@ export interface HostedMeshes {
     mesh: string,
     message: { to: string | null; type: MessageHeader["type"]; text: string; answers?: string },
   ): string;
+  /** Moves what has been complete for this many days to `archive/`. How many were moved. */
+  archive(mesh: string, days: number): number;
   /** Starts an agent, or tells it again what it has not ended. */
   spawn(mesh: string, agent: string): Promise<void>;
   kill(mesh: string, agent: string): Promise<void>;
@@ -48,6 +51,8 @@ export interface HostedMeshes {
   distrust(mesh: string): Promise<void>;
   /** The command that attaches to its terminal; null if it has none. */
   attachWords(mesh: string, agent: string): string[] | null;
+  /** Resolves when everything that has happened so far is on record. */
+  recorded(): Promise<void>;
   /** `leaves`: the runtime closes, and terminals go on running. `ends`: nothing of the meshes runs on. */
   close(how: "leaves" | "ends"): Promise<void>;
 }
@@ -59,6 +64,8 @@ export interface HostedMeshes {
  *     and terminals outlive us.
  * MESH-PROJECT-2. When a person stops the meshes, nothing keeps running: sessions end with everything they started.
  *     Unfinished tasks are delivered again at the next start.
+ * MESH-PROJECT-3. What a command does is recorded with its actor: the message that was sent when it is received, the
+ *     start of a session, its end, trust and its end. What follows from that is the meshes' own doing and has none.
  */
 export async function openMeshes(record: MeshRecordPorts, ports: MembersPorts): Promise<HostedMeshes> {
   const { project } = record.now().agent.created;
@@ -138,10 +145,25 @@ class MeshProject implements HostedMeshes {
     const place = { mesh, agent: to };
     const message = { from: "human", to: to === null ? mesh : `${mesh}/${to}`, type, body: text };
     const at = new Date(this.#clock.now());
-    return putMessage(this.layout, place, "inbox", at, { ...message, ...(answers !== undefined && { answers }) });
+    const named = (name: string) => this.#record.expect(isReceipt({ ...place, name }));
+    return putMessage(this.layout, place, "inbox", at, {
+      ...message,
+      named,
+      ...(answers !== undefined && { answers }),
+    });
+  }
+
+  archive(mesh: string, days: number): number {
+    this.#mesh(mesh);
+    return this.meshes.archive(mesh, days);
   }
 
   async spawn(mesh: string, agent: string): Promise<void> {
+    const forget = this.#record.expect(isStart({ mesh, agent }));
+    await onItsOwn(() => this.#spawn(mesh, agent)).finally(forget);
+  }
+
+  async #spawn(mesh: string, agent: string): Promise<void> {
     const [declared, who] = this.#declared(mesh, agent);
     if (!this.meshes.meshes.has(mesh) && this.meshes.held.has(mesh))
       throw new HumanRefusal(
@@ -185,6 +207,10 @@ class MeshProject implements HostedMeshes {
   #onHeld(mesh: string): void {
     this.#introduce(mesh);
     this.#consent.ask(mesh);
+  }
+
+  recorded(): Promise<void> {
+    return this.#record.settled();
   }
 
   attachWords(mesh: string, agent: string): string[] | null {
@@ -264,6 +290,16 @@ class MeshProject implements HostedMeshes {
     if (!who) throw noAgent(declared, agent);
     return [declared, who];
   }
+}
+
+function isReceipt(of: { mesh: string; agent: string | null; name: string }) {
+  return ({ type, data }: NewFact) =>
+    type === "mesh.received" && data.name === of.name && data.mesh === of.mesh && data.agent === of.agent;
+}
+
+function isStart(of: { mesh: string; agent: string }) {
+  return ({ type, data }: NewFact) =>
+    type === "mesh.session" && data.state === "starting" && data.mesh === of.mesh && data.agent === of.agent;
 }
 
 function noAgent({ config, agents }: DeclaredMesh, agent: string): HumanRefusal {

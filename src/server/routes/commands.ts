@@ -18,7 +18,7 @@ import { Refused } from "../refusal.ts";
 /** The commands as routes, derived from their table: the request is the command, the response its result. */
 export function commandRoutes(app: Api, { runtime }: RouteDeps): void {
   for (const name of commandNames) {
-    const { summary, tag, body, result, status = 200 }: CommandEntry = commands[name];
+    const { summary, tag, body, result, status = 200, unchangedStatus }: CommandEntry = commands[name];
     const { method, url, params } = routeOf(name);
     app.route({
       method,
@@ -28,26 +28,34 @@ export function commandRoutes(app: Api, { runtime }: RouteDeps): void {
         tags: [tag],
         ...(params && { params }),
         ...(body && { body }),
-        response: { [status]: result, ...refusals },
+        response: { [status]: result, ...(unchangedStatus && { [unchangedStatus]: result }), ...refusals },
       },
       handler: async (request, reply) => {
         const command = { ...(request.body as object | null), ...(request.params as object), do: name } as Command;
         const done = await runtime.execute(command, actorOf(request));
-        if (name === "create" && "id" in done) reply.header("location", `/agents/${done.id}`);
+        if (unchangedStatus && "unchanged" in done) return reply.code(unchangedStatus).send(done as never);
+        const list = LISTS[name];
+        if (list !== undefined && "id" in done) reply.header("location", `${list}/${done.id}`);
         return reply.code(status).send(done as never);
       },
     });
   }
 }
 
+/** Where what a command makes is found then, by its id. */
+const LISTS: Partial<Record<CommandName, string>> = { create: "/agents", start_meshes: "/meshes" };
+
 /** ` Did you mean "POST /agents/{id}/nudge"?` for a command that is nearly one, or nothing. */
 export function nearestRoute(method: string, url: string): string {
   if (method === "GET") return "";
   const path = url.split("?", 1)[0] ?? "";
-  const last = path.split("/").at(-1) ?? "";
-  const names = Object.values(COMMAND_ROUTES).flatMap((route) => /\/([a-z]+)$/.exec(route)?.[1] ?? []);
-  const [near] = nearest(last, names, 1);
-  const route = Object.values(COMMAND_ROUTES).find((each) => each.endsWith(`/${near}`));
+  const [, first = "", ...rest] = path.split("/");
+  const all = Object.values(COMMAND_ROUTES);
+  const beside = all.filter((each) => each.includes(` /${first}`));
+  const routes = beside.length > 0 ? beside : all;
+  const names = routes.flatMap((each) => /\/([a-z]+)$/.exec(each)?.[1] ?? []);
+  const [near] = nearest(rest.at(-1) ?? first, names, 1);
+  const route = routes.find((each) => each.endsWith(`/${near}`));
   return near === undefined || route === undefined ? "" : ` Did you mean "${route.replace(/:(\w+)/g, "{$1}")}"?`;
 }
 

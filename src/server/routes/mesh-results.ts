@@ -1,12 +1,13 @@
 import { z } from "zod";
 import { meshResultsSchema } from "../../protocol/api/meshes.ts";
+import { noMesh } from "../../runtime/mesh-commands.ts";
 import { openOutput, resultsView } from "../../runtime/meshes/results.ts";
 import { WalkTrouble } from "../../store/disk/folder.ts";
 import type { OpenFile } from "../../store/disk/walk.ts";
 import { type Api, answers, type RouteDeps } from "../api-app.ts";
 import { answerFile } from "../file-answer.ts";
 import { notFound, Refused } from "../refusal.ts";
-import { hostedBy, noMesh, ofMesh } from "./meshes.ts";
+import { hostedBy, ofMesh } from "./meshes.ts";
 
 /** The results of a mesh's work: its last words, and its files. */
 export function meshResultRoutes(app: Api, { agents }: RouteDeps): void {

@@ -100,18 +100,6 @@ export const meshLetter = (id: string, mesh: string, agent: string | null, queue
   get<MeshLetter>(
     `/meshes/${id}/${mesh}/messages/${queue}/${encodeURIComponent(name)}${agent === null ? "" : `?agent=${agent}`}`,
   );
-export const sendToMesh = (
-  id: string,
-  mesh: string,
-  order: { to: string | null; type: "task" | "ask"; text: string },
-) => post<{ name: string }>(`/meshes/${id}/${mesh}/messages`, order);
-export const trustMesh = (id: string, mesh: string, agreed: { hash: string; terminals: boolean; by: "page" }) =>
-  post<unknown>(`/meshes/${id}/${mesh}/trust`, agreed);
-export const untrustMesh = (id: string, mesh: string) => post<unknown>(`/meshes/${id}/${mesh}/untrust`, {});
-export const stopMeshes = (id: string) => post<unknown>(`/meshes/${id}/stop`, {});
-export const startMeshes = (project: string) => post<unknown>("/meshes", { project });
-export const steerMember = (id: string, mesh: string, agent: string, how: "spawn" | "kill") =>
-  post<unknown>(`/meshes/${id}/${mesh}/agents/${agent}/${how}`, {});
 
 export async function eventsAfter(id: string, after: number, limit: number): Promise<Fact[]> {
   const page = await get<{ events: Fact[] }>(`/agents/${id}/events?after=${after}&limit=${limit}`);

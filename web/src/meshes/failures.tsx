@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { agents } from "../live/agents.ts";
-import { give, type InboxItem, meshLetter, sendToMesh } from "../live/api.ts";
+import { give, type InboxItem, meshLetter } from "../live/api.ts";
 import { complain } from "../shell/overlay.ts";
 import { StatusDot } from "../shell/status.tsx";
 import { gist } from "../text/figures.ts";
@@ -47,7 +47,7 @@ export function WhatToDo({ item }: { item: TaskFailure }) {
   const isSeen = () => give({ do: "seen", id: project, message_id: item.id });
   const again = async () => {
     const { text } = await meshLetter(project, mesh, agent, "complete", name);
-    await sendToMesh(project, mesh, { to: agent, type: "task", text: bodyOf(text) });
+    await give({ do: "send_to_mesh", id: project, mesh, to: agent, type: "task", text: bodyOf(text) });
     await isSeen();
   };
   const act = (what: () => Promise<unknown>) => () => {

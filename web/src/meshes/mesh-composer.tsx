@@ -1,6 +1,6 @@
 import { SendHorizontal } from "lucide-react";
 import { useState } from "react";
-import { type MeshView, sendToMesh } from "../live/api.ts";
+import { give, type MeshView } from "../live/api.ts";
 import { foot } from "../shell/foot.ts";
 import { keep, recall } from "../shell/memo.ts";
 
@@ -20,7 +20,7 @@ export function MeshComposer({ project, mesh, member }: { project: string; mesh:
     const words = text.trim();
     if (words === "" || isBusy) return;
     setBusy(true);
-    sendToMesh(project, mesh.mesh, { to: member, type, text: words })
+    give({ do: "send_to_mesh", id: project, mesh: mesh.mesh, to: member, type, text: words })
       .then(
         (sent) => {
           change("");

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { isAtWork } from "../../../src/projections/index.ts";
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { Loading, Nowhere } from "../entity/entity-view.tsx";
-import { type MeshProjectView, type MeshView, meshProject, meshQueues, steerMember } from "../live/api.ts";
+import { give, type MeshProjectView, type MeshView, meshProject, meshQueues } from "../live/api.ts";
 import { useAgents, useLoaded, useOfAgent, usePaced } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
 import { complain } from "../shell/overlay.ts";
@@ -139,9 +139,9 @@ const BUTTON =
 /** Who runs it and how it fares; what has a terminal can be begun, ended, and sat down before. */
 function Session({ project, mesh, member }: { project: string; mesh: string; member: Member }) {
   const [isBusy, setBusy] = useState(false);
-  const steer = (how: "spawn" | "kill") => {
+  const steer = (how: "spawn_mesh_agent" | "kill_mesh_agent") => {
     setBusy(true);
-    steerMember(project, mesh, member.name, how)
+    give({ do: how, id: project, mesh, agent: member.name })
       .catch(complain)
       .finally(() => setBusy(false));
   };
@@ -166,12 +166,12 @@ function Session({ project, mesh, member }: { project: string; mesh: string; mem
         )}
       </div>
       {member.runs === "tmux" && !isRunning && (
-        <button type="button" className={BUTTON} disabled={isBusy} onClick={() => steer("spawn")}>
+        <button type="button" className={BUTTON} disabled={isBusy} onClick={() => steer("spawn_mesh_agent")}>
           Begin
         </button>
       )}
       {isRunning && (
-        <button type="button" className={BUTTON} disabled={isBusy} onClick={() => steer("kill")}>
+        <button type="button" className={BUTTON} disabled={isBusy} onClick={() => steer("kill_mesh_agent")}>
           End its session
         </button>
       )}

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { agents } from "../live/agents.ts";
-import { startMeshes } from "../live/api.ts";
+import { give } from "../live/api.ts";
 import { complain } from "../shell/overlay.ts";
 
 /** Starts all meshes of a project that are not running. */
@@ -8,7 +8,7 @@ export function StartMeshes({ project }: { project: string }) {
   const [isBusy, setBusy] = useState(false);
   const start = () => {
     setBusy(true);
-    startMeshes(project)
+    give({ do: "start_meshes", project })
       .then(() => agents.refresh(), complain)
       .finally(() => setBusy(false));
   };

@@ -1,7 +1,7 @@
 import { ShieldAlert, ShieldCheck } from "lucide-react";
 import { useEffect, useState } from "react";
 import { agents } from "../live/agents.ts";
-import { type MeshView, trustMesh, untrustMesh } from "../live/api.ts";
+import { give, type MeshView } from "../live/api.ts";
 import { complain } from "../shell/overlay.ts";
 import { visible } from "../text/visible.ts";
 import { TrustFiles } from "./trust-files.tsx";
@@ -21,7 +21,8 @@ export function TrustCard({ project, mesh: { mesh, trust } }: { project: string;
       .catch(complain)
       .finally(() => setBusy(false));
   };
-  const agree = (hash: string, terminals: boolean) => act(trustMesh(project, mesh, { hash, terminals, by: "page" }));
+  const agree = (hash: string, terminals: boolean) =>
+    act(give({ do: "trust_mesh", id: project, mesh, hash, terminals, by: "page" }));
   if (asks(trust)) return <Consent now={trust} isBusy={isBusy} agree={agree} />;
   if (trust.status !== "trusted") return null;
   return (
@@ -29,7 +30,7 @@ export function TrustCard({ project, mesh: { mesh, trust } }: { project: string;
       terminals={trust.terminals}
       isBusy={isBusy}
       takeBack={() => agree(trust.hash, false)}
-      untrust={() => act(untrustMesh(project, mesh))}
+      untrust={() => act(give({ do: "untrust_mesh", id: project, mesh }))}
     />
   );
 }

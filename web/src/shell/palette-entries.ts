@@ -1,6 +1,6 @@
 import { steering } from "../entity/steering.ts";
 import { agents } from "../live/agents.ts";
-import { type MeshProjectView, type Person, startMeshes, stopMeshes } from "../live/api.ts";
+import { give, type MeshProjectView, type Person } from "../live/api.ts";
 import { firstLine } from "../text/figures.ts";
 import { folderOf, visible } from "../text/visible.ts";
 import { complain, open } from "./overlay.ts";
@@ -116,8 +116,8 @@ function meshesOf({ id, project, status, meshes }: MeshProjectView): PaletteEntr
       ),
     ]),
     status === "working" || status === "waiting_for_human"
-      ? act(`Stop the meshes of ${folder}`, () => mind(stopMeshes(id)), `meshes ${id}`)
-      : act(`Start the meshes of ${folder}`, () => mind(startMeshes(project)), `meshes ${id}`),
+      ? act(`Stop the meshes of ${folder}`, () => mind(give({ do: "stop_meshes", id })), `meshes ${id}`)
+      : act(`Start the meshes of ${folder}`, () => mind(give({ do: "start_meshes", project })), `meshes ${id}`),
   ];
 }
 
