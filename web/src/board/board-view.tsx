@@ -1,9 +1,8 @@
 import { type KeyboardEvent, type RefObject, useEffect, useRef, useState } from "react";
 import { type NodeState, nodeStanding, type Situation } from "../../../src/projections/index.ts";
-import { HUMAN, type RunId } from "../../../src/protocol/index.ts";
+import { HUMAN, type NodeId, type RunId } from "../../../src/protocol/index.ts";
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { Loading, Missing, Nowhere } from "../entity/entity-view.tsx";
-import { own } from "../live/own.ts";
 import { useAgent } from "../live/use-live.ts";
 import { go } from "../shell/route.ts";
 import { crowd } from "../shell/status.tsx";
@@ -21,7 +20,7 @@ export default function BoardView({ agent, node }: { agent: string; node: string
   const runs = situation ? runsOf(Object.values(situation.board.nodes).map(({ spec }) => spec.run_id)) : [];
   if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
   if (!situation) return <Loading />;
-  const selected = node ? own(situation.board.nodes, node) : undefined;
+  const selected = node ? situation.board.nodes[node as NodeId] : undefined;
   const run = selected?.spec.run_id ?? chosen ?? runs.at(-1) ?? situation.agent.run?.id ?? "run-1";
   const nodes = Object.values(situation.board.nodes).filter(({ spec }) => spec.run_id === run);
   const done = nodes.filter(({ status }) => status === "completed").length;

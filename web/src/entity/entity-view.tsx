@@ -1,7 +1,6 @@
 import { type ReactNode, useEffect } from "react";
 import type { Situation } from "../../../src/projections/index.ts";
 import { COORDINATOR, HUMAN } from "../../../src/protocol/index.ts";
-import { own } from "../live/own.ts";
 import { useAgent } from "../live/use-live.ts";
 import { foot } from "../shell/foot.ts";
 import { Link } from "../shell/link.tsx";
@@ -30,7 +29,7 @@ export function EntityView({ agent, worker }: { agent: string; worker: string })
 
   if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
   if (!situation) return <Loading />;
-  const person = own(situation.roster, worker);
+  const person = situation.roster[worker];
   if (!person && worker !== COORDINATOR) return <Nowhere what={`Nobody named ${worker} is on this team.`} />;
   return (
     <div className="flex h-full min-h-0 flex-col">

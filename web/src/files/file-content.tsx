@@ -1,6 +1,5 @@
 import { useEffect, useState } from "react";
 import { pictureAt, textOfFile } from "../live/api.ts";
-import { own } from "../live/own.ts";
 import { useLoaded } from "../live/use-live.ts";
 import { size } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
@@ -10,13 +9,13 @@ import { Code } from "./code.tsx";
 const MOST = 256 * 1024;
 const MOST_PICTURE = 32 * 1024 * 1024;
 /** Only formats that cannot contain scripts: an SVG is shown as text. */
-const PICTURES: Readonly<Record<string, string>> = {
-  png: "image/png",
-  jpg: "image/jpeg",
-  jpeg: "image/jpeg",
-  gif: "image/gif",
-  webp: "image/webp",
-};
+const PICTURES: ReadonlyMap<string, string> = new Map([
+  ["png", "image/png"],
+  ["jpg", "image/jpeg"],
+  ["jpeg", "image/jpeg"],
+  ["gif", "image/gif"],
+  ["webp", "image/webp"],
+]);
 
 interface ContentProps {
   /** What is at another one is another component's: what was read stays in sight while it is read again. */
@@ -30,7 +29,7 @@ interface ContentProps {
 
 /** What is in a file: markdown, source with colours, or a picture. */
 export function FileContent(props: ContentProps) {
-  const picture = own(PICTURES, kindOf(props.path));
+  const picture = PICTURES.get(kindOf(props.path));
   return picture ? <Picture {...props} type={picture} /> : <Text {...props} />;
 }
 

@@ -94,6 +94,50 @@ test("what the person says is shown at once and taken off when the log has it, o
   expect(feed.pending.map(({ text }) => text)).toEqual(["Hi"]);
 });
 
+test("what the log has takes off what was said to the same one, and nothing else with the same words", () => {
+  const { feed, socket } = opened();
+  socket.say(snapshotAt(1));
+  const refused = feed.expect({ to: "alice", text: "Yes", isHint: false });
+  feed.refused(refused, "Alice has retired.");
+  feed.expect({ to: "bob", text: "Yes", isHint: false });
+  feed.expect({ to: "coordinator", text: "Yes", isHint: true });
+  feed.expect({ to: "*", text: "Next goal", isHint: false });
+  const left = () => feed.pending.map(({ to, isHint }) => `${to}${isHint ? " (hint)" : ""}`);
+  const answer = { question_id: "q1", worker_id: "carol", text: "Yes", channel: "web" } as const;
+  socket.say(numbered(2, { type: "human.response", data: answer }));
+  expect(left()).toEqual(["alice", "bob", "coordinator (hint)", "*"]);
+  const sent = { message_id: "m1", from: "human", to: "bob", text: "Yes", file: "", hops: 1 } as const;
+  socket.say(numbered(3, { type: "message.sent", data: sent }));
+  expect(left()).toEqual(["alice", "coordinator (hint)", "*"]);
+  socket.say(numbered(4, { type: "human.nudge", data: { text: "Yes", channel: "web" } }));
+  expect(left()).toEqual(["alice", "*"]);
+  // To an agent that has finished, what is said to everyone is its next goal.
+  socket.say(numbered(5, { type: "run.started", data: { run_id: "run-2", goal: "Next goal" } }));
+  expect(left()).toEqual(["alice"]);
+});
+
+test("a worker named like what every object has is a worker like any other", () => {
+  const { feed, socket } = opened();
+  socket.say(snapshotAt(1));
+  const { roster, spending } = feed.situation ?? {};
+  expect([roster?.constructor, spending?.by_worker.constructor]).toEqual([undefined, undefined]);
+  const data = {
+    run_id: "run-1",
+    worker_id: "constructor",
+    name: "Constructor",
+    kind: "harnessed",
+    model: "m",
+  } as const;
+  const usage = { input: 3, output: 4, cache_read: 0, cache_write: 0, reasoning: 0 };
+  const replied = { worker_id: "constructor", node_id: null, model: "m", turn: 1, usage, cost_usd: null } as const;
+  socket.say(numbered(2, { type: "worker.spawned", data }));
+  socket.say(numbered(3, { type: "model.responded", data: { ...replied, finish: "stop", ms: 1 } }));
+  expect([roster?.constructor, spending?.by_worker.constructor]).toMatchObject([
+    { spawned: { name: "Constructor" } },
+    { calls: 1, usage: { input: 3, output: 4 } },
+  ]);
+});
+
 test("listeners are told once a frame, however much comes", () => {
   const { feed, socket } = opened();
   const told = vi.fn();

@@ -1,5 +1,5 @@
 import { apply, type Situation } from "../../../src/projections/index.ts";
-import type { Fact } from "../../../src/protocol/index.ts";
+import { COORDINATOR, type Fact, HUMAN } from "../../../src/protocol/index.ts";
 import { eventsAfter } from "./api.ts";
 import { entryBook, forgetBooks } from "./entries.ts";
 import { Listeners } from "./frame.ts";
@@ -198,8 +198,7 @@ export class AgentFeed implements AgentView {
     if (fact.type === "model.responded" && streamed) entryBook(this.id, fact.data.worker_id).put(fact.ts, streamed);
     // Not with `model.called`: words come at once, and that fact only when it is on disk.
     if (fact.type === "model.responded" || fact.type === "model.failed") this.words.delete(fact.data.worker_id);
-    const said = saidByHuman(fact);
-    const first = said === undefined ? undefined : this.pending.find(({ text }) => text === said);
+    const first = this.pending.find((each) => isOnRecord(each, fact));
     if (first) this.#keep(this.pending.filter((each) => each !== first));
   }
 
@@ -235,8 +234,17 @@ function pendingOf(words: Said, problem: string | null, life: number): Pending {
   return { key: `pending-${made}`, ...words, problem, isTaken: false, life };
 }
 
-function saidByHuman(fact: Fact): string | undefined {
-  if (fact.type === "message.sent" && fact.data.from === "human") return fact.data.text;
-  if (fact.type === "human.response" || fact.type === "human.nudge") return fact.data.text;
-  return fact.type === "run.started" ? fact.data.goal : undefined;
+/** Whether a fact tells of it: the same words to somebody else, or in answer to a question, are something else. */
+function isOnRecord({ to, text, isHint }: Said, fact: Fact): boolean {
+  switch (fact.type) {
+    case "message.sent":
+      return !isHint && fact.data.from === HUMAN && fact.data.to === to && fact.data.text === text;
+    case "human.nudge":
+      return isHint && fact.data.text === text;
+    // What is said to an agent that has finished is its next goal, also if it is said to everyone.
+    case "run.started":
+      return !isHint && (to === COORDINATOR || to === "*") && fact.data.goal === text;
+    default:
+      return false;
+  }
 }

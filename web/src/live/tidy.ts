@@ -1,4 +1,4 @@
-import type { Situation } from "../../../src/projections/index.ts";
+import { type Situation, withOwnKeys } from "../../../src/projections/index.ts";
 import type { MeshProjectView } from "../../../src/protocol/api/meshes.ts";
 import type { Fact } from "../../../src/protocol/index.ts";
 import { visible, visibleLines } from "../text/visible.ts";
@@ -12,7 +12,7 @@ export function tidyFact(fact: Fact): Fact {
 export function tidySituation(now: Situation): Situation {
   now.agent.created.name = visible(now.agent.created.name);
   for (const { spawned } of Object.values(now.roster)) spawned.name = visible(spawned.name);
-  return now;
+  return withOwnKeys(now);
 }
 
 /** The folder stays as it is, since it is used to start the meshes; it is made safe where it is displayed. */
