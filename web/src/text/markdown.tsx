@@ -83,7 +83,7 @@ function element(token: Token, depth: number): ReactNode {
     case "del":
       return <del>{inside(token, depth)}</del>;
     case "codespan":
-      return <code>{visibleLines(plain((token as Tokens.Codespan).text))}</code>;
+      return <code>{visibleLines((token as Tokens.Codespan).text)}</code>;
     case "escape":
       return (token as Tokens.Escape).text;
     case "br":
@@ -175,12 +175,24 @@ function SafeLink({ href, children }: { href: string; children: ReactNode }) {
   );
 }
 
-/** The lexer escapes nothing, but entities that were written out are meant as their characters. */
+/** The lexer leaves entities as they were written; in a sentence they mean their characters. */
 function plain(text: string): string {
-  return text
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"')
-    .replaceAll("&#39;", "'")
-    .replaceAll("&amp;", "&");
+  return text.replace(ENTITY, (entity, name: string) => {
+    const code = name.startsWith("#x") ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1));
+    if (!name.startsWith("#")) return CHARACTERS[name] ?? entity;
+    return code <= 0x10ffff ? String.fromCodePoint(code) : entity;
+  });
 }
+
+const ENTITY = /&(lt|gt|quot|apos|amp|nbsp|ndash|mdash|hellip|#\d{1,7}|#x[\dA-Fa-f]{1,6});/g;
+const CHARACTERS: Readonly<Record<string, string>> = {
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  amp: "&",
+  nbsp: "\u00a0",
+  ndash: "–",
+  mdash: "—",
+  hellip: "…",
+};
