@@ -22,7 +22,7 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
   const { at } = useRoute();
   // What is in its folder changes with its work.
   const tick = usePaced(`${node.status} ${node.facts}`, 1000);
-  const detail = useLoaded(`${view.id} ${node.id} ${tick}`, () => nodeDetail(view.id, node.id));
+  const detail = useLoaded(`${view.id} ${node.id}`, () => nodeDetail(view.id, node.id), tick);
   const standing = nodeStanding(node, situation, situation.agent.status);
   const loaded = detail.state === "ready" ? detail.value : null;
   const log = (loaded?.log.events ?? []).filter(({ seq }) => at === null || seq <= at) as Fact[];

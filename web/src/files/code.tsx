@@ -10,11 +10,12 @@ export function Code({ text: written, kind }: { text: string; kind: string }) {
   // Source must not read otherwise than it runs.
   const text = useMemo(() => visibleLines(written), [written]);
   const isColoured = text.length <= MOST_COLOURED;
-  const lines = useLoaded(`${isColoured} ${kind} ${text}`, async () => {
+  const colour = async () => {
     if (!isColoured) return null;
     const { coloured } = await import("./highlight.ts");
     return coloured(text, kind);
-  });
+  };
+  const lines = useLoaded(kind, colour, text);
   const tokens = lines.state === "ready" ? lines.value : null;
   return (
     <pre className="font-mono text-xs leading-relaxed whitespace-pre">

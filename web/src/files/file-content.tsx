@@ -18,7 +18,6 @@ const PICTURES: ReadonlyMap<string, string> = new Map([
 ]);
 
 interface ContentProps {
-  /** What is at another one is another component's: what was read stays in sight while it is read again. */
   address: string;
   path: string;
   /** Another one, and it is loaded again. */
@@ -42,7 +41,7 @@ function kindOf(path: string): string {
 }
 
 function Text({ address, path, tick, isRaw }: ContentProps) {
-  const file = useLoaded(`${address} ${tick}`, () => textOfFile(address, MOST));
+  const file = useLoaded(address, () => textOfFile(address, MOST), tick);
   if (file.state === "loading") return <p className="text-dim">Loading…</p>;
   if (file.state === "failed")
     return (
@@ -68,7 +67,7 @@ function Text({ address, path, tick, isRaw }: ContentProps) {
 }
 
 function Picture({ address, path, tick, type }: ContentProps & { type: string }) {
-  const picture = useLoaded(`${address} ${tick}`, () => pictureAt(address, type, MOST_PICTURE));
+  const picture = useLoaded(address, () => pictureAt(address, type, MOST_PICTURE), tick);
   const blob = picture.state === "ready" ? picture.value : null;
   const [url, setUrl] = useState<string | null>(null);
   const [broken, setBroken] = useState<string | null>(null);

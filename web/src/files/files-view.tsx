@@ -22,7 +22,7 @@ export default function FilesView({ agent, shelf, path }: { agent: string; shelf
   const { situation } = view;
   // Files change with the work.
   const tick = usePaced(situation ? `${view.newest} ${situation.agent.status}` : "", 1500);
-  const files = useLoaded(`${agent} ${shelf} ${tick}`, () => filesIn(agent, shelf));
+  const files = useLoaded(`${agent} ${shelf}`, () => filesIn(agent, shelf), tick);
   const [found, setFound] = useState<MemorySearch | null>(null);
   const all = files.state === "ready" ? files.value.files : NONE;
   const isPast = view.standing === "replay";

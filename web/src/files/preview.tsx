@@ -80,13 +80,14 @@ function Origin({ view, situation, shelf, path }: Omit<PreviewProps, "tick">) {
 function Remembered({ view, path }: Pick<PreviewProps, "view" | "path">) {
   const first = view.facts[0]?.seq ?? 1;
   const recent = view.facts.findLast(isWriting(path));
-  const older = useLoaded(`${view.id} ${path} ${recent ? 0 : first}`, async () => {
+  const search = async () => {
     if (recent || first === 1) return undefined;
     await wholeLog(view.id).upTo(first - 1);
     return wholeLog(view.id)
       .facts.slice(0, first - 1)
       .findLast(isWriting(path));
-  });
+  };
+  const older = useLoaded(`${view.id} ${path}`, search, recent ? "" : String(first));
   const written = recent ?? (older.state === "ready" ? older.value : undefined);
   return written ? <Written who={nameOf(view.id, written.data.by)} seq={written.seq} /> : null;
 }

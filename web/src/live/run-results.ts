@@ -33,7 +33,7 @@ export function useResultsOf(agent: string, run: string, named: readonly string[
 
 /** Those of the current run. */
 export function useResultsSoFar(agent: string, run: string, tick: string): readonly RunResult[] {
-  const loaded = useLoaded(`${agent} ${run} ${tick}`, () => agentDetail(agent));
+  const loaded = useLoaded(`${agent} ${run}`, () => agentDetail(agent), tick);
   return loaded.state === "ready" && loaded.value.run_id === run ? fromServer(loaded.value) : NONE;
 }
 

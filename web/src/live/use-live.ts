@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { useRoute } from "../shell/route.ts";
 import { agents } from "./agents.ts";
+import { type Loaded, Loader } from "./loader.ts";
 import { replayAt } from "./replay.ts";
 import type { AgentView } from "./view.ts";
 
@@ -48,34 +49,23 @@ export function usePaced<T>(value: T, ms: number): T {
   return shown;
 }
 
-export type Loaded<T> = { state: "loading" } | { state: "ready"; value: T } | { state: "failed"; problem: string };
+export type { Loaded } from "./loader.ts";
 
 /**
- * Loads when `key` changes; after a failure, again when the server is back. The previous content stays visible while
- * the next is loading.
+ * Loads what `subject` names, and again when `tick` changes: what was loaded before stays visible meanwhile. Of another
+ * subject nothing is shown.
  */
-export function useLoaded<T>(key: string, load: () => Promise<T>): Loaded<T> {
-  const [loaded, setLoaded] = useState<Loaded<T>>({ state: "loading" });
-  const [tries, setTries] = useState(0);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key says what is loaded
+export function useLoaded<T>(subject: string, load: () => Promise<T>, tick = ""): Loaded<T> {
+  const [shown, setShown] = useState<{ subject: string; loaded: Loaded<T> }>({ subject, loaded: LOADING });
+  const loader = useRef<Loader<T>>(undefined);
   useEffect(() => {
-    let isWanted = true;
-    let forget = () => {};
-    const began = agents.opened;
-    const tryAgain = () => agents.opened !== began && setTries(tries + 1);
-    load().then(
-      (value) => isWanted && setLoaded({ state: "ready", value }),
-      (error: unknown) => {
-        if (!isWanted) return;
-        setLoaded({ state: "failed", problem: error instanceof Error ? error.message : String(error) });
-        forget = agents.subscribe(tryAgain);
-        tryAgain();
-      },
-    );
-    return () => {
-      isWanted = false;
-      forget();
-    };
-  }, [key, tries]);
-  return loaded;
+    const made = new Loader<T>({ show: (loaded) => setShown({ subject, loaded }), server: agents });
+    loader.current = made;
+    return () => made.end();
+  }, [subject]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: subject and tick say what is loaded
+  useEffect(() => loader.current?.load(load), [subject, tick]);
+  return shown.subject === subject ? shown.loaded : LOADING;
 }
+
+const LOADING = { state: "loading" } as const;

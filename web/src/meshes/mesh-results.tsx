@@ -18,7 +18,7 @@ interface ResultsProps {
 
 /** The results: the end text of the last task, and the files in shared/output. */
 export function Results({ project, mesh, tick }: ResultsProps) {
-  const loaded = useLoaded(`${project} ${mesh} ${tick}`, () => meshResults(project, mesh));
+  const loaded = useLoaded(`${project} ${mesh}`, () => meshResults(project, mesh), tick);
   if (loaded.state !== "ready") return null;
   const { last, output, files, more } = loaded.value;
   const failures = failuresOf(project, mesh, null);

@@ -35,8 +35,8 @@ export default function MeshScreen({
     150,
   );
   const { meshes: known } = useAgents();
-  const key = `${project} ${name} ${newest}`;
-  const loaded = useLoaded(key, () => Promise.all([meshProject(project), meshQueues(project, name)]));
+  const load = () => Promise.all([meshProject(project), meshQueues(project, name)]);
+  const loaded = useLoaded(`${project} ${name}`, load, String(newest));
   if (newest === -1) return <Nowhere what={`There are no meshes ${project}.`} />;
   const declared = known.find(({ id }) => id === project);
   if (declared && !isAtWork(declared.status))
