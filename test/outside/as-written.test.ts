@@ -1,45 +1,36 @@
-import { writeFile } from "node:fs/promises";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname } from "node:path";
 import { expect } from "vitest";
 import { agiraph } from "../../src/cli/testing/cli-process.ts";
 import { startProviderServer, temporaryHome } from "../../src/testing/index.ts";
 import { installed, whenInstalled } from "./installed.ts";
 import { realPrograms } from "./real-programs.ts";
 
-/* The commands of docs/outside-agents.md by the terminal, with a key and nothing configured; only the addresses of the vendors are another. */
+/* The commands of docs/outside-agents.md by the terminal, with the key and the address of README.md's table and nothing configured. */
 
 interface Written {
+  program: keyof typeof realPrograms;
   bin: string;
-  env: Record<string, string>;
+  /** The provider whose key and address are set. */
+  vendor: "ANTHROPIC" | "OPENAI" | "GEMINI";
   /** As it is named in the command. */
-  model?: string;
-  /** Where the program has no variable for the address of its vendor. */
-  set?(url: string): Record<string, string>;
+  model: string;
+  /** What people write after the address, or leave out. */
+  version?: string;
 }
 
-const WRITTEN: Record<keyof typeof realPrograms, (url: string) => Written> = {
-  "claude-code": (url) => ({
-    bin: "claude",
-    env: { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "sk-ant-any-000000000000000000000000" },
-  }),
-  codex: () => ({
-    bin: "codex-acp",
-    env: { OPENAI_API_KEY: "sk-any" },
-    set: (url) => ({ CODEX_CONFIG: JSON.stringify({ openai_base_url: `${url}/v1` }) }),
-  }),
-  gemini: (url) => ({ bin: "gemini", env: { GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: "any" } }),
-  opencode: () => ({
-    bin: "opencode",
-    model: "opencode/anthropic/claude-sonnet-4-5",
-    env: { ANTHROPIC_API_KEY: "sk-ant-any-000000000000000000000000" },
-    set: (url) => ({
-      OPENCODE_CONFIG_CONTENT: JSON.stringify({ provider: { anthropic: { options: { baseURL: `${url}/v1` } } } }),
-    }),
-  }),
-};
+const WRITTEN: readonly Written[] = [
+  { program: "claude-code", bin: "claude", vendor: "ANTHROPIC", model: "claude-code" },
+  { program: "codex", bin: "codex-acp", vendor: "OPENAI", model: "codex" },
+  { program: "codex", bin: "codex-acp", vendor: "OPENAI", model: "codex", version: "/v1/" },
+  { program: "gemini", bin: "gemini", vendor: "GEMINI", model: "gemini" },
+  { program: "opencode", bin: "opencode", vendor: "ANTHROPIC", model: "opencode/anthropic/claude-sonnet-4-5" },
+  { program: "opencode", bin: "opencode", vendor: "OPENAI", model: "opencode/openai/gpt-5", version: "/v1" },
+];
 
-for (const [name, program] of Object.entries(realPrograms)) {
-  whenInstalled(...program.files)(`agiraph run "…" --model ${name}, as the guide has it`, async () => {
+for (const { program: name, bin, vendor, model, version = "" } of WRITTEN) {
+  const program = realPrograms[name];
+  const test = whenInstalled(...program.files);
+  test(`agiraph run "…" --model ${model} reaches ${vendor}_BASE_URL${version && ` with ${version}`}`, async () => {
     await using provider = await startProviderServer({
       respond: ({ api, body, tools }) => {
         if (!JSON.stringify(body).includes("Which colour is it?")) return { text: "A title" };
@@ -49,15 +40,15 @@ for (const [name, program] of Object.entries(realPrograms)) {
         return program.ours("finish", { summary: "It is red.", learned: "" });
       },
     });
-    const { bin, env, set, model = name } = WRITTEN[name as keyof typeof realPrograms](provider.url);
     await using home = await temporaryHome();
-    if (set) {
-      const programs = { [name]: { set: set(provider.url), hosts: [new URL(provider.url).host] } };
-      await writeFile(join(home.path, "config.json"), JSON.stringify({ programs }));
-    }
     const path = [dirname(installed(program.files[0], `.bin/${bin}`)), process.env.PATH].join(delimiter);
+    const key = { [`${vendor}_API_KEY`]: "sk-any-000000000000000000000000" };
+    const address = { [`${vendor}_BASE_URL`]: `${provider.url}${version}` };
     const words = ["run", "Which colour is it?", "--model", model, "--home", home.path];
-    const ended = await agiraph(words, { folder: home.path, env: { PATH: path, HOME: home.path, ...env } });
+    const ended = await agiraph(words, {
+      folder: home.path,
+      env: { PATH: path, HOME: home.path, ...key, ...address },
+    });
     expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("It is red.") });
   });
 }

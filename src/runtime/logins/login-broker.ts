@@ -44,11 +44,16 @@ export class LoginBroker {
     return this.#lentBy({ share }).map(({ login }) => login);
   }
 
-  /** Before a program starts in its home. The copy is there when this resolves. */
-  async lend(profile: ProgramProfile, home: string, doorOf: (name: string) => TokenDoor): Promise<Loans> {
+  /** Before a program starts in its home. The copy is there when this resolves. `keys`: the variables with keys that it has. */
+  async lend(
+    profile: ProgramProfile,
+    home: string,
+    doorOf: (name: string) => TokenDoor,
+    keys: readonly string[] = [],
+  ): Promise<Loans> {
     const loans = this.#lentBy(profile).map((lent): Loan => {
       const door = doorOf(lent.login.format.program);
-      return { lent, home, door, access: null, text: null };
+      return { lent, home, door, keys, access: null, text: null };
     });
     for (const loan of loans) {
       loan.lent.loans.add(loan);
@@ -181,6 +186,7 @@ interface Loan {
   readonly lent: Lent;
   readonly home: string;
   readonly door: TokenDoor;
+  readonly keys: readonly string[];
   access: string | null;
   text: string | null;
 }
@@ -201,7 +207,7 @@ function handAll(lent: Lent, state: LoginState): void {
 function hand(loan: Loan, state: LoginState): void {
   if (!("data" in state)) return;
   const { format } = loan.lent.login;
-  const text = JSON.stringify(format.lent(state.data, loan.door));
+  const text = JSON.stringify(format.lent(state.data, loan.door, loan.keys));
   if (text === loan.text) return;
   loan.text = text;
   loan.access = "login" in state ? state.login.access : null;

@@ -54,8 +54,8 @@ export interface LoginFormat {
   request(login: Login, env: Readonly<Record<string, string | undefined>>): TokenRequest | undefined;
   /** The file's content with what the server answered; everything else in it stays. */
   renewed(data: unknown, answer: Renewed, now: number): unknown;
-  /** What a worker gets: without the refresh token. */
-  lent(data: unknown, door: TokenDoor): unknown;
+  /** What a worker gets: without the refresh token, and without logins of vendors for which it has a key. */
+  lent(data: unknown, door: TokenDoor, keys: readonly string[]): unknown;
   /** What the program is answered when it asks at the door. */
   answer?(data: unknown, now: number): Record<string, unknown>;
   /** Variables by which the program asks at the door. */

@@ -213,12 +213,14 @@ const opencode: LoginFormat = {
     };
   },
   // It reads the file at every request.
-  lent: (data) =>
+  lent: (data, _, keys) =>
     Object.fromEntries(
-      Object.entries(opencodeFile.parse(data)).map(([vendor, entry]) => {
-        const isOurs = entry.type === "oauth" && Object.hasOwn(OPENCODE_VENDORS, vendor);
-        return [vendor, isOurs ? { ...entry, refresh: NO_REFRESH_TOKEN } : entry];
-      }),
+      Object.entries(opencodeFile.parse(data))
+        .filter(([vendor]) => !keys.includes(`${vendor === "google" ? "GEMINI" : vendor.toUpperCase()}_API_KEY`))
+        .map(([vendor, entry]) => {
+          const isOurs = entry.type === "oauth" && Object.hasOwn(OPENCODE_VENDORS, vendor);
+          return [vendor, isOurs ? { ...entry, refresh: NO_REFRESH_TOKEN } : entry];
+        }),
     ),
 };
 

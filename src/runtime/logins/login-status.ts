@@ -32,7 +32,7 @@ export async function loginStatus(
   broker: LoginBroker,
   { home, env }: Pick<BrokerOptions, "home" | "env">,
 ): Promise<LoginStatus> {
-  const variable = keyVariable(profile, env);
+  const [variable] = keyVariables(profile, env);
   if (variable !== undefined) return { ...NOTHING, how: "variable", where: variable, usable: true };
   for (const login of broker.loginsOf(profile)) {
     const state = await login.look();
@@ -61,12 +61,12 @@ function absent(profile: ProgramProfile, broker: LoginBroker): string | null {
   return `on a Mac, Claude Code keeps its login in the keychain ("${keychainService}"), where workers do not look: run claude setup-token, and put CLAUDE_CODE_OAUTH_TOKEN=… into the .env of your Agiraph home`;
 }
 
-/** The variable with a key that a program uses instead of a login. */
-export function keyVariable(
+/** The variables with keys that a program uses instead of a login. */
+export function keyVariables(
   { env: names = [], set = {} }: ProgramProfile,
   env: Readonly<Record<string, string | undefined>>,
-): string | undefined {
-  return [...names, ...Object.keys(set)].find((name) => KEY.test(name) && (set[name] ?? env[name])?.trim());
+): string[] {
+  return [...names, ...Object.keys(set)].filter((name) => KEY.test(name) && (set[name] ?? env[name])?.trim());
 }
 
 const KEY = /_(API_KEY|AUTH_TOKEN|OAUTH_TOKEN|ACCESS_TOKEN)$/;

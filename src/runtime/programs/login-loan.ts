@@ -4,29 +4,36 @@ import type { ProgramProfile } from "../../protocol/index.ts";
 import type { ProgramLogin } from "../../workers/outside/session/program-ports.ts";
 import type { Environment } from "../config/settings.ts";
 import type { Loans, LoginBroker } from "../logins/login-broker.ts";
-import { keyVariable } from "../logins/login-status.ts";
+import { keyVariables } from "../logins/login-status.ts";
 
 /**
  * The login of one process of a program: a copy in its home, and answers at its door when it wants to renew. The
  * address contains a secret: without a sandbox, other processes of this machine could reach the door.
+ *
+ * LOGIN-LOAN-1. Where a key is set, the key is used: the program gets no login beside it.
  */
 export class LoginLoan {
   readonly #logins: LoginBroker;
   readonly #profile: ProgramProfile;
   readonly #home: string;
   readonly #path = `/login/${randomBytes(32).toString("base64url")}/`;
+  readonly #env: Environment;
   #loans: Loans | undefined;
 
-  constructor(logins: LoginBroker, profile: ProgramProfile, home: string) {
+  constructor(logins: LoginBroker, profile: ProgramProfile, home: string, env: Environment) {
     this.#logins = logins;
     this.#profile = profile;
     this.#home = home;
+    this.#env = env;
   }
 
   /** Before it starts; resolves with variables for it. */
   async begin(door: string | null): Promise<Record<string, string>> {
     const doorOf = (name: string) => ({ url: `${door}${this.#path}${name}` });
-    this.#loans = await this.#logins.lend(this.#profile, this.#home, doorOf);
+    const keyed = keyVariables(this.#profile, this.#env);
+    // opencode has a login for each vendor, the others one in all.
+    if (keyed.length > 0 && this.#profile.quirks !== "opencode") return {};
+    this.#loans = await this.#logins.lend(this.#profile, this.#home, doorOf, keyed);
     return this.#loans.env;
   }
 
@@ -51,7 +58,7 @@ export function programLogin(
   env: Environment,
   logins: LoginBroker,
 ): ProgramLogin | undefined {
-  if (logins.loginsOf(profile).length === 0 || keyVariable(profile, env) !== undefined) return undefined;
+  if (logins.loginsOf(profile).length === 0 || keyVariables(profile, env).length > 0) return undefined;
   const said = (why: string | null) =>
     why &&
     `The program ${name} cannot work: its login cannot be used, because ${why}. Sign in again: agiraph programs login ${name}. The work goes on by itself then.`;

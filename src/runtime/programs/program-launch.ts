@@ -26,6 +26,7 @@ import { LoginLoan, programLogin } from "./login-loan.ts";
 import { missingFor } from "./missing-program.ts";
 import { copyOwnSettings } from "./own-settings.ts";
 import { copySkills } from "./project-skills.ts";
+import { withAddresses } from "./vendor-addresses.ts";
 
 interface OutsidePorts {
   logins: LoginBroker;
@@ -125,7 +126,7 @@ async function startConfined(
   env: Environment,
   logins: LoginBroker,
 ): Promise<Running> {
-  const loan = new LoginLoan(logins, profile, home);
+  const loan = new LoginLoan(logins, profile, home, env);
   const door = createServer((request, response) => {
     if (loan.answers(request, response)) return;
     if (handler) handler(request, response);
@@ -149,7 +150,7 @@ async function startConfined(
         const [, ...args] = launched.argv;
         const path = { PATH: [...files.path, SYSTEM_PATH].join(delimiter), HOME: home };
         const variables = { ...path, ...given, ...profile.set, ...signedIn, ...launched.env };
-        return { argv: [files.command, ...args], env: variables };
+        return { argv: [files.command, ...args], env: withAddresses(profile, variables) };
       },
     });
     const over = () => {

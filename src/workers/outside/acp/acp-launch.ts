@@ -77,7 +77,7 @@ export const acpLaunch: Record<AcpAgent, AcpLaunch> = {
       kind: "acp",
       quirks: "gemini",
       command: ["gemini", "--acp"],
-      env: ["GEMINI_API_KEY", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT"],
+      env: ["GEMINI_API_KEY", "GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT"],
       share: [".gemini/oauth_creds.json", ".gemini/google_accounts.json"],
       hosts: ["generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com"],
       about: "Gemini CLI",
@@ -111,7 +111,7 @@ export const acpLaunch: Record<AcpAgent, AcpLaunch> = {
       kind: "acp",
       quirks: "opencode",
       command: ["opencode", "acp"],
-      env: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"],
+      env: ["ANTHROPIC", "OPENAI", "OPENROUTER", "GEMINI"].flatMap((name) => [`${name}_API_KEY`, `${name}_BASE_URL`]),
       share: [".local/share/opencode/auth.json"],
       hosts: [
         "api.anthropic.com",
