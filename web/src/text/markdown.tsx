@@ -175,16 +175,12 @@ function SafeLink({ href, children }: { href: string; children: ReactNode }) {
   );
 }
 
-/** The lexer leaves entities as they were written; in a sentence they mean their characters. */
+/** The lexer knows entities by number; those by name, in a sentence, mean their characters too. */
 function plain(text: string): string {
-  return text.replace(ENTITY, (entity, name: string) => {
-    const code = name.startsWith("#x") ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1));
-    if (!name.startsWith("#")) return CHARACTERS[name] ?? entity;
-    return code <= 0x10ffff ? String.fromCodePoint(code) : entity;
-  });
+  return text.replace(ENTITY, (entity, name: string) => CHARACTERS[name] ?? entity);
 }
 
-const ENTITY = /&(lt|gt|quot|apos|amp|nbsp|ndash|mdash|hellip|#\d{1,7}|#x[\dA-Fa-f]{1,6});/g;
+const ENTITY = /&(lt|gt|quot|apos|amp|nbsp|ndash|mdash|hellip);/g;
 const CHARACTERS: Readonly<Record<string, string>> = {
   lt: "<",
   gt: ">",
