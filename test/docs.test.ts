@@ -4,6 +4,7 @@ import { PassThrough } from "node:stream";
 import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { MODEL_VARIABLES } from "../src/cli/command-line/common-help.ts";
 import { createProgram } from "../src/cli/program.ts";
 import { Terminal } from "../src/cli/terminal.ts";
 import { createTx } from "../src/cli/tx-program.ts";
@@ -18,7 +19,8 @@ import { PROMPT_NAMES } from "../src/workers/prompt.ts";
 /**
  * What people read is true.
  *
- * DOCS-1. The README is short, and has the two commands of the contract to the letter.
+ * DOCS-1. The README is short, and has the two commands of the contract to the letter. It and the help name the key and
+ *         the address of every provider.
  * DOCS-2. Every link between our pages leads to a file, and every anchor to a heading.
  * DOCS-3. docs/configuration.md names every field of config.json and every environment variable, and no field that
  *         does not exist.
@@ -148,6 +150,13 @@ test("the configuration page names every environment variable", () => {
   ]);
   expect(named.size).toBeGreaterThan(45);
   expect([...named].filter((name) => !CONFIGURATION.includes(`\`${name}\``)).sort()).toEqual([]);
+});
+
+test("README and help name the key and the address of every provider", () => {
+  const variables = PROVIDERS.flatMap(({ keyVariable, urlVariable }) => [keyVariable ?? urlVariable, urlVariable]);
+  expect(variables.length).toBeGreaterThan(8);
+  for (const text of [textOf("README.md"), MODEL_VARIABLES])
+    expect(variables.filter((name) => !text.includes(name))).toEqual([]);
 });
 
 test("the configuration page names every prompt that can be replaced", () => {

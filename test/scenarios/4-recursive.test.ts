@@ -23,7 +23,6 @@ test("a worker finds its node too big, hands parts down, one of them does so aga
     // Who waits for sub-nodes takes nobody's place: two at once are enough for a tree of any depth.
     config: { max_concurrent: 2 },
     coordinator: script(
-      both(...["Alice", "Bob", "Carol", "David", "Erin"].map((name) => call("spawn_worker", { name }))),
       part("Alice", "Build the todo app", { deliverables: ["backend", "frontend", "docker"] }),
       call("finish", { summary: "The app is in nodes/node-1/published." }).after("node-1 completed by Alice"),
     ),
@@ -31,6 +30,7 @@ test("a worker finds its node too big, hands parts down, one of them does so aga
       Alice: script(
         both(
           "This is big.",
+          // It chooses who is to do them: nobody had hired these.
           part("Bob", "Build FastAPI backend", { deliverables: ["main.py", "models.py"] }),
           part("Carol", "Build React frontend", { deliverables: ["App.jsx"] }),
           part("David", "Write Docker config", { inference: "single" }),
