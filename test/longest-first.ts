@@ -10,6 +10,7 @@ const FIRST = [
   "browser/access",
   "faults/server-faults",
   "mesh/tx",
+  "mesh/unattended",
   "../src/cli/new-user",
   "../src/cli/serving",
   "faults/kill-outside-points",
