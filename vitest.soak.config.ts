@@ -18,10 +18,13 @@ process.env.AGIRAPH_SOAK ??= "1";
 export default defineConfig({
   test: {
     include: [
+      "src/mcp/client.test.ts",
+      "src/sandbox/process/start-program.test.ts",
       "test/browser/access.test.ts",
       "test/browser/long-watch.test.ts",
       "test/faults/egress-sweep.test.ts",
       "test/faults/floods.test.ts",
+      "test/faults/hostile-program.test.ts",
       "test/faults/kill-*.test.ts",
       "test/faults/login-renewals.test.ts",
       "test/faults/mesh-*.test.ts",
@@ -30,7 +33,9 @@ export default defineConfig({
       "test/faults/server-faults.test.ts",
       "test/faults/store-*.test.ts",
       "test/memory/recall.test.ts",
+      "test/mesh/{sessions,tmux}.test.ts",
       "test/mesh/topologies-claude.test.ts",
+      "test/outside/{acp-misbehaving,autonomous,claude-code,swap}.test.ts",
       "test/scenarios/infinite-year.test.ts",
       "test/simulation/*.test.ts",
     ],

@@ -5,6 +5,7 @@ import type { Fact } from "../../src/protocol/index.ts";
 import { both, call, say, script, startProviderServer, startTeam, type Team } from "../../src/testing/index.ts";
 import { type Play, scriptedPrograms } from "../../src/testing/scripted-program.ts";
 import { startServer } from "../../src/testing/start-server.ts";
+import { within } from "../../src/testing/within.ts";
 import { skipped } from "../try-sandbox.ts";
 import { processesNaming } from "./house.ts";
 import { claudeHouse, isWork, shell, withClaude } from "./real-claude.ts";
@@ -228,9 +229,12 @@ withClaude(
       .toBe("half\n");
     const session = team.agent.now.outside.sessions["node-1"]?.session_id ?? "none";
     expect(processesNaming(session)).not.toEqual([]);
-    const [began] = await Promise.all([Date.now(), team.agent.send("Please give it to Ann.")]);
-    await team.until(({ board }) => board.nodes["node-1"]?.handed !== undefined);
-    expect(Date.now() - began).toBeLessThan(5000);
+    const handed = within(
+      5000,
+      team.until(({ board }) => board.nodes["node-1"]?.handed !== undefined),
+    );
+    await team.agent.send("Please give it to Ann.");
+    await handed;
     expect(processesNaming(session)).toEqual([]);
     expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
     expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", worker_id: "ann" });

@@ -7,6 +7,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { deafDaemon, inSandbox, lifeOf, skipped, whole } from "../../../test/try-sandbox.ts";
+import { within } from "../../testing/within.ts";
 
 const fine = { code: 0, signal: null, exceeded: null };
 const killed = { code: null, signal: "SIGKILL", exceeded: null };
@@ -116,9 +117,7 @@ describe.skipIf(skipped)(`the end of a program ${skipped}`, () => {
     const life = lifeOf(file("life"));
     const running = await start(`exec 9>life; trap '' TERM; ${deafDaemon}; yes & yes >&2`);
     await life.begun;
-    const began = performance.now();
-    await running.stop(100);
-    expect(performance.now() - began).toBeLessThan(1_100);
+    await within(1_100, running.stop(100));
     expect([await life.ended, await running.ended]).toEqual(["alive\n", killed]);
   });
 
