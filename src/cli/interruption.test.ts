@@ -218,7 +218,7 @@ test("--detach gives the prompt back while the agent works on, and it finishes b
   expect((await agents()).map((agent) => agent.status)).toEqual(["completed"]);
 });
 
-test("resume --detach goes on in the background", { timeout: 90_000 }, async () => {
+test("resume --detach goes on in the background", { timeout: 120_000 }, async () => {
   const { running, id } = await startRun();
   running.signal("SIGINT");
   await running.ended;

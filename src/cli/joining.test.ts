@@ -10,7 +10,7 @@ const { scripted, options, call, start, standing } = scriptedAgent();
 const shed = (...more: string[]) => ["run", "Build a shed", "--model", "ollama/test", ...more];
 
 test("a second run joins the process that works in the home: both are done, and the first stays until the second is", {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const provider = await scripted({
     "Paint the house": [{ gate: "painted", ...finish("The house is blue.") }],
@@ -41,7 +41,7 @@ test("a second run joins the process that works in the home: both are done, and 
 });
 
 test("when the process that works is killed, one terminal takes the home over and the others join it, each fact told once", {
-  timeout: 90_000,
+  timeout: 120_000,
 }, async () => {
   const provider = await scripted({
     "Paint the house": [{ gate: "painted", ...finish("The house is blue.") }],
@@ -78,7 +78,7 @@ test("when the process that works is killed, one terminal takes the home over an
 });
 
 test("a run in the background is joined too, and one that joins in the background goes on when the other is killed", {
-  timeout: 90_000,
+  timeout: 120_000,
 }, async () => {
   const provider = await scripted({
     "Paint the house": [{ gate: "painted", ...finish("The house is blue.") }],
@@ -101,7 +101,7 @@ test("a run in the background is joined too, and one that joins in the backgroun
 });
 
 test("what a person says from any terminal is recorded as theirs, wherever the agent works", {
-  timeout: 90_000,
+  timeout: 120_000,
 }, async () => {
   const provider = await scripted([
     { gate: "thought", calls: [{ name: "list_files", args: { path: "" } }] },

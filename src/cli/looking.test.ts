@@ -4,7 +4,7 @@ import { lines, scriptedAgent } from "./testing/scripted-agent.ts";
 const { scripted, call, run } = scriptedAgent();
 
 /** Many commands, one after the other. */
-const LONG = { timeout: 90_000 };
+const LONG = { timeout: 120_000 };
 const writes = (path: string) => ({ calls: [{ name: "write_file", args: { path, content: "hello\n" } }] });
 const finish = { calls: [{ name: "finish", args: { summary: "Done.", learned: "" } }] };
 

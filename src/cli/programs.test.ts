@@ -5,7 +5,7 @@ import { LOGIN_FILES, signIn } from "../testing/login-files.ts";
 import { temporaryHome } from "../testing/temporary-home.ts";
 import { agiraph } from "./testing/cli-process.ts";
 
-const SLOW = { timeout: 60_000 };
+const SLOW = { timeout: 120_000 };
 
 /** A person who has Claude Code alone; as it signs in, it writes the file that it is given. */
 async function person(writes?: object) {

@@ -8,7 +8,7 @@ import { ask, finish, lines, scriptedAgent } from "./testing/scripted-agent.ts";
 const { scripted, options, call, run, standing } = scriptedAgent();
 
 test("where a server holds the home, every command goes through it, and the server goes on without the terminal", {
-  timeout: 90_000,
+  timeout: 120_000,
 }, async () => {
   const provider = await scripted([
     ask({ question: "Which colour?" }),
@@ -56,7 +56,7 @@ test("where a server holds the home, every command goes through it, and the serv
 });
 
 test("what the team says is heard through a server as it is without: all of it, once, each turn on its own lines", {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const turns = [
     { text: "I look at the wall.", calls: [{ name: "list_files", args: { path: "." } }] },
@@ -96,7 +96,7 @@ test("who looks on at a server that is killed is told so, and how to go on", asy
 });
 
 test("the token is made at the first start, for its owner's eyes; a link made with it logs a browser in", {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   await scripted([]);
   const server = await serving();
@@ -155,7 +155,7 @@ test("a server with a certificate that nobody signed is used by the terminal lik
 });
 
 test("config.json may be changed while a server runs; a mistake in it keeps nobody from talking to the server", {
-  timeout: 90_000,
+  timeout: 120_000,
 }, async () => {
   await scripted([finish("The house is blue.")]);
   const { folder, env } = options();

@@ -63,7 +63,7 @@ const ATTACKS: Readonly<Record<string, { headers: OutgoingHttpHeaders; status: n
 };
 
 test("every route refuses every stranger, changes nothing, and takes the owner's word", {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   await using house = await startServer({ coordinator: script(call("ask_human", { question: "Which?" })) });
   const { log } = await house.runtime.create({ goal: "Ask", model: "scripted/coordinator" });

@@ -132,7 +132,7 @@ describe.skipIf(!hasChromium)("a page that looks on for long", () => {
           if ((await earlier.count()) > 0) await earlier.click();
           return stream().getByText("The last word.").count();
         },
-        { timeout: 60_000 },
+        { timeout: 120_000 },
       )
       .toBe(1);
   });

@@ -144,7 +144,7 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
     const wrong = { a: "{", b: "[]", c: '{"mesh": "c"}' };
     const odd = Object.keys(wrong).map((name) => join(layout.configs, `${name}.json`));
     for (const [at, text] of Object.values(wrong).entries()) writeFileSync(odd[at] ?? "", text);
-    await vi.waitFor(() => expect(record.meshes?.problems()).toHaveLength(RESEARCHERS.length + odd.length), 20_000);
+    await vi.waitFor(() => expect(record.meshes?.problems()).toHaveLength(RESEARCHERS.length + odd.length), 120_000);
     await page.reload();
     const meshes = page.getByRole("navigation", { name: "Agents" }).getByRole("region", { name: "Meshes" });
     await meshes.getByText("4 problems").waitFor();
@@ -152,7 +152,7 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
     await meshes.getByText("4 problems").click();
     await meshes.getByText("meshes/mesh-configs/a.json").waitFor();
     for (const file of odd) rmSync(file);
-    await vi.waitFor(() => expect(record.meshes?.problems()).toHaveLength(RESEARCHERS.length), 20_000);
+    await vi.waitFor(() => expect(record.meshes?.problems()).toHaveLength(RESEARCHERS.length), 120_000);
     await page.goto(`/ui/meshes/${record.log.id}/review`);
   });
 

@@ -80,7 +80,7 @@ test("a provider that floods a reply", async () => {
       const { id } = (await made.json()) as { id: string };
       await expect
         .poll(async () => ((await (await api("GET", `/agents/${id}`)).json()) as { status: string }).status, {
-          timeout: 60_000,
+          timeout: 120_000,
         })
         .not.toBe("working");
     }

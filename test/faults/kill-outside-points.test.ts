@@ -19,7 +19,7 @@ import { configure, factsOf } from "./killing.ts";
  * that has done something goes on.
  */
 const FAKE = join(import.meta.dirname, "fake-claude.ts");
-const LONG = { timeout: 60_000 };
+const LONG = { timeout: 120_000 };
 
 /** Stateless: hires Clara for one node, and finishes when it is completed. */
 function coordinatorTurn({ messages }: ProviderRequest, checks: string[]): ProviderTurn {

@@ -65,7 +65,7 @@ export async function killAgainAndAgain(
 }
 
 export async function expectNoProcessLeft(home: string): Promise<void> {
-  await vi.waitFor(() => expect(processesOf(home)).toEqual([]), { timeout: 10_000, interval: 2 });
+  await vi.waitFor(() => expect(processesOf(home)).toEqual([]), { timeout: 120_000, interval: 2 });
 }
 
 /** Processes that name this home on their command line or work in it, as a sandboxed command does, by their words. */

@@ -19,7 +19,7 @@ const WORKERS = 10;
 const PROCESSES = 3;
 
 test(`${RENEWALS} renewals over ${WORKERS} workers and the person's own program: no refresh token is used twice`, {
-  timeout: 60_000 + RENEWALS * 5000,
+  timeout: 120_000 + RENEWALS * 5000,
 }, async () => {
   await using me = await temporaryHome();
   const clock = jumpingClock();

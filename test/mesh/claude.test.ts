@@ -12,7 +12,7 @@ import { withTmux } from "./terminals.ts";
 /** The real Claude Code in real terminals, with a scripted model behind it. */
 const CLAUDE = installed("claude", ".bin/claude");
 const withClaude = withTmux === test ? whenInstalled("claude", ".bin/claude") : test.skip;
-const LONG = { timeout: 45_000 };
+const LONG = { timeout: 120_000 };
 
 /** What each agent's model says, by how often it has spoken; its little side questions get a little answer. */
 function minds(turns: Readonly<Record<string, readonly ProviderTurn[]>>) {
@@ -103,14 +103,14 @@ withClaude("nothing is typed into a dialog: what comes waits until a person has 
   const screen = () =>
     execFileSync("tmux", ["-S", socket, "capture-pane", "-p", "-t", "=code-coder:"], { encoding: "utf8" });
   // The hook tells of it before the screen shows it; and a fresh dialog swallows keys.
-  await vi.waitFor(() => expect(screen()).toContain("Do you want to"), { timeout: 10_000 });
+  await vi.waitFor(() => expect(screen()).toContain("Do you want to"), { timeout: 120_000 });
   await vi.waitFor(
     () => {
       const shown = screen();
       if (shown.includes("Do you want to")) answer();
       expect(shown).not.toContain("Do you want to");
     },
-    { timeout: 20_000, interval: 300 },
+    { timeout: 120_000, interval: 300 },
   );
   await house.completed("code");
   const prompts = readFileSync(

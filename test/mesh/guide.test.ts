@@ -24,10 +24,10 @@ test("the guide has two agents, of at most ten lines each", () => {
   expect(SCRIPTS.map((script) => script.trimEnd().split("\n").length <= 10)).toEqual([true, true]);
 });
 
-withTmux("the guide's agent for a terminal does its task", { timeout: 90_000 }, async () => {
+withTmux("the guide's agent for a terminal does its task", { timeout: 120_000 }, async () => {
   expect(await wordsOf(SCRIPTS[0] ?? "", "tmux")).toBe("It has 5 words.");
 });
 
-test("the guide's agent without a terminal does its task", { timeout: 90_000 }, async () => {
+test("the guide's agent without a terminal does its task", { timeout: 120_000 }, async () => {
   expect(await wordsOf(SCRIPTS[1] ?? "", "headless")).toBe("It has 5 words.");
 });

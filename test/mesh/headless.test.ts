@@ -13,7 +13,7 @@ const isWork = ({ body }: ProviderRequest) => Array.isArray(body.tools) && body.
 
 withClaude(
   "the same mesh agent without a terminal: Claude Code in the sandbox, with tx as tools",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     const turns: ProviderTurn[] = [
       {

@@ -76,11 +76,11 @@ for (const [name, program] of Object.entries(OTHER_PROGRAMS) as [keyof typeof OT
           if (!existsSync(join(house.project, "made.txt"))) scene.press(program.yes);
           expect(existsSync(join(house.project, "made.txt"))).toBe(true);
         },
-        { timeout: 60_000, interval: 500 },
+        { timeout: 120_000, interval: 500 },
       );
       let told = 0;
       await house.until(({ type }) => type === "mesh.told" && ++told === 2);
-      await vi.waitFor(() => expect(scene.heard()).toContain(squeezed("1 y n Are you there?")), { timeout: 60_000 });
+      await vi.waitFor(() => expect(scene.heard()).toContain(squeezed("1 y n Are you there?")), { timeout: 120_000 });
       process.kill(scene.pid(), "SIGKILL");
       await house.until(({ type, data }) => type === "mesh.session" && data.state === "dead");
     },

@@ -85,7 +85,7 @@ class Scene implements AsyncDisposable {
     if (existsSync(holder)) {
       const { pid } = JSON.parse(readFileSync(holder, "utf8")) as { pid: number };
       process.kill(pid, "SIGTERM");
-      await expect.poll(() => isAlive(pid), { timeout: 30_000 }).toBe(false);
+      await expect.poll(() => isAlive(pid), { timeout: 120_000 }).toBe(false);
     }
     rmSync(this.dir, { recursive: true, force: true });
   }
@@ -100,7 +100,7 @@ function isAlive(pid: number): boolean {
 }
 
 const LONG = { timeout: 180_000 };
-const PATIENT = { timeout: 60_000 };
+const PATIENT = { timeout: 120_000 };
 
 describe("System Architecture", () => {
   withTmux(

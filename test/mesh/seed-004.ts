@@ -40,7 +40,7 @@ export const HEADINGS = [
 ] as const;
 
 /** How long a fact may take on a machine that has other things to do; it is waited for, and comes as a rule at once. */
-export const PATIENT = { timeout: 25_000 };
+export const PATIENT = { timeout: 120_000 };
 
 /** A project at work whose agents do what their scripts say; gone afterwards. */
 export async function project(options: ScriptedOptions): Promise<ScriptedProject & AsyncDisposable> {

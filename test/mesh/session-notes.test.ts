@@ -7,7 +7,7 @@ import { MeshHouse } from "./house.ts";
 import { withTmux } from "./terminals.ts";
 
 const TX = join(import.meta.dirname, "../../dist/bundle/tx.js");
-const LONG = { timeout: 90_000 };
+const LONG = { timeout: 120_000 };
 /** It writes down what it is told; what is said in its session the test says, with its environment. */
 const READER = 'env -0 > env; while read -r line; do echo "$line" >> taken; done';
 

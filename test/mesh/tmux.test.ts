@@ -36,14 +36,14 @@ withTmux(
   },
 );
 
-withTmux("what is swallowed is said again, and still arrives once", { timeout: 60_000 }, async () => {
+withTmux("what is swallowed is said again, and still arrives once", { timeout: 120_000 }, async () => {
   await using terminals = new Terminals();
   const { session, taken } = await terminals.reader("mesh-deaf", { deafEvery: 1 });
   for (const text of ["one", "two\nlines", "three"]) await session.say(text, text, never);
   expect(taken()).toEqual(["one", "two\nlines", "three"]);
 });
 
-withTmux("who is so slow that it is said again gets it once all the same", { timeout: 60_000 }, async () => {
+withTmux("who is so slow that it is said again gets it once all the same", { timeout: 120_000 }, async () => {
   await using terminals = new Terminals();
   const { session, taken } = await terminals.reader("mesh-slow", { slowMs: 6000 });
   await session.say("one\nafter the other", "one", never);
@@ -51,7 +51,7 @@ withTmux("who is so slow that it is said again gets it once all the same", { tim
   expect(taken()).toEqual(["one\nafter the other", "then this"]);
 });
 
-withTmux("nothing in a text is a key", { timeout: 30_000 }, async () => {
+withTmux("nothing in a text is a key", { timeout: 120_000 }, async () => {
   await using terminals = new Terminals();
   const { session, taken } = await terminals.reader("mesh-safe");
   await session.say("a\x1b[201~\x03\rb\x15c\x1b[200~\td", "c", never);
@@ -60,7 +60,7 @@ withTmux("nothing in a text is a key", { timeout: 30_000 }, async () => {
 
 withTmux(
   "nothing at all is typed into a dialog, also under an older prompt; answered, it gets the text, marked, once",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     await using terminals = new Terminals();
     const screens = ["approve-command", "approve-edit", "trust", "sign-in", "news"];
@@ -80,7 +80,7 @@ withTmux(
 withTmux(
   "a person who sits before it and looks back in its history does not keep words from coming",
   {
-    timeout: 30_000,
+    timeout: 120_000,
   },
   async () => {
     await using terminals = new Terminals();

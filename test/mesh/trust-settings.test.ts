@@ -10,7 +10,7 @@ import { withTmux } from "./terminals.ts";
 /** The real Claude Code in a project that brings hooks, permissions and an MCP server of its own along. */
 const CLAUDE = installed("claude", ".bin/claude");
 const withClaude = withTmux === test ? whenInstalled("claude", ".bin/claude") : test.skip;
-const LONG = { timeout: 60_000 };
+const LONG = { timeout: 120_000 };
 const EVENTS = ["SessionStart", "UserPromptSubmit", "PreToolUse", "Stop"];
 
 /** Settings of the project that leave a canary when any of them is used. */

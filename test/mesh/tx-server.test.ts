@@ -26,7 +26,7 @@ withTmux(
     await project.tx(["send", "relay/first", "Who?"]);
     const results = () =>
       project.messages("relay/agents/first", "complete").filter((name) => name.endsWith(".result.md"));
-    await vi.waitFor(() => expect(results()).toHaveLength(1), { timeout: 60_000 });
+    await vi.waitFor(() => expect(results()).toHaveLength(1), { timeout: 120_000 });
     const words = readFileSync(
       join(project.project, ".ai/tx/mesh/relay/agents/first/msgs/complete", results()[0] ?? ""),
       "utf8",

@@ -194,7 +194,7 @@ test("completion knows commands, meshes and agents, and bash completes with it",
 
 withTmux(
   "the record of meshes: paused it says how to go on, resumed it goes on in the server, and without one it is refused",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     await using project = new TxProject();
     await project.tx(["trust", "--terminals", "--yes"]);

@@ -6,8 +6,8 @@ import type { TmuxSession } from "../../src/mesh/terminal/tmux-session.ts";
 import { Terminals, withTmux } from "./terminals.ts";
 
 const never = new AbortController().signal;
-const LONG = { timeout: 90_000 };
-const SOON = { timeout: 60_000, interval: 50 };
+const LONG = { timeout: 120_000 };
+const SOON = { timeout: 120_000, interval: 50 };
 /** As a shell script reads: the kernel echoes what is typed, and a line is a line. */
 const LINES = 'printf "> "; while read -r line; do echo "$line" >> taken; printf "Taken.\\n> "; done';
 

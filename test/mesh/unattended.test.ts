@@ -110,7 +110,7 @@ withClaude("TMUX-MEMBER-5: Claude Code that is killed goes on with its conversat
   });
   await using house = await claudeHouse(provider.url);
   await house.send("line", { text: "# Work\n" });
-  await vi.waitFor(() => expect(existsSync(join(house.project, "begun"))).toBe(true), { timeout: 60_000 });
+  await vi.waitFor(() => expect(existsSync(join(house.project, "begun"))).toBe(true), { timeout: 120_000 });
   killProgram(house);
   expect((await house.completed("line")).data).toMatchObject({ gist: "After all." });
   // Its conversation, not only its task: what it had done stands there.
@@ -150,7 +150,7 @@ withClaude("a dialog that nobody answers waits in the inbox with what to do, unt
       if (shown.includes("Do you want to")) tmux(house, "send-keys", "-t", "=line-coder:", "1");
       expect(shown).not.toContain("Do you want to");
     },
-    { timeout: 20_000, interval: 300 },
+    { timeout: 120_000, interval: 300 },
   );
   await house.completed("line");
   expect((await house.api.inbox()).items).toEqual([]);

@@ -53,7 +53,7 @@ describe.skipIf(skipped)(`a program that knows nothing of us ${skipped}`, () => 
     await using team = await startTeam({ ...plain(command), coordinator: hiring() });
     await team.until(({ roster }) => roster.paul?.status === "busy");
     const scratch = join(team.agent.log.dir, "runs/run-1/nodes/node-1/scratch");
-    await vi.waitFor(() => access(join(scratch, "count.md")), { timeout: 25_000 });
+    await vi.waitFor(() => access(join(scratch, "count.md")), { timeout: 120_000 });
     expect(processesNaming(marker)).not.toEqual([]);
     await writeFile(join(scratch, "go"), "");
     await team.outcome();

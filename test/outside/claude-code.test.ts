@@ -24,7 +24,7 @@ import { isKept } from "./real-claude.ts";
 /** The real Claude Code, in the real sandbox, with a scripted model behind it. */
 const CLAUDE = installed("claude", ".bin/claude");
 const withClaude = whenInstalled("claude", ".bin/claude");
-const LONG = { timeout: 60_000 };
+const LONG = { timeout: 120_000 };
 
 /** What Claude Code's model says, by what it has said before. Its little side questions get a little answer. */
 function mind(turns: readonly ProviderTurn[]) {
@@ -163,7 +163,7 @@ withClaude("killed with SIGKILL it leaves no process, and its session is taken u
   await isKept(home.path, data.session_id, "echo too late");
   first.child.kill("SIGKILL");
   await first.over;
-  await vi.waitFor(() => expect(processesNaming(data.session_id)).toEqual([]), { timeout: 5000 });
+  await vi.waitFor(() => expect(processesNaming(data.session_id)).toEqual([]), { timeout: 120_000 });
 
   const second = await startHouse(home.path);
   const completed = await second.fact("node.completed");
@@ -185,7 +185,7 @@ withClaude(
     });
     await using team = await startTeam({ ...house(provider.url), coordinator: hiring() });
     const at = await called(team, "Bash");
-    await vi.waitFor(() => access(join(at, "deaf")), { timeout: 10_000 });
+    await vi.waitFor(() => access(join(at, "deaf")), { timeout: 120_000 });
     const { session_id = "" } = team.agent.now.outside.sessions["node-1"] ?? {};
     expect(processesNaming(session_id)).not.toEqual([]);
     await within(5000, team.agent.stop("human"));

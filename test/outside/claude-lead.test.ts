@@ -16,7 +16,7 @@ import { processesNaming, startHouse } from "./house.ts";
 import { CLAUDE, claudeHouse, isKept, ours, shell, withClaude, wordsOf } from "./real-claude.ts";
 
 /** The real Claude Code leads, in the real sandbox, with a scripted model behind it and behind everybody else. */
-const LONG = { timeout: 90_000 };
+const LONG = { timeout: 120_000 };
 
 /** Who asks is known by the tools that are offered. */
 function minds(lead: (request: ProviderRequest) => ProviderTurn | undefined) {
@@ -125,7 +125,7 @@ withClaude("killed with SIGKILL it leaves no process, and goes on leading in the
   await isKept(home.path, data.session_id, "until [ -e go ]");
   first.child.kill("SIGKILL");
   await first.over;
-  await vi.waitFor(() => expect(processesNaming(data.session_id)).toEqual([]), { timeout: 5000 });
+  await vi.waitFor(() => expect(processesNaming(data.session_id)).toEqual([]), { timeout: 120_000 });
 
   const second = await startHouse(home.path);
   const { data: end } = await second.fact("run.finished");

@@ -93,7 +93,7 @@ whenInstalled("conf2", SUITE).each(scenarios)("conformance %s: %s", async (versi
   const client = `${process.execPath} ${join(import.meta.dirname, "mcp-conformance-client.ts")}`;
   const args = ["client", "--command", client, "--scenario", scenario, "--spec-version", version];
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [installed("conf2", SUITE), ...args], {
-    timeout: 28_000,
+    timeout: 120_000,
   }).catch((error: { stdout: string; stderr: string }) => error);
   expect(stdout + stderr).toMatch(/^Passed: ([1-9]\d*)\/\1, 0 failed/m);
 });

@@ -64,7 +64,7 @@ const INSPECTOR = "@modelcontextprotocol/inspector/clients/launcher/build/index.
 function inspect(...args: string[]) {
   const auth = ["--header", `Authorization: Bearer ${token}`];
   const all = [installed("mcp", INSPECTOR), "--cli", urlOf(guarded), "--transport", "http", ...auth, ...args];
-  return run(process.execPath, all, { timeout: 25_000 }).then(
+  return run(process.execPath, all, { timeout: 120_000 }).then(
     ({ stdout }) => ({ code: 0, said: stdout }),
     (error: { code: number; stdout: string; stderr: string }) => ({
       code: error.code,
@@ -114,7 +114,7 @@ const scenarios = [
 
 whenInstalled("conf2", SUITE).each(scenarios)("conformance %s: %s", async (version, scenario) => {
   const args = ["server", "--url", urlOf(open), "--scenario", scenario, "--spec-version", version];
-  const { stdout } = await run(process.execPath, [installed("conf2", SUITE), ...args], { timeout: 25_000 }).catch(
+  const { stdout } = await run(process.execPath, [installed("conf2", SUITE), ...args], { timeout: 120_000 }).catch(
     (error: { stdout: string }) => error,
   );
   expect(stdout).toMatch(/^Passed: [1-9]/m);

@@ -64,7 +64,7 @@ function cody(request: ProviderRequest): ProviderTurn {
 
 withBoth(
   "models, Claude Code, Codex and a shell script pass a word from one to the next",
-  { timeout: 90_000 },
+  { timeout: 120_000 },
   async () => {
     await using provider = await startProviderServer({
       respond: (request) => (request.api === "anthropic" ? clara(request) : cody(request)),

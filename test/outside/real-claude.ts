@@ -48,6 +48,6 @@ export async function isKept(folder: string, session_id: string, words: string):
       const text = path ? await readFile(join(folder, path), "utf8") : "";
       if (!text.includes(words)) throw new Error(`It has not kept "${words}" in ${path ?? "any session"}.`);
     },
-    { timeout: 60_000, interval: 20 },
+    { timeout: 120_000, interval: 20 },
   );
 }

@@ -204,7 +204,7 @@ test("what cannot change hands is refused with the reason", async () => {
 
 withClaude(
   "Claude Code at work is stopped within 5 s when a model gets its node, and leaves no process",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     const waits = shell("echo half > a.md; until [ -e go ]; do sleep 0.05; done");
     await using provider = await startProviderServer({
@@ -225,7 +225,7 @@ withClaude(
     );
     await using team = await startTeam({ goal: "g", coordinator, workers: { Ann: ann }, ...claudeHouse(provider.url) });
     await expect
-      .poll(() => readFile(join(folder(team), "scratch/a.md"), "utf8").catch(() => ""), { timeout: 20_000 })
+      .poll(() => readFile(join(folder(team), "scratch/a.md"), "utf8").catch(() => ""), { timeout: 120_000 })
       .toBe("half\n");
     const session = team.agent.now.outside.sessions["node-1"]?.session_id ?? "none";
     expect(processesNaming(session)).not.toEqual([]);

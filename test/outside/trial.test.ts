@@ -89,7 +89,7 @@ for (const [name, tried] of Object.entries(PROGRAMS)) {
       config: { programs: { [name]: profile(provider.url, deaf) } },
     });
     const scratch = join(team.agent.log.dir, "runs/run-1/nodes/node-1/scratch");
-    await vi.waitFor(() => access(join(scratch, "deaf")), { timeout: 60_000 });
+    await vi.waitFor(() => access(join(scratch, "deaf")), { timeout: 120_000 });
     expect(processesNaming(mark)).not.toEqual([]);
     await team.agent.stop("human");
     await expect.poll(() => [processesNaming(mark), processesNaming(team.agent.log.dir)]).toEqual([[], []]);
@@ -163,7 +163,7 @@ for (const [name, tried] of Object.entries(PROGRAMS)) {
     await expect.poll(() => readFile(join(marks, "scratch/marks"), "utf8").catch(() => "")).toBe("once\n");
     first.child.kill("SIGKILL");
     await first.over;
-    await vi.waitFor(() => expect(processesNaming(join(home.path, "agents"))).toEqual([]), { timeout: 10_000 });
+    await vi.waitFor(() => expect(processesNaming(join(home.path, "agents"))).toEqual([]), { timeout: 120_000 });
     const second = await startHouse(home.path);
     await second.fact("node.completed");
     expect(await second.over).toBe(0);

@@ -30,7 +30,7 @@ function mind(request: ProviderRequest): ProviderTurn {
 
 withClaude(
   "a worker hands its parts to two Claude Codes and a single answer, and puts them together",
-  { timeout: 90_000 },
+  { timeout: 120_000 },
   async () => {
     await using provider = await startProviderServer({ respond: mind });
     const part = (worker: string, task: string, more: object) => call("create_work_node", { worker, task, ...more });

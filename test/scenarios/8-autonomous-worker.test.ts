@@ -23,7 +23,7 @@ const WRITE = `cat > csv2json.py <<'END'\n${TOOL}END`;
 const TRY = "printf 'a,b\\n1,2\\n' | python3 csv2json.py";
 const RESULT = "csv2json.py reads CSV from stdin and writes JSON to stdout.";
 const WORKS = '[{"a": "1", "b": "2"}]';
-const LONG = { timeout: 60_000 };
+const LONG = { timeout: 120_000 };
 
 function leading(program: string) {
   return script(

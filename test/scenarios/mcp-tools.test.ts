@@ -96,7 +96,7 @@ test("a program finds the tools that were chosen for it at its own door", async 
   expect(called.map(({ data }) => "tool" in data && data.tool)).toEqual(["mcp__odd__echo", "publish"]);
 });
 
-withClaude("the real Claude Code calls one of them", { timeout: 60_000 }, async () => {
+withClaude("the real Claude Code calls one of them", { timeout: 120_000 }, async () => {
   const echoes = ours("mcp__odd__echo", { text: "hello" });
   await using provider = await startProviderServer({
     respond: (request) => {

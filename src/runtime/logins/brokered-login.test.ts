@@ -15,7 +15,7 @@ import { LOGIN_FORMATS } from "./login-formats.ts";
 type Program = keyof typeof LOGIN_FILES;
 const PROGRAMS = ["claude", "codex", "gemini", "opencode"] as const;
 const MINUTE = 60_000;
-const SLOW = { timeout: 60_000 };
+const SLOW = { timeout: 120_000 };
 
 /** A person with a login that is valid for an hour, and who keeps it for them. */
 async function person(program: Program = "claude") {

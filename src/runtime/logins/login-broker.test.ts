@@ -13,7 +13,7 @@ import { loginStatus } from "./login-status.ts";
 const PROFILES = { claude: "claude-code", codex: "codex", gemini: "gemini", opencode: "opencode" } as const;
 const DOOR = { url: "http://127.0.0.1:3129/login" };
 const MINUTE = 60_000;
-const PATIENT = { timeout: 20_000 };
+const PATIENT = { timeout: 120_000 };
 
 async function person() {
   const home = await temporaryHome();
@@ -62,7 +62,7 @@ test.each(["claude", "codex", "gemini", "opencode"] as const)(
 );
 
 test("BROKER-2: the copy is replaced before it ends, and when the person's file changes; a link in its place is not followed", {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   await using me = await person();
   const file = await signIn(me.home, "claude", me.server.login());

@@ -82,7 +82,7 @@ const cases = Object.keys(attacks).flatMap((attack) =>
 describe.skipIf(skipped).each(users)(`$name ${skipped}`, (user) => {
   test.concurrent.for(cases)(
     "$attack of a $as that $how is gone",
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async ({ attack, as, ending }, { onTestFinished }) => {
       const end = ending === "itself" ? 'while not os.path.exists("alive"): time.sleep(0.01)' : "time.sleep(100)";
       const script = `${prelude}${daemon}${disarm}${rewrite}\n${attacks[attack]}\ndaemon()\n${end}\n`;
