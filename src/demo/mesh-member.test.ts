@@ -8,7 +8,7 @@ const heard = (content: string) =>
 test("a question is answered by its id, with what it is", () => {
   const { calls } = meshMove(
     heard(
-      '[tx] Question 2611-who.md from tour/counter:\n\nWho are you?\n\n(Answer: tx send tour/counter --answer 2611-who "your answer". Then go on with what you were doing.)',
+      "[tx] Question 2611-who.md from tour/counter:\n\nWho are you?\n\n(Answer: tx_send to tour/counter with answers 2611-who. Then go on with what you were doing.)",
     ),
   );
   expect(calls).toEqual([

@@ -44,11 +44,12 @@ function done(summary: string, failed = false): Move {
   return act(summary, { name: "tx_done", args: { summary: `[demo] ${summary}`, ...(failed && { failed }) } });
 }
 
-/** As we tell it: "[tx] Question NAME from WHO: … (Answer: tx send WHO --answer ID …". */
+/** As models are told it: "[tx] Question NAME from WHO: … (Answer: tx_send to WHO with answers ID. …". */
 function questionIn({ news }: Conversation): Record<string, unknown> | undefined {
   for (const { content } of news) {
     const [, to, answers] =
-      /^\[tx\] Question \S+ from (?:\S+):\n[\s\S]*\n\(Answer: tx send (\S+) --answer (\S+) /.exec(content) ?? [];
+      /^\[tx\] Question \S+ from (?:\S+):\n[\s\S]*\n\(Answer: tx_send to (\S+) with answers (\S+)\. /.exec(content) ??
+      [];
     if (to && answers)
       return { to, answers, text: "I am demo/surveyor: rules, no language model. I count files and cannot say more." };
   }

@@ -90,7 +90,7 @@ export function createToolFactory(
     }),
     async check(command, scope, signal, record) {
       const { network } = settings.config;
-      const env = placesOf(scope, record.log.dir, record.now().agent);
+      const env = placesOf(scope, record.now().agent);
       const tool = shellTool({ sandbox, binds: () => scope.binds(), env, ...(network ? { network } : {}) });
       const output = await tool.run({ command }, signal);
       if (typeof output === "string" || output.ok !== false) return null;
@@ -117,7 +117,7 @@ function builtInTools(
       ...shellTools({
         sandbox,
         binds: () => scope.binds(),
-        env: placesOf(scope, record.log.dir, record.now().agent),
+        env: placesOf(scope, record.now().agent),
         ...(network ? { network } : {}),
         onProcess: (event) => record.log.append({ facts: [factOf(event, actor)] }).durable.catch(() => {}),
       }),

@@ -53,6 +53,7 @@ export function withMemoryKept(scope: Scope, place: Recorder): Scope {
     describe: () => scope.describe(),
     binds: () => scope.binds(),
     cwd: scope.cwd,
+    top: scope.top,
     async writeFile(path, content) {
       const file = memoryFileIn(path, log.dir);
       if (file === undefined || typeof content !== "string") return scope.writeFile(path, content);

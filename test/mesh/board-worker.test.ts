@@ -102,7 +102,7 @@ In shared/output/, under exactly these names:
 
 ## Who gave it
 
-This is a node of a larger piece of work. To ask or tell something to those who gave you this task: \`tx ask agiraph "words"\` (a first line \`TO: name\` is for somebody in their team).
+This is a node of a larger piece of work. To ask those who gave you this task something, or to tell them something, ask the agent \`agiraph\` (a first line \`TO: name\` is for somebody in their team).
 `,
   );
   expect(team.agent.now.board.nodes["node-2"]).toMatchObject({

@@ -12,6 +12,7 @@ import {
   Layout,
   type MeshMessage,
   promptText,
+  readMesh,
 } from "../../src/mesh/index.ts";
 import { isEnd, type Script, ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
 
@@ -79,6 +80,48 @@ test("the meshes that come with us are valid, and every name in them is a file",
       expect(agent.config.description).toBeTruthy();
     }
   }
+});
+
+test.each([
+  ["model", /tx (?:done|send|ask|next)|\/tx-|\/search |\/ask |\.ai\/|\$TX_|_outbox/],
+  ["tools", /tx (?:done|send|ask|next)|\/tx-|\/search |\/ask |\$TX_|_outbox/],
+  ["files", /tx (?:done|send|ask|next)|tx_\w|\/tx-|\/search |\/ask |(?<!\$TX_PROJECT\/)\.ai\//],
+  ["terminal", /tx_\w|\$TX_|_outbox/],
+] as const)("one that speaks by %s is told no word of another way", async (by, others) => {
+  const { meshes } = await readDeclared(BUNDLED);
+  for (const mesh of meshes.values())
+    for (const agent of mesh.agents.values()) expect(promptText(buildPrompt(mesh, agent, by))).not.toMatch(others);
+});
+
+test("what a bundled prompt names is there for the one who reads it, whichever way it speaks", async () => {
+  const mesh = readMesh(BUNDLED, "review");
+  const fixer = mesh.agents.get("fixer");
+  if (!fixer) throw new Error("It is declared.");
+  const said = (by: "terminal" | "tools" | "model" | "files") => {
+    const text = promptText(buildPrompt(mesh, fixer, by));
+    const lines = [
+      /^A review has been written: (.*)\. You go/,
+      /ask the reviewer (.*)\.$/,
+      /would have to change (.*)\.$/,
+    ];
+    return lines.map((line) => text.split("\n").flatMap((one) => line.exec(one)?.[1] ?? [])[0]);
+  };
+  expect(said("terminal")).toEqual([
+    "`.ai/tx/mesh/review/shared/output/review.md`",
+    '(`tx ask AGENT "question"`)',
+    '(`tx done --failed "why"`)',
+  ]);
+  expect(said("tools")).toEqual([
+    "`.ai/tx/mesh/review/shared/output/review.md`",
+    "(`tx_ask`)",
+    "(`tx_done` with `failed`)",
+  ]);
+  expect(said("model")).toEqual(["`shared/output/review.md`", "(`tx_ask`)", "(`tx_done` with `failed`)"]);
+  expect(said("files")).toEqual([
+    "`$TX_OUTPUT/review.md`",
+    "(`_outbox.md`)",
+    "(to standard error, with an exit code other than 0)",
+  ]);
 });
 
 test("each has all it needs when it is put into a project, and what the project has of its own stays", async () => {

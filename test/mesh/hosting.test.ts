@@ -88,6 +88,35 @@ test("the tour works with the demo alone: one counts, one reads what was counted
   }
 });
 
+test("the demo answers a question as it is asked in a mesh", async () => {
+  await using house = await new MeshHouse({ meshes: [] }).open();
+  await copyBundled(house.layout, ["tour"]);
+  await house.start();
+  await house.send("tour", { to: "counter", type: "ask", text: "Who are you?" });
+  const answer = await house.until(({ type }) => type === "message.sent");
+  expect(answer.data).toMatchObject({ to: "human", text: expect.stringContaining("rules, no language model") });
+});
+
+test("a model finds the mesh's files by $RUN, by their short names and as seen from the project", async () => {
+  const writer = script(
+    call("bash", { command: 'cd "$RUN" && echo "A draft." > shared/output/essay.md && ls; ls "$PROJECT/meshes"' }),
+    call("read_file", { path: ".ai/tx/mesh/review/shared/output/essay.md" }).after("agents\nshared\nagents\n"),
+    call("read_file", { path: "project/.ai/tx/mesh/review/shared/output/essay.md" }).after("A draft."),
+    call("read_file", { path: ".ai/tx/mesh/other/shared/output/essay.md" }),
+    call("tx_done", { summary: "Done." }).after("It belongs to another agent."),
+  );
+  await using house = await (
+    await new MeshHouse({
+      meshes: [{ mesh: "review", type: "persistent", agents: ["x/writer"] }],
+      agents: { writer: model("writer") },
+      minds: { "scripted/writer": writer },
+    }).open()
+  ).start();
+  await house.send("review", { text: "# Write an essay\n" });
+  await house.completed("review");
+  writer.assertDone();
+});
+
 test("who starts what is just being started waits for that, and is told that it runs", async () => {
   await using house = await new MeshHouse({ meshes: [{ mesh: "one", type: "persistent", agents: ["x/it"] }] }).open();
   const views = await Promise.all([1, 2, 3].map(() => house.api.give({ do: "start_meshes", project: house.project })));

@@ -110,7 +110,7 @@ describe("agents without a terminal", () => {
   test.each([
     [
       "model",
-      "Your files: output/… is shared/output of the mesh; project/… is the project, read-only; workspace/… is yours.\n3. When done, call tx_done.",
+      "Your files: output/… is shared/output of the mesh; shared/… is for all of it; project/… is the project, read-only; workspace/… is yours.\n3. When done, call tx_done.",
       "If what you check is not right, or it cannot be done, call tx_done with failed and why: the task goes back to other",
     ],
     [

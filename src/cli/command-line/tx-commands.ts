@@ -218,7 +218,7 @@ const SESSIONS: CommandGroup<TxCall> = {
     },
     {
       name: "prompt",
-      description: "the prompt that an agent starts with, section by section",
+      description: "the prompt that an agent would start with now, by the way it runs, section by section",
       args: [["<mesh>"], ["[agent]"]],
       examples: ["prompt review reviewer"],
       run: async (call, mesh: string, agent?: string) => (await import("../tx/prompt.ts")).prompt(call, mesh, agent),

@@ -213,6 +213,6 @@ function refuseAgents({ speaker, terminal: { env } }: TxCall): void {
   if (speaker || env.TX_SESSION) throw new Refusal("Whether to trust a mesh is a person's decision, not an agent's.");
 }
 
-function trustIn({ home }: Settings): MeshTrust {
+export function trustIn({ home }: Settings): MeshTrust {
   return new MeshTrust(home, Date.now);
 }

@@ -9,7 +9,7 @@ import { leaves, worksBeside } from "./topology.ts";
 
 /** One part of a prompt, and where it came from. */
 export interface PromptSection {
-  title: "Preamble" | "Agent Prompt" | "Task" | "Capabilities" | "Workflow";
+  title: "Preamble" | "Agent Prompt" | "Task" | "Capabilities" | "Workflow" | "Project";
   /** The files it was read from, as seen from the project; none for what we write ourselves. */
   from: string[];
   text: string;
@@ -20,8 +20,8 @@ export interface PromptSection {
  * read with the declaration, so it is what a person has trusted.
  */
 export function buildPrompt(mesh: DeclaredMesh, agent: DeclaredAgent, by: SpeaksBy = "terminal"): PromptSection[] {
-  const fill = (text: string) =>
-    text.replace(/\{\{\s*(mesh|agent)\s*\}\}/g, (_, name) => (name === "mesh" ? mesh.config.mesh : agent.name));
+  const variables = variablesFor(by, mesh, agent);
+  const fill = (text: string) => text.replace(/\{\{\s*(\w+)\s*\}\}/g, (as, name) => variables.get(name) ?? as);
   const file = (path: string): Found => {
     const source = mesh.sources.get(path);
     return source === undefined ? undefined : { from: path, text: fill(source.text).trim() };
@@ -39,18 +39,26 @@ export function buildPrompt(mesh: DeclaredMesh, agent: DeclaredAgent, by: Speaks
   return sections;
 }
 
-export function promptText(sections: readonly PromptSection[]): string {
+export function promptText(sections: readonly Pick<PromptSection, "text">[]): string {
   return `${sections.map(({ text }) => text).join("\n\n")}\n`;
 }
 
 /**
- * The same for a program that works in the project. The program is started without the project's own settings, and some
- * programs then skip its instructions too (CLAUDE.md, AGENTS.md), which are only text; so they are added here.
+ * All that an agent is told before its first message. Programs are started without the project's own settings, and some
+ * then skip its instructions too (CLAUDE.md, AGENTS.md), which are only text; so they are named here.
  */
-export function programPrompt(layout: Layout, sections: readonly PromptSection[]): string {
+export function sessionPrompt(
+  layout: Layout,
+  mesh: DeclaredMesh,
+  agent: DeclaredAgent,
+  by: SpeaksBy = "terminal",
+): PromptSection[] {
+  const sections = buildPrompt(mesh, agent, by);
   const rules = ["CLAUDE.md", "AGENTS.md"].filter((name) => existsSync(join(layout.project, name)));
-  if (rules.length === 0) return promptText(sections);
-  return `${promptText(sections)}\nThe project has instructions for agents: ${rules.join(", ")}. Read them before you begin.\n`;
+  if (rules.length === 0) return sections;
+  const places = rules.map((name) => `${PROJECT[by]}${name}`).join(", ");
+  const text = `The project has instructions for agents: ${places}. Read them before you begin.`;
+  return [...sections, { title: "Project", from: [], text }];
 }
 
 /** Saves the prompt of a session as `prompts/{timestamp}-prompt.md`, numbered within the minute. Returns its path. */
@@ -68,6 +76,50 @@ export async function keepPrompt(layout: Layout, place: { mesh: string; agent: s
     }
   }
 }
+
+/** What `{{name}}` stands for in the files of a mesh: names, and folders and ways to speak as this agent has them. */
+function variablesFor(by: SpeaksBy, { config }: DeclaredMesh, { name: agent }: DeclaredAgent): Map<string, string> {
+  const { mesh, storage } = config;
+  const root = { terminal: `.ai/tx/mesh/${mesh}/`, model: "", files: `$TX_PROJECT/.ai/tx/mesh/${mesh}/` };
+  const at = root[by === "tools" ? "terminal" : by];
+  return new Map([
+    ["mesh", mesh],
+    ["agent", agent],
+    ["output", by === "files" ? "$TX_OUTPUT" : `${at}shared/output`],
+    ["concepts", `${at}${storage?.concepts_path ?? "shared/concepts"}`],
+    ["workspace", by === "model" ? "workspace" : `${at}agents/${agent}/workspace`],
+    ...Object.entries(WAYS[by === "model" ? "tools" : by]),
+  ]);
+}
+
+const WAYS = {
+  terminal: {
+    done: '`tx done "what you did"`',
+    fail: '`tx done --failed "why"`',
+    send: '`tx send AGENT "task"`',
+    ask: '`tx ask AGENT "question"`',
+  },
+  tools: { done: "`tx_done`", fail: "`tx_done` with `failed`", send: "`tx_send`", ask: "`tx_ask`" },
+  files: {
+    done: "`_result.md`",
+    fail: "to standard error, with an exit code other than 0",
+    send: "`_outbox.md`",
+    ask: "`_outbox.md`",
+  },
+} as const;
+
+/** What a program that speaks by files is told before its prompt. */
+export const HOW_BY_FILES = `## How to speak
+
+You work in the current folder, by files:
+- \`_inbox.md\` grows with what you are told while you run, and says who speaks.
+- To ask or answer somebody, append to \`_outbox.md\`: a line \`TO: name\`, your words, a line \`---\`. The name is that of another agent of this mesh, or \`human\`.
+- Leave results in the current folder or in $TX_OUTPUT; the project is $TX_PROJECT, read-only.
+- When done, write what you did to \`_result.md\`. That ends your work.
+- If it cannot be done, write no \`_result.md\`: print why to standard error and exit with another code than 0.`;
+
+/** Where the project is, as a prefix of a path. */
+const PROJECT = { terminal: "", tools: "", model: "project/", files: "$TX_PROJECT/" } as const;
 
 type Found = { from: string; text: string } | undefined;
 
@@ -105,8 +157,10 @@ You are an agent of a mesh, a team whose messages are files. The sender of each 
   const own = worksBeside(plan, agent.name);
   const output = `.ai/tx/mesh/${config.mesh}/shared/output/`;
   const files = {
-    model: `Your files: output/… is ${own ? "your own folder in " : ""}shared/output of the mesh; project/… is the project, read-only; workspace/… is yours.`,
-    tools: `Save your work to: \`${output}${own ? `${agent.name}/` : ""}\``,
+    model: `Your files: output/… is ${own ? "your own folder in " : ""}shared/output of the mesh; shared/… is for all of it${own ? ": write there only what your instructions name" : ""}; project/… is the project, read-only; workspace/… is yours.`,
+    tools: own
+      ? `Save your work to: \`${output}${agent.name}/\`, your own folder. Elsewhere below \`${output}\` write only what your instructions name.`
+      : `Save your work to: \`${output}\``,
   }[by];
   return `${head}
 

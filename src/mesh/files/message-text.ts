@@ -22,7 +22,8 @@ export function messageText(layout: Layout, place: Place, message: MeshMessage, 
   const { head, tail: typed } = frameOf(layout, place, message);
   const tail = speaker.by === "terminal" || typed === "" ? typed : toolTail(message, speaker.backTo);
   const text = message.body.trim();
-  const rest = `…\n(The rest is in ${fileOf(layout, place, message)})`;
+  const from = speaker.by === "model" ? layout.mesh(place.mesh) : layout.project;
+  const rest = `…\n(The rest is in ${fileOf(layout, place, message, from)})`;
   const shown = text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}${rest}`;
   return [head, shown, tail].filter((part) => part !== "").join("\n\n");
 }
@@ -79,10 +80,10 @@ function toolTail({ name, header }: MeshMessage, backTo: string | undefined): st
   return `(Answer: tx_send to ${header.from} with answers ${replyIdOf(name, header)}. Then go on with what you were doing.)`;
 }
 
-/** The file of a message after it was told. */
-function fileOf(layout: Layout, place: Place, { name, header }: MeshMessage): string {
+/** The file of a message after it was told, as seen from a folder. */
+function fileOf(layout: Layout, place: Place, { name, header }: MeshMessage, from = layout.project): string {
   const queue = header.type === "task" ? "active" : "complete";
-  return `${relative(layout.project, layout.queue(place, queue))}/${name}`;
+  return `${relative(from, layout.queue(place, queue))}/${name}`;
 }
 
 /** The prompt says that what begins like this comes from us. */

@@ -286,7 +286,7 @@ class MeshSession implements OutsideSession {
   }
 }
 
-const HOW_TO_ANSWER = `To ask or tell something to those who gave you this task: \`tx ask agiraph "words"\` (a first line \`TO: name\` is for somebody in their team).`;
+const HOW_TO_ANSWER = `To ask those who gave you this task something, or to tell them something, ask the agent \`agiraph\` (a first line \`TO: name\` is for somebody in their team).`;
 const MOST_ROUNDS = 3;
 /** A summary is short; the rest is in the files. */
 const MOST_WORDS = 3_900;

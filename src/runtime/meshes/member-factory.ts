@@ -1,5 +1,5 @@
 import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
-import { buildPrompt, programPrompt } from "../../mesh/declaration/prompt.ts";
+import { promptText, sessionPrompt } from "../../mesh/declaration/prompt.ts";
 import { worksBeside } from "../../mesh/declaration/topology.ts";
 import type { Member } from "../../mesh/engine/member.ts";
 import { sendFromAgent } from "../../mesh/files/agent-outbox.ts";
@@ -22,7 +22,7 @@ import { HarnessedMember } from "./harnessed-member.ts";
 import { HeadlessMember } from "./headless-member.ts";
 import { PlainMember } from "./plain-member.ts";
 import { MESH_RUN, type MeshRecord, type MeshRecordPorts, memberIdOf } from "./record.ts";
-import { modelName, programName, type Runs, runsOf } from "./run-kinds.ts";
+import { modelName, programName, type Runs, runsGiven, runsOf, speaksBy } from "./run-kinds.ts";
 import { meshScope } from "./scope.ts";
 import type { ReportState } from "./session-reports.ts";
 import { terminalMember } from "./terminal-member.ts";
@@ -86,9 +86,7 @@ export class MemberFactory {
 
   /** As declared, but in a terminal only if a person allowed terminals for exactly this content. */
   runs(mesh: DeclaredMesh, agent: DeclaredAgent): Runs {
-    const runs = runsOf(agent);
-    if (runs !== "tmux") return runs;
-    return this.#ports.trust.stateOf(this.#layout.project, mesh).terminals ? "tmux" : "headless";
+    return runsGiven(agent, this.#ports.trust.stateOf(this.#layout.project, mesh));
   }
 
   /** What keeps an agent from starting, before anybody has tried; null if nothing does. */
@@ -136,9 +134,10 @@ export class MemberFactory {
     const binds = () => scope.binds();
     const { profile, model, programHome: home } = this.#program(mesh, agent);
     const { project } = this.#layout;
-    if (profile.kind === "autonomous")
+    const by = speaksBy("headless", profile);
+    if (by === "files")
       return new PlainMember({
-        ...this.#messaging(mesh, agent, "files"),
+        ...this.#messaging(mesh, agent, by),
         ...{ outside: this.#ports.outside, profile, home, binds },
         workspace: this.#layout.workspace(place.mesh, place.agent),
         output: this.#layout.output(place.mesh),
@@ -148,7 +147,7 @@ export class MemberFactory {
         record: report,
       });
     return new HeadlessMember({
-      ...this.#messaging(mesh, agent, "tools"),
+      ...this.#messaging(mesh, agent, by),
       outside: this.#ports.outside,
       profile,
       model,
@@ -192,7 +191,7 @@ export class MemberFactory {
     const place = placeOf(mesh, agent);
     const backTo = mesh.failureRoutes.get(agent.name)?.to;
     return {
-      prompt: async () => programPrompt(this.#layout, buildPrompt(mesh, agent, by)),
+      prompt: async () => promptText(sessionPrompt(this.#layout, mesh, agent, by)),
       words: (message: MeshMessage) => messageText(this.#layout, place, message, { by, backTo }),
       isActive: (name: string) => queueOf(this.#layout, place, name) === "active",
       giveUp: async (why: string) => {

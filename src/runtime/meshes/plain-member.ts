@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { HOW_BY_FILES } from "../../mesh/declaration/prompt.ts";
 import type { Member } from "../../mesh/engine/member.ts";
 import type { SendOutcome } from "../../mesh/files/agent-outbox.ts";
 import type { MeshMessage } from "../../mesh/files/mesh-message.ts";
@@ -108,7 +109,7 @@ export class PlainMember implements Member {
       profile: own,
       system: await prompt(),
       words: isBegun ? `${message.body.trim()}\n\n(${BEGUN_BEFORE})` : message.body.trim(),
-      how: HOW,
+      how: HOW_BY_FILES,
       context: { ...about, output, message: message.name, type, from },
       resume: null,
       model: null,
@@ -288,15 +289,6 @@ interface Run {
   isOver: boolean;
   ended: Promise<void>;
 }
-
-const HOW = `## How to speak
-
-You work in the current folder, by files:
-- \`_inbox.md\` grows with what you are told while you run, and says who speaks.
-- To ask or answer somebody, append to \`_outbox.md\`: a line \`TO: name\`, your words, a line \`---\`. The name is that of another agent of this mesh, or \`human\`.
-- Leave results in the current folder or in $TX_OUTPUT; the project is $TX_PROJECT, read-only.
-- When done, write what you did to \`_result.md\`. That ends your work.
-- If it cannot be done, write no \`_result.md\`: print why to standard error and exit with another code than 0.`;
 
 /** Who copies to which folder now. */
 const copying = new Map<string, Promise<void>>();

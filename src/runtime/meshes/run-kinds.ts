@@ -1,6 +1,8 @@
 import { execFileSync } from "node:child_process";
 import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
+import type { SpeaksBy } from "../../mesh/files/message-text.ts";
 import { programIn } from "../../models/catalog/model-name.ts";
+import type { ProgramProfile } from "../../protocol/index.ts";
 import { CLAUDE_CODE, KNOWN_PROGRAMS, programsOf } from "../../workers/outside/programs.ts";
 import type { Settings } from "../config/settings.ts";
 import { missingFor } from "../programs/missing-program.ts";
@@ -14,6 +16,18 @@ export function runsOf({ config: { options = {} } }: DeclaredAgent): Runs {
   if (options.program === undefined && options.model?.includes("/") && programByModel(options.model) === undefined)
     return "harnessed";
   return hasTmux() ? "tmux" : "headless";
+}
+
+/** The same, but in a terminal only if a person allowed terminals. */
+export function runsGiven(agent: DeclaredAgent, { terminals }: { terminals: boolean }): Runs {
+  const runs = runsOf(agent);
+  return runs === "tmux" && !terminals ? "headless" : runs;
+}
+
+/** How it speaks when it runs like this. Only commands of a person's own have neither tools nor a conversation. */
+export function speaksBy(runs: Runs, profile: Pick<ProgramProfile, "kind"> | undefined): SpeaksBy {
+  if (runs === "headless") return profile?.kind === "autonomous" ? "files" : "tools";
+  return runs === "tmux" ? "terminal" : "model";
 }
 
 export function programName({ config: { options } }: DeclaredAgent): string {

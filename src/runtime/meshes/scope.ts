@@ -1,4 +1,5 @@
 import { mkdirSync } from "node:fs";
+import { relative } from "node:path";
 import type { Layout } from "../../mesh/files/layout.ts";
 import { AccessTable } from "../../store/scope/access.ts";
 import { FileScope } from "../../store/scope/file-scope.ts";
@@ -26,6 +27,7 @@ export function meshScope(
     agentDir: root,
     home,
     project: layout.project,
+    inProject: relative(layout.project, root),
     top: [],
     aliases: new Map([
       ["output", ["shared", "output", ...(isBeside ? [agent] : [])]],

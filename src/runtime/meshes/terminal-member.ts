@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
-import { buildPrompt, keepPrompt, programPrompt } from "../../mesh/declaration/prompt.ts";
+import { keepPrompt, promptText, sessionPrompt } from "../../mesh/declaration/prompt.ts";
 import { sendFromAgent } from "../../mesh/files/agent-outbox.ts";
 import { type Layout, nameOf } from "../../mesh/files/layout.ts";
 import { BEGUN_BEFORE, messageLine, messageText } from "../../mesh/files/message-text.ts";
@@ -60,7 +60,7 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
     async prepare(mayResume) {
       const before = notesOf(home).lastTold();
       await ports.outside.makeHome(profile, home, "the user's");
-      const prompt = programPrompt(layout, buildPrompt(mesh, agent));
+      const prompt = promptText(sessionPrompt(layout, mesh, agent));
       await keepPrompt(layout, place, prompt, ports.now());
       return prepareTerminalHome({
         kind,

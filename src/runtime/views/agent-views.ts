@@ -21,7 +21,7 @@ export function viewOf(agentDir: string, now: Situation): View {
   const { run, created } = now.agent;
   const published = manifestsOf(() => now.board);
   const scope = coordinatorScope({ agentDir, runId: run?.id ?? "run-1", project: created.project, published });
-  return { scope, env: placesOf(scope, agentDir, now.agent) };
+  return { scope, env: placesOf(scope, now.agent) };
 }
 
 /** Resolves with the current content; rejects, in words, if it cannot be read. */

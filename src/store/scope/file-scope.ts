@@ -1,4 +1,5 @@
 import { type BigIntStats, read, readSync } from "node:fs";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { closest } from "../../boundary/nearest.ts";
 import { hasContent } from "../disk/content-check.ts";
@@ -143,6 +144,10 @@ export class FileScope implements Scope {
 
   get cwd(): string {
     return this.#view.cwd;
+  }
+
+  get top(): string {
+    return join(this.#view.agentDir, ...this.#view.top);
   }
 
   binds(): Promise<Binds> {

@@ -12,6 +12,8 @@ export interface ScopeRules {
   /** Where Agiraph's own home is, if `agentDir` is not in it. */
   home?: string;
   project: string | null;
+  /** Where `agentDir` is in the project: paths that begin like this lead there, as seen from the project. */
+  inProject?: string;
   /** Where plain paths start, from the agent's home. */
   top: readonly string[];
   /** First names that stand for another place in the agent's home. */
@@ -43,13 +45,22 @@ export interface ScopedPath {
 }
 
 export function scopedPathOf(view: ScopeRules, asked: string): ScopedPath {
-  const path = asked.startsWith("/") ? (shortened(view, asked) ?? asked) : asked;
+  const path = shortNameOf(view, asked);
   const names = parsePath(path);
   if (names[0] === "project") return projectPlace(view, path, names);
   const own = ownNames(names);
   const alias = view.aliases.get(own[0] ?? "");
   const parts = alias ? [...alias, ...own.slice(1)] : [...view.top, ...own];
   return { path, names: own, root: view.agentDir, parts, judgement: view.table.judge(parts), isProject: false };
+}
+
+/** What is named by an absolute path, or as seen from the project, is called by its short name. */
+function shortNameOf(view: ScopeRules, asked: string): string {
+  const { inProject, agentDir } = view;
+  const ways = inProject === undefined ? [] : [`${inProject}/`, `project/${inProject}/`];
+  const start = ways.find((way) => `${asked}/`.startsWith(way));
+  const absolute = start === undefined ? asked : `${agentDir}/${asked.slice(start.length)}`;
+  return absolute.startsWith("/") ? (shortened(view, absolute) ?? asked) : asked;
 }
 
 /** An absolute path, as commands print it, in the words of this scope; undefined where it leads to no part of it. */

@@ -23,6 +23,8 @@ export interface Scope {
   binds(): Promise<Binds>;
   /** Where a command begins. */
   readonly cwd: string;
+  /** Where plain paths begin: the folder of the run, or of the mesh. */
+  readonly top: string;
 }
 
 export interface FileContent {
