@@ -236,6 +236,37 @@ describe.skipIf(!hasTmux)(
       expect(await pane.tmux("display-message", "-p", "#{cursor_flag}")).toBe("1\n");
     });
 
+    test("resume asks again what is open, whole, however narrow; Ctrl-C first takes back what is typed", async () => {
+      const question = "Which of these two colours should the northern wall of the house have?";
+      await using asking = await startProviderServer({
+        turns: [
+          { calls: [{ name: "ask_human", args: { question, choices: ["Blue", "Red"] } }] },
+          { calls: [{ name: "finish", args: { summary: "Red it is." } }] },
+        ],
+      });
+      const main = `OLLAMA_BASE_URL='${asking.env.OLLAMA_BASE_URL}' '${process.execPath}' '${mainFile}'`;
+      const asked = `${main} run 'Deep question' --model ollama/test --json >/dev/null 2>&1`;
+      await pane.open(40, 40, `${asked}; ${main} resume deep`);
+      await pane.shows("    2  Red");
+      const screen = await pane.screen();
+      const from = screen.findIndex((line) => line.startsWith("? coordinator asks:"));
+      expect(screen.slice(from, from + 5).map(stable)).toEqual([
+        "? coordinator asks: Which of these two",
+        "  colours should the northern wall of",
+        "  the house have?",
+        "    1  Blue",
+        "    2  Red",
+      ]);
+      await pane.tmux("send-keys", "never mind");
+      await pane.shows("never mind");
+      await pane.tmux("send-keys", "C-c");
+      await expect.poll(async () => (await pane.screen()).join("\n")).not.toContain("never mind");
+      await pane.tmux("send-keys", "2", "Enter");
+      await pane.ended();
+      expect((await pane.screen()).at(-1)).toBe("exit code 0");
+      expect(JSON.stringify(asking.requests.at(-1)?.body)).toContain("Red");
+    });
+
     test("chat: the conversation above, a line to type below, and the agent goes on here when it is spoken to", async () => {
       await using talking = await startProviderServer({
         turns: [

@@ -35,10 +35,11 @@ async function sign(team: Team): Promise<void> {
   await writeFile(join(scratch(team), "signed.md"), "me\n");
 }
 
-async function isGivenAndPublished(team: Team): Promise<void> {
+async function isGivenAndPublished(team: Team, look = async () => {}): Promise<void> {
   expect(await team.agent.assign("node-1", "human")).toBe(
     "node-1 is yours. Put the files into its scratch folder, then: agiraph publish g node-1",
   );
+  await look();
   await team.until(({ questions }) => Object.keys(questions.open).length === 1);
   expect(inboxOf([team.agent.now])).toContainEqual(
     expect.objectContaining({ kind: "question", text: expect.stringContaining("node-1 is yours: Sign it.") }),
@@ -100,7 +101,10 @@ test("a failed node is given to the human after a stop, with what there was and 
   await mkdir(join(scratch(team), "parts"));
   await writeFile(join(scratch(team), "parts/two.md"), "two");
   await writeFile(join(scratch(team), "half.md"), "mine");
-  await isGivenAndPublished(team);
+  // What there was is where they are told to work, before anybody goes on.
+  await isGivenAndPublished(team, async () =>
+    expect(await readFile(join(scratch(team), "parts/one.md"), "utf8")).toBe("one"),
+  );
   const published = join(scratch(team), "../published");
   expect(await readFile(join(published, "half.md"), "utf8")).toBe("mine");
   expect(await readFile(join(published, "parts/one.md"), "utf8")).toBe("one");
