@@ -116,6 +116,7 @@ function builtInTools(
       ),
       ...shellTools({
         sandbox,
+        where: actor.worker_id === COORDINATOR ? WHERE_TO_LEAD : WHERE_TO_WORK,
         binds: () => scope.binds(),
         env: placesOf(scope, record.now().agent),
         ...(network ? { network } : {}),
@@ -127,6 +128,11 @@ function builtInTools(
     ];
   };
 }
+
+/** The scope's mirrors (`team-scopes.ts`) make it true. */
+const WHERE_TO_LEAD = "with the paths of the file tools (agent/ and project/ are read-only there)";
+/** In a worker's folder such places would be published with it. */
+const WHERE_TO_WORK = "in scratch/ (from there, nodes/… is $RUN/nodes/…, project/… is $PROJECT/…)";
 
 function fetchOptions({ config: { web_fetch } }: Pick<Settings, "config">): FetchOptions {
   return web_fetch ? { allowPrivate: web_fetch.allow } : {};

@@ -1,5 +1,5 @@
 import { access } from "node:fs/promises";
-import { type Mount, mountsOf } from "./binds/binds.ts";
+import { type Binds, type Mount, mountsOf } from "./binds/binds.ts";
 import { SandboxFailure } from "./failure.ts";
 import { runCommand } from "./process/run-command.ts";
 import type { Program } from "./program.ts";
@@ -18,17 +18,22 @@ export async function openSeatbelt(ports: SandboxPorts): Promise<Sandbox> {
       await isThere();
       if (command.network)
         throw new SandboxFailure("The seatbelt sandbox cannot allow single hosts yet. Run without network.");
-      const profile = seatbeltProfile(await mountsOf(command.binds));
+      const profile = seatbeltProfile(await mountsOf(withoutMirrors(command.binds)));
       return runCommand(await unconfined(command, ports, [sandboxExec, "-p", profile]), command, ports);
     },
     async start(program: Program) {
       await isThere();
-      const mounts = await mountsOf(program.binds);
+      const mounts = await mountsOf(withoutMirrors(program.binds));
       return startUnconfined(program, ports, (reachable) => [sandboxExec, "-p", seatbeltProfile(mounts, reachable)]);
     },
     selfTest: () => proveSandbox(sandbox),
   };
   return sandbox;
+}
+
+/** A profile shows nothing under another path. */
+function withoutMirrors({ mirrors: _, ...binds }: Binds): Binds {
+  return binds;
 }
 
 async function isThere(): Promise<void> {

@@ -14,7 +14,7 @@ export function shellTool(ports: ShellPorts, commands = new BackgroundCommands()
   const omissions = new Omissions();
   return defineTool({
     name: "bash",
-    description: `Run a command in a sandbox: a new bash in your working folder ($SCRATCH, $RUN, $PROJECT are set). /tmp does not last; what it started ends with it. Nobody can type. ${ports.network ? `Network: ${ports.network.allow.join(", ")} alone.` : "No network."}`,
+    description: `Run a command in a sandbox: a new bash ${ports.where ?? "in your working folder"}. /tmp does not last; what it started ends with it. Nobody can type. ${ports.network ? `Network: ${ports.network.allow.join(", ")} alone.` : "No network."}`,
     repeatable: false,
     parameters: toRun,
     run: ({ command, timeout = defaultSeconds, background }, signal) =>
@@ -25,6 +25,8 @@ export function shellTool(ports: ShellPorts, commands = new BackgroundCommands()
 }
 
 export interface ShellPorts {
+  /** Where a command begins and what paths mean there, as it is said to the model. */
+  where?: string;
   /** Opened by the first command; proving one takes a moment. */
   sandbox: () => Promise<Sandbox>;
   /** Asked at every call: what may be read grows while others publish. */

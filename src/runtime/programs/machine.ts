@@ -33,7 +33,8 @@ export function machineOf(
     if (kind === "none") return { loop: "There is no sandbox here, so commands do not run.", program: "" };
     const allowed = config().network?.allow ?? [];
     const network = allowed.length > 0 ? `network: ${allowed.join(", ")}` : "no network";
-    const where = kind === "unsafe" ? "without a sandbox" : `in a sandbox (bash, ${network})`;
+    const named = kind === "bubblewrap" ? "" : "; there, agent/… is $RUN/../../… and project/… is $PROJECT/…";
+    const where = `${kind === "unsafe" ? "without a sandbox" : `in a sandbox (bash, ${network})`}${named}`;
     return { loop: `Commands run ${where}: ${installed}.`, program: `Installed: ${installed}.` };
   };
   return { machine, close: () => over.abort(new Error("nobody asks any more")) };

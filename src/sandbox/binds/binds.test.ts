@@ -52,6 +52,26 @@ test("what is to be protected inside a writable folder must exist; elsewhere wha
   expect(await mountsOf({ ...none, read: [at("gone")], hide: [at("gone/deep")] })).toEqual([]);
 });
 
+test("a mirror shows a folder once more, read-only and without what is hidden in it", async () => {
+  await mkdir(at("home/secret"), { recursive: true });
+  const binds = { write: [at("run")], read: [at("home")], hide: [at("home/secret")] };
+  const mounts = await mountsOf({ ...binds, mirrors: [{ at: at("run/home"), of: at("home") }] });
+  expect(mounts.slice(2)).toEqual([
+    { at: at("home/secret"), source: at("home/secret"), access: "hide", folder: true },
+    { at: at("run/home"), source: at("home"), access: "read", folder: true },
+    { at: at("run/home/secret"), source: at("home/secret"), access: "hide", folder: true },
+  ]);
+});
+
+test("there is no mirror of what is not bound, nor where a command has put something else", async () => {
+  await symlink("/etc", at("run/link"));
+  const mirrors = ["run/link", "run/log"].map((path) => ({ at: at(path), of: at("run") }));
+  const unbound = { at: at("run/new"), of: at("elsewhere") };
+  expect(await mountsOf({ ...none, write: [at("run")], mirrors: [...mirrors, unbound] })).toEqual([
+    { at: at("run"), source: at("run"), access: "write", folder: true },
+  ]);
+});
+
 test.each(["/", "/proc", "/proc/1", "/dev/shm", "/run/agiraph", "relative", "/a/../proc", "/a\0b"])(
   "%j is refused",
   async (path) => {

@@ -1,4 +1,4 @@
-import { lstat, realpath } from "node:fs/promises";
+import { lstat, mkdir, realpath } from "node:fs/promises";
 import { isAbsolute, normalize, sep } from "node:path";
 import { SandboxFailure } from "../failure.ts";
 
@@ -9,6 +9,14 @@ export interface Binds {
   readonly hide: readonly string[];
   /** Folders of which only some parts are shown, read-only; all else in them is not there, whatever it becomes. */
   readonly laidOut?: readonly LaidOutFolder[];
+  /** Where folders of these binds are shown once more, read-only. Only mounts can do that: a sandbox without omits them. */
+  readonly mirrors?: readonly Mirror[];
+}
+
+export interface Mirror {
+  readonly at: string;
+  /** The folder as it is named in the other lists. */
+  readonly of: string;
 }
 
 export interface LaidOutFolder {
@@ -43,6 +51,7 @@ export interface Mount {
  *     created it.
  * BINDS-2. There, a path that should be protected must exist: a missing one cannot be mounted over, and the command
  *     could create it.
+ * BINDS-3. A mirror shows no more than the folder itself, and nothing of it can be written there.
  */
 export async function mountsOf(binds: Binds): Promise<Mount[]> {
   const wanted: Wanted[] = (["write", "read", "hide"] as const).flatMap((access) =>
@@ -66,7 +75,22 @@ export async function mountsOf(binds: Binds): Promise<Mount[]> {
     }
     mounts.push({ at, source, access, folder: stat.isDirectory(), ...(parts && { parts }) });
   }
-  return mounts;
+  const mirrored = await Promise.all((binds.mirrors ?? []).map((mirror) => mirrorMounts(mirror, mounts)));
+  return [...mounts, ...mirrored.flat()].sort((a, b) => depth(a.at) - depth(b.at));
+}
+
+/** None where the command has put something else into its place, which a mount would follow or replace. */
+async function mirrorMounts({ at, of }: Mirror, mounts: readonly Mount[]): Promise<Mount[]> {
+  const shown = mounts.findLast((mount) => mount.folder && mount.at === checked(of));
+  if (!shown || shown.access === "hide") return [];
+  const place = checked(at);
+  await mkdir(place, { mode: 0o700 }).catch(() => {});
+  if (!(await lstat(place).catch(() => undefined))?.isDirectory()) return [];
+  const hidden = mounts.filter((mount) => mount.access === "hide" && isBelow(mount.at, shown.at));
+  return [
+    { ...shown, at: place, access: shown.access === "lay_out" ? "lay_out" : "read" },
+    ...hidden.map((mount) => ({ ...mount, at: place + mount.at.slice(shown.at.length) })),
+  ];
 }
 
 interface Wanted {

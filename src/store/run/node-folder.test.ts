@@ -75,6 +75,7 @@ test("agents, runs and workers have theirs", async () => {
     "runs/run-1": "(folder)",
     "runs/run-1/_messages": "(folder)",
     "runs/run-1/nodes": "(folder)",
+    "runs/run-1/output": "(folder)",
     "runs/run-1/workers": "(folder)",
     "runs/run-1/workers/alice": "(folder)",
     "runs/run-1/workers/alice/identity.md": "An analyst.\n",

@@ -80,7 +80,7 @@ export function createWorkerFolder(
 }
 
 export async function createRunFolder(dir: string): Promise<void> {
-  await createFolder(dir, { folders: ["_messages", "nodes", "workers"], files: {} });
+  await createFolder(dir, { folders: ["_messages", "nodes", "output", "workers"], files: {} });
 }
 
 export async function createAgentFolder(dir: string, agent: { soul: string; goal: string }): Promise<void> {

@@ -1,5 +1,5 @@
 import { realpathSync, statSync } from "node:fs";
-import { dirname, sep } from "node:path";
+import { dirname, join, sep } from "node:path";
 import type { PublishedFile } from "../../protocol/index.ts";
 import type { AccessTable, Judgement } from "./access.ts";
 import type { Binds } from "./scope.ts";
@@ -76,8 +76,10 @@ function shortened(view: ScopeRules, path: string): string | undefined {
   for (const { first, parts } of ways) {
     if (!parts.every((part, i) => part === inAgent[i])) continue;
     const rest = inAgent.slice(parts.length);
-    // A file of the run that has one of our short names cannot be named.
-    const isTaken = first.length === 0 && (view.aliases.has(rest[0] ?? "") || rest[0] === "project");
+    // A file of the run that has one of our short names cannot be named; where commands begin there, it is what the name
+    // stands for (`mirrors`).
+    const isMirror = view.cwd === join(view.agentDir, ...view.top);
+    const isTaken = first.length === 0 && !isMirror && (view.aliases.has(rest[0] ?? "") || rest[0] === "project");
     return isTaken ? undefined : [...first, ...rest].join("/");
   }
   return undefined;

@@ -156,7 +156,7 @@ test("a listing shows what may be read and what leads there", async () => {
   await expect(team.alice.list("workers/bob", { limit: 9 })).rejects.toThrow(ScopeRefusal);
   await expect(team.alice.list("agent", { limit: 9 })).rejects.toThrow(ScopeRefusal);
   expect((await team.coordinator.list("", { limit: 100 })).entries.map((entry) => entry.path)).toEqual([
-    ...["_messages", "_output.md", "_plan.md", "agent", "nodes", "notes", "project", "workers"],
+    ...["_messages", "_output.md", "_plan.md", "agent", "nodes", "notes", "output", "project", "workers"],
   ]);
 });
 
@@ -174,6 +174,11 @@ test("an absolute path, as commands print it, is the file it names where that is
   expect(await read(coordinator, join(agentDir, "runs/run-2/_plan.md"))).toBe(
     canaryOf("home/agents/agent-test/runs/run-2/_plan.md"),
   );
+  // What agent/ and project/ are called in the coordinator's bash.
+  expect(await read(coordinator, join(runDir, "agent/runs/run-2/_plan.md"))).toBe(
+    canaryOf("home/agents/agent-test/runs/run-2/_plan.md"),
+  );
+  expect(await read(coordinator, join(runDir, "project/src/main.ts"))).toBe(canaryOf("project/src/main.ts"));
   await alice.writeFile(join(runDir, "nodes/node-1/scratch/new.md"), "x");
   expect(await read(alice, "scratch/new.md")).toBe("x");
   expect(
@@ -323,6 +328,11 @@ test("the coordinator's shell writes the run root, but not what is in it of othe
   expect(binds).toEqual({
     write: [team.runDir],
     read: [team.agentDir, run("nodes"), run("workers"), run("_messages")],
+    // By these names the file tools know them.
+    mirrors: [
+      { at: run("agent"), of: team.agentDir },
+      { at: run("project"), of: team.project },
+    ],
     hide: [],
     omitted: [],
     cwd: team.runDir,

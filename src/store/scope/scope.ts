@@ -66,6 +66,8 @@ export interface Binds {
   hide: string[];
   /** What of the user's project is shown, where not all of it is. */
   laidOut?: LaidOutFolder[];
+  /** Where folders of these binds are shown once more, read-only, so that commands find them by the names of this scope. */
+  mirrors?: { at: string; of: string }[];
   /** What of the project is not shown although its names are not hidden, and why, in sentences. */
   omitted?: string[];
   cwd: string;

@@ -39,7 +39,13 @@ export function coordinatorScope({
       const inRun = runBinds(agentDir, runDir);
       const programs = [programsDir(agentDir)].filter((folder) => existsSync(folder));
       const hide = [...inProject.hide, ...programs];
-      return { ...inProject, write: inRun.write, read: inRun.read, hide, cwd: runDir };
+      const mirrors = [
+        { at: join(runDir, "agent"), of: agentDir },
+        ...inProject.laidOut.map(({ at }) => ({ at: join(runDir, "project"), of: at })),
+      ];
+      // Where the run's folder is not writable, no place can be made for them.
+      const named = inRun.write.length > 0 ? { mirrors } : {};
+      return { ...inProject, ...inRun, ...named, hide, cwd: runDir };
     },
   });
 }
