@@ -137,6 +137,8 @@ test("CONSENT-1: by the API a yes is for the content that was looked at; what ch
     status: "trusted",
     terminals: false,
   });
+  // Else there is nothing to close yet.
+  await house.until(({ type }) => type === "mesh.opened");
   expect((await house.api.give({ do: "untrust_mesh", id: house.id, mesh: "solo" })).trust).toMatchObject({
     status: "untrusted",
   });
