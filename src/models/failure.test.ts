@@ -49,7 +49,9 @@ test("it says what happened, to what, and what to do next, and does not keep the
     "anthropic/m",
     NOW,
   );
-  const known = modelFailureOf({ statusCode: 403, message: "no" }, "anthropic/m", NOW, "ANTHROPIC_API_KEY");
+  const known = modelFailureOf({ statusCode: 403, message: "no" }, "anthropic/m", NOW, {
+    keyVariable: "ANTHROPIC_API_KEY",
+  });
 
   expect(known.message).toBe("anthropic/m answered 403: no. Check the key in ANTHROPIC_API_KEY.");
   expect({ message: failure.message, cause: failure.cause, status: failure.status }).toEqual({

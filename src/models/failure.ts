@@ -1,4 +1,19 @@
+import { type AnswerOpening, isWebPage } from "./answer-opening.ts";
 import { type FailureReason, ModelFailure } from "./model.ts";
+
+/** What a person can look at when a provider does not answer as it should. */
+export interface ProviderContact {
+  /** The variable that holds its key, if it has one. */
+  keyVariable?: string | null;
+  address?: ProviderAddress;
+}
+
+export interface ProviderAddress {
+  /** Without what may be secret in it. */
+  origin: string;
+  /** The setting that it comes from; null if it is the provider's own. */
+  setting: string | null;
+}
 
 /**
  * Whatever an SDK throws or streams as an error, as one ModelFailure.
@@ -9,14 +24,14 @@ export function modelFailureOf(
   error: unknown,
   model: string,
   now: number,
-  keyVariable: string | null = null,
+  contact: ProviderContact = {},
 ): ModelFailure {
   if (error instanceof ModelFailure) return error;
   const found = describe(error);
   const reason = reasonOf(found);
   const status = found.status;
   const retryAfterMs = waitAskedFor(found, now);
-  return new ModelFailure(reason, messageOf(model, reason, found, keyVariable), {
+  return new ModelFailure(reason, messageOf(model, reason, found, contact), {
     retryable: isRetryable(reason, found),
     ...(status !== undefined && { status }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
@@ -39,19 +54,20 @@ export function truncated(model: string): ModelFailure {
   });
 }
 
-/** A successful response that is a web page: it contains no reply, and its status says nothing. */
-export class WebPageAnswer extends Error {
-  override readonly name = "WebPageAnswer";
-  constructor() {
-    super(
-      "the address answered with a web page, not with a model's reply: check the base URL, or sign in to the network",
-    );
-  }
+/** An answer with nothing of a reply in it. */
+export function notAReply(model: string, opening: AnswerOpening, { address }: ProviderContact): ModelFailure {
+  const reason = opening.isEmptyStream ? "truncated" : "unreadable";
+  return new ModelFailure(reason, `${model} answered with ${opening.what()}. ${addressAdvice(address)}`, {
+    retryable: true,
+  });
 }
 
-/** Whether the headers of this response announce a web page. */
-export function isWebPage(ok: boolean, type: string | null | undefined): boolean {
-  return ok && /^\s*(text\/html|application\/xhtml)/i.test(type ?? "");
+function addressAdvice(address: ProviderAddress | undefined): string {
+  if (address === undefined) return "If this keeps happening, check the base URL.";
+  const { origin, setting } = address;
+  if (setting !== null)
+    return `Is ${setting} (${origin}) right? A network that wants you to sign in answers like this, too.`;
+  return `Something may have answered in place of ${origin}: a proxy, or a network that wants you to sign in.`;
 }
 
 interface Described {
@@ -121,7 +137,6 @@ const UNREADABLE = new Set([
   "AI_InvalidResponseDataError",
   "AI_EmptyResponseBodyError",
   "AI_NoContentGeneratedError",
-  "WebPageAnswer",
   // What the adapters throw when a stream makes no sense to them.
   "Error",
   "TypeError",
@@ -136,20 +151,31 @@ const ADVICE: Partial<Record<FailureReason, string>> = {
   auth: "Check the provider's key.",
   context_too_long: "The conversation has to be compacted before it is sent again.",
   connection: "Check the network and the base URL.",
-  unreadable: "That is not a model's reply; if it goes on, check the base URL.",
 };
 
-function messageOf(model: string, reason: FailureReason, found: Described, keyVariable: string | null): string {
-  const page = /^\s*<(!doctype html|html)/i.test(found.body)
-    ? " (with a web page, not with a model's reply: check the base URL, or sign in to the network)"
-    : "";
-  const line = found.message.replace(/\s+/g, " ").trim().slice(0, 500);
-  const said = line.replace(/[.\s]+$/, "") + page;
+function messageOf(
+  model: string,
+  reason: FailureReason,
+  found: Described,
+  { keyVariable, address }: ProviderContact,
+): string {
   const isAnswer = found.status !== undefined && reason !== "connection" && reason !== "redirected";
+  if (isAnswer && isWebPage(found.body))
+    return `${model} answered ${found.status} with a web page instead of a model's reply. ${addressAdvice(address)}`;
+  if (isParseError(found)) return `The reply of ${model} is garbled: a part of it is not JSON. Nothing of it is used.`;
+  const said = found.message
+    .replace(/\s+/g, " ")
+    .trim()
+    .slice(0, 500)
+    .replace(/[.\s]+$/, "");
   const answered = isAnswer ? `answered ${found.status}` : "failed";
-  const usual = found.name === "WebPageAnswer" ? undefined : ADVICE[reason];
-  const advice = reason === "auth" && keyVariable !== null ? `Check the key in ${keyVariable}.` : usual;
+  const advice = reason === "auth" && keyVariable ? `Check the key in ${keyVariable}.` : ADVICE[reason];
   return `${model} ${answered}: ${said}.${advice === undefined ? "" : ` ${advice}`}`;
+}
+
+/** One SDK hides it behind an error about itself. */
+function isParseError({ name, message }: Described): boolean {
+  return name === "AI_JSONParseError" || name === "SyntaxError" || message.startsWith("Expected a normalized ");
 }
 
 /** What the provider asked us to wait, by header (milliseconds, seconds or a date) or, as Gemini does, in the body. */

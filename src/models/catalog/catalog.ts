@@ -169,6 +169,7 @@ class ModelMaker {
         searchesWeb: maxSearches !== null,
         seesPictures: seesAt(at),
         keyVariable: keyVariableOf(at),
+        address: this.#connections.addressOf(at),
         ...(stallMs !== undefined && { stallMs }),
       },
       {

@@ -1,4 +1,5 @@
 import { withoutRedirects } from "../../boundary/without-redirects.ts";
+import type { ProviderAddress } from "../failure.ts";
 import { type Post, postWithoutRedirects } from "../wire/post.ts";
 import { baseUrl } from "./base-url.ts";
 import { keyState } from "./key.ts";
@@ -31,6 +32,13 @@ export class Connections {
     return connection;
   }
 
+  /** Where its models are, and what says so. */
+  addressOf(at: ProviderPlace | ServerPlace): ProviderAddress {
+    if (at.kind === "server") return addressIn(at.settings.base_url, settingOf(at));
+    const written = this.#env[at.provider.urlVariable];
+    return written ? addressIn(written, at.provider.urlVariable) : addressIn(at.provider.url, null);
+  }
+
   #toProvider(provider: Provider): Promise<Speaker> {
     const apiKey = keyIn(this.#env, provider.keyVariable ?? undefined);
     const written = this.#env[provider.urlVariable];
@@ -38,8 +46,9 @@ export class Connections {
     return provider.connect({ baseURL, apiKey, ...this.#outOf(provider.urlVariable) });
   }
 
-  async #toServer({ server, settings }: ServerPlace): Promise<Speaker> {
-    const setting = `providers.${server}.base_url in config.json`;
+  async #toServer(at: ServerPlace): Promise<Speaker> {
+    const { settings } = at;
+    const setting = settingOf(at);
     const baseURL = baseUrl(settings.base_url, "v1", setting);
     const apiKey = keyIn(this.#env, settings.api_key_env);
     return connectCompatible("openai-compatible", { baseURL, apiKey, ...this.#outOf(setting) });
@@ -49,6 +58,14 @@ export class Connections {
   #outOf(setting: string): Pick<ProviderConnection, "fetch" | "post"> {
     return { fetch: withoutRedirects(this.#fetch, setting), post: postWithoutRedirects(this.#post, setting) };
   }
+}
+
+function settingOf({ server }: ServerPlace): string {
+  return `providers.${server}.base_url in config.json`;
+}
+
+function addressIn(url: string, setting: string | null): ProviderAddress {
+  return { origin: new URL(url.trim()).origin, setting };
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;

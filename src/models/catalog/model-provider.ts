@@ -95,7 +95,7 @@ export async function createProvidedModel(
       said = await orAbort(made.reply(request, signal), signal);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      throw modelFailureOf(error, id, ports.now(), provider.keyVariable ?? null);
+      throw modelFailureOf(error, id, ports.now(), { keyVariable: provider.keyVariable ?? null });
     }
     const { content, usage, cost_usd, finish } = checked(id, said);
     const cost = cost_usd ?? (await ports.costOf(usage));

@@ -1,5 +1,5 @@
 import { EventSize } from "../../boundary/event-size.ts";
-import { isWebPage, WebPageAnswer } from "../failure.ts";
+import { AnswerOpening } from "../answer-opening.ts";
 
 /**
  * One attempt at one request: it can be stopped from outside, and it stops itself when the connection goes silent or
@@ -17,6 +17,8 @@ import { isWebPage, WebPageAnswer } from "../failure.ts";
 export interface Attempt {
   readonly signal: AbortSignal;
   readonly broken: BreakReason | null;
+  /** How the answer begins, to name it if it is not a reply. */
+  readonly opening: AnswerOpening;
   /** Bytes came; `held` are those that belong to something that is not whole yet. */
   heard(bytes: number, held?: number): void;
   /** The model said something. */
@@ -75,6 +77,7 @@ export function beginAttempt(outer: AbortSignal, limits: AttemptLimits): Attempt
     get broken() {
       return broken;
     },
+    opening: new AnswerOpening(),
     heard(bytes, held = 0) {
       total += bytes;
       const at = now();
@@ -103,11 +106,8 @@ const attempts = new WeakMap<AbortSignal, Attempt>();
 export function listening(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
-    if (isWebPage(response.ok, response.headers.get("content-type"))) {
-      await response.body?.cancel().catch(() => {});
-      throw new WebPageAnswer();
-    }
     const attempt = init?.signal ? attempts.get(init.signal) : undefined;
+    attempt?.opening.begin(response.headers.get("content-type"));
     if (attempt !== undefined && response.body !== null) {
       attempt.heard(0);
       reportReads(response.body, attempt, response.ok ? NEVER : MOST_OF_AN_ERROR);
@@ -134,6 +134,7 @@ function reportReads(body: ReadableStream<Uint8Array>, attempt: Attempt, most: n
       const chunk = result.value;
       if (chunk instanceof Uint8Array) {
         total += chunk.byteLength;
+        attempt.opening.add(chunk);
         attempt.heard(chunk.byteLength, event.add(chunk));
       }
       return result;

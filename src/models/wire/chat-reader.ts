@@ -22,6 +22,7 @@ export class ChatReader {
   readonly #calls = new Map<number, OpenCall>();
   readonly #ids = new Set<string>();
   #last = -1;
+  #began = false;
   #usage: Json | undefined;
   #raw: string | undefined;
 
@@ -54,9 +55,14 @@ export class ChatReader {
     const body = record(value);
     if (body.error !== undefined && body.error !== null) return [{ type: "error", error: body.error }];
     if (body.usage !== undefined && body.usage !== null) this.#usage = record(body.usage);
-    const choice = record(Array.isArray(body.choices) ? body.choices[0] : undefined);
+    if (!Array.isArray(body.choices)) return [];
+    const choice = record(body.choices[0]);
     if (typeof choice.finish_reason === "string") this.#raw = choice.finish_reason;
-    return this.#delta(record(choice.delta ?? choice.message));
+    const parts = this.#delta(record(choice.delta ?? choice.message));
+    // The first chunk of many servers names the role and says nothing: it is a reply all the same.
+    if (parts.length === 0 && !this.#began && this.#raw === undefined) parts.push({ type: "response-metadata" });
+    this.#began = true;
+    return parts;
   }
 
   #delta(said: Json): StreamPart[] {

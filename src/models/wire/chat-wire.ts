@@ -1,6 +1,5 @@
 import type { LanguageModelV4Message, LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
 import type { ModelSettings } from "../../protocol/config.ts";
-import { isWebPage, WebPageAnswer } from "../failure.ts";
 import type { ModelRequest, ToolSpec } from "../model.ts";
 import { type Attempt, MOST_OF_AN_ERROR, orAbort } from "./attempt.ts";
 import { ChatReader } from "./chat-reader.ts";
@@ -62,10 +61,7 @@ export function createChatWire(
       const answer = await orAbort(server.post(url, headers, bodyOf(request), signal), signal);
       attempt.heard(0);
       if (answer.status < 200 || answer.status > 299) throw await refusal(answer, attempt);
-      if (isWebPage(true, answer.headers["content-type"])) {
-        answer.drop();
-        throw new WebPageAnswer();
-      }
+      attempt.opening.begin(answer.headers["content-type"]);
       await readReply(answer, quirks.key, attempt, take);
     },
   };
@@ -90,6 +86,7 @@ async function readReply(answer: PostResponse, key: string, attempt: Attempt, ta
     for (const part of reader.event(data)) wanted = wanted && take(part);
   };
   await answer.read((bytes) => {
+    attempt.opening.add(bytes);
     events.push(bytes, onData);
     attempt.heard(bytes.byteLength, events.held);
     return wanted && !attempt.signal.aborted;
@@ -104,6 +101,7 @@ async function textOf(answer: PostResponse, attempt: Attempt, most = Number.POSI
   await answer.read((bytes) => {
     total += bytes.byteLength;
     chunks.push(bytes);
+    attempt.opening.add(bytes);
     attempt.heard(bytes.byteLength, total);
     return total < most && !attempt.signal.aborted;
   });

@@ -1,6 +1,6 @@
 import type { JSONObject } from "@ai-sdk/provider";
 import { NO_USAGE, type Part, type ReplyEntry, type Usage, usagePlus } from "../../protocol/index.ts";
-import { modelFailureOf, truncated } from "../failure.ts";
+import { modelFailureOf, notAReply, type ProviderContact, truncated } from "../failure.ts";
 import { type FailureReason, type Model, ModelFailure, type ModelRequest } from "../model.ts";
 import { type Attempt, type AttemptLimits, type BreakReason, beginAttempt, type StartTimer } from "./attempt.ts";
 import { HistoryBug } from "./prompt-writer.ts";
@@ -30,7 +30,7 @@ export interface ProviderModelPorts {
   adviceOn?(said: string): string | undefined;
 }
 
-export interface ProviderModelSettings {
+export interface ProviderModelSettings extends ProviderContact {
   /** As people write it, `provider/model`. */
   id: string;
   wire: Wire;
@@ -38,8 +38,6 @@ export interface ProviderModelSettings {
   contextWindow: number;
   searchesWeb: boolean;
   seesPictures?: boolean;
-  /** The variable that holds its key, if it has one. */
-  keyVariable?: string | null;
   stallMs?: number;
   maxReplyChars?: number;
 }
@@ -70,7 +68,7 @@ class ProviderModel {
   readonly #id: string;
   readonly #wire: Wire;
   readonly #quirks: Quirks;
-  readonly #keyVariable: string | null | undefined;
+  readonly #contact: ProviderContact;
   readonly #ports: ProviderModelPorts;
   readonly #maxChars: number;
   readonly #limits: Required<AttemptLimits>;
@@ -79,7 +77,7 @@ class ProviderModel {
     this.#id = settings.id;
     this.#wire = settings.wire;
     this.#quirks = settings.quirks;
-    this.#keyVariable = settings.keyVariable;
+    this.#contact = settings;
     this.#ports = ports;
     this.#maxChars = settings.maxReplyChars ?? MAX_REPLY_CHARS;
     this.#limits = {
@@ -126,13 +124,16 @@ class ProviderModel {
         return reader.error === undefined && attempt.broken === null;
       });
     } catch (error) {
-      throw this.#brokenOff(attempt, outer) ?? (error instanceof HistoryBug ? error : this.#failed(error));
+      throw this.#brokenOff(attempt, outer) ?? this.#failed(error, reader, attempt);
     } finally {
       attempt.close();
     }
     const broken = this.#brokenOff(attempt, outer);
     if (broken !== undefined) throw broken;
-    return this.#whole(reader);
+    const problem = this.#problemIn(reader);
+    if (problem !== undefined) throw this.#failed(problem, reader, attempt);
+    if (reader.finish === undefined) throw truncated(this.#id);
+    return { reader, finish: reader.finish };
   }
 
   #brokenOff({ broken }: Attempt, outer: AbortSignal): unknown {
@@ -142,20 +143,18 @@ class ProviderModel {
     return new ModelFailure(reason, `${this.#id} ${what}; the request was dropped.`, { retryable });
   }
 
-  #whole(reader: ReplyReader): WholeReply {
-    const { error, finish } = reader;
-    if (error !== undefined) throw error.cut ? truncated(this.#id) : this.#failed(error.cause);
-    if (finish === undefined) throw truncated(this.#id);
+  /** Why this is not a whole reply. */
+  #problemIn({ error, finish, skipped }: ReplyReader): unknown {
+    if (error !== undefined) return error.cut ? truncated(this.#id) : error.cause;
+    if (finish === undefined) return truncated(this.#id);
     const { unified, raw } = finish.finishReason;
-    if (unified === "interrupted" || (this.#quirks.namesFinish && raw === undefined)) throw truncated(this.#id);
+    if (unified === "interrupted" || (this.#quirks.namesFinish && raw === undefined)) return truncated(this.#id);
     // An undocumented chunk makes one SDK call the whole reply an error, although it came to its end with its usage.
-    const cameToItsEnd = raw === undefined && reader.skipped > 0 && finish.usage.inputTokens.total !== undefined;
-    if (unified === "error" && !cameToItsEnd) {
-      throw new ModelFailure("unreadable", `${this.#id} ended its reply with an error (${raw ?? "unnamed"}).`, {
-        retryable: true,
-      });
-    }
-    return { reader, finish };
+    const cameToItsEnd = raw === undefined && skipped > 0 && finish.usage.inputTokens.total !== undefined;
+    if (unified !== "error" || cameToItsEnd) return undefined;
+    return new ModelFailure("unreadable", `${this.#id} ended its reply with an error (${raw ?? "unnamed"}).`, {
+      retryable: true,
+    });
   }
 
   #saidIn(content: readonly Part[], finish: ReplyEntry["finish"]): Part[] {
@@ -165,11 +164,16 @@ class ProviderModel {
     throw empty(this.#id, finish);
   }
 
-  #failed(error: unknown): ModelFailure {
-    const failure = modelFailureOf(error, this.#id, this.#ports.now(), this.#keyVariable);
-    return withAdvice(failure, this.#ports.adviceOn);
+  #failed(error: unknown, { began }: ReplyReader, { opening }: Attempt): unknown {
+    if (error instanceof HistoryBug) return error;
+    const failure = modelFailureOf(error, this.#id, this.#ports.now(), this.#contact);
+    if (began || !UNREAD.includes(failure.reason)) return withAdvice(failure, this.#ports.adviceOn);
+    return notAReply(this.#id, opening, this.#contact);
   }
 }
+
+/** What parsers make of an answer that is not a reply. */
+const UNREAD: readonly FailureReason[] = ["truncated", "unreadable"];
 
 interface WholeReply {
   reader: ReplyReader;

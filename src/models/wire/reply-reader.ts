@@ -25,6 +25,8 @@ export class ReplyReader {
   error: { cause: unknown; cut: boolean } | undefined;
   /** Undocumented things passed over. */
   skipped = 0;
+  /** Something came that only a model's reply contains. */
+  began = false;
   /** Characters so far. */
   size = 0;
   readonly #quirks: Quirks;
@@ -45,9 +47,13 @@ export class ReplyReader {
   }
 
   take(part: StreamPart): void {
-    if (this.#takeWords(part) || this.#takeContent(part)) return;
+    if (this.#takeWords(part) || this.#takeContent(part)) {
+      this.began = true;
+      return;
+    }
     switch (part.type) {
       case "tool-input-delta":
+        this.began = true;
         this.size += part.delta.length;
         break;
       case "raw":
@@ -66,6 +72,8 @@ export class ReplyReader {
       case "tool-approval-request":
         this.#onWarning?.("The provider asked for an approval that nobody can give here; it was skipped.");
         break;
+      default:
+        this.began = true;
     }
   }
 
