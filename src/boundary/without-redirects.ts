@@ -5,6 +5,7 @@
  *
  * BOUNDARY-1. An answer with a redirect status rejects with `RedirectRefused`; nothing is sent to where it points.
  * BOUNDARY-2. For another origin the error names only the origin: path and query may repeat a secret of the request.
+ * BOUNDARY-3. No address on another host is recommended: whoever controls the network decides where a redirect points.
  */
 export function withoutRedirects(fetch: typeof globalThis.fetch, setting?: string): typeof globalThis.fetch {
   return async (input, init) => {
@@ -37,21 +38,34 @@ export class RedirectRefused extends Error {
   /** Where it points to: another origin, or the path on the same one. */
   readonly target: string;
   readonly isSameOrigin: boolean;
+  /** What a person can do, without its full stop. */
+  readonly advice: string;
 
-  /** `setting` is what a person changes if the new address is the right one. */
+  /** `setting` is what a person changes if the service has moved. */
   constructor(status: number, from: string, location: string | null, setting = "the configured address") {
     const target = location === null ? null : URL.parse(location, from);
-    const origin = new URL(from).origin;
+    const asked = new URL(from);
+    const { origin } = asked;
     const isSameOrigin = target?.origin === origin;
     const where = target === null ? "an unnamed address" : isSameOrigin ? origin + target.pathname : originOf(target);
-    super(
-      `${origin} redirects to ${where} (HTTP ${status}). Redirects are not followed, because the key ` +
-        `and the request would go along. If that address is the right one, set ${setting} to it`,
-    );
+    const advice = adviceOn(asked, target, setting);
+    super(`${origin} redirects to ${where} (HTTP ${status}). ${NOT_FOLLOWED} ${advice}`);
     this.statusCode = status;
     this.target = where;
     this.isSameOrigin = isSameOrigin;
+    this.advice = advice;
   }
+}
+
+const NOT_FOLLOWED = "Redirects are not followed, because the key and the request would be sent there too.";
+
+function adviceOn(asked: URL, target: URL | null, setting: string): string {
+  const moved = `If the service has moved, look up its new address in its documentation and change ${setting}`;
+  if (target === null || !/^https?:$/.test(target.protocol)) return moved;
+  if (target.hostname !== asked.hostname)
+    return `That is another host. A network that wants you to sign in does this: open any page in a browser and sign in. ${moved}`;
+  if (asked.protocol === "https:" && target.protocol === "http:") return `That address is not encrypted. ${moved}`;
+  return `If the service is there now, change ${setting} to match`;
 }
 
 /** `origin` is "null" for what is not a web address. */

@@ -46,19 +46,18 @@ async function post(
   };
   let response: Response;
   try {
-    response = await withoutRedirects(fetch)(address.url, { method: "POST", body, headers, signal });
+    const setting = `channels.${address.name}.url in config.json`;
+    response = await withoutRedirects(fetch, setting)(address.url, { method: "POST", body, headers, signal });
   } catch (error) {
-    if (error instanceof RedirectRefused) return redirected(address, error);
+    if (error instanceof RedirectRefused) return redirected(error);
     return { kind: "failed", why: signal.aborted ? "it did not answer in time" : networkProblem(error) };
   }
   await response.body?.cancel().catch(() => {});
   return verdictOn(response, now());
 }
 
-function redirected({ name }: PostAddress, { target, statusCode }: RedirectRefused): Delivery {
-  const setting = `channels.${name}.url in config.json`;
-  const why = `it redirects to ${target} (${statusCode}), which is not followed; if that is right, change ${setting}`;
-  return { kind: "refused", why };
+function redirected({ target, statusCode, advice }: RedirectRefused): Delivery {
+  return { kind: "refused", why: `it redirects to ${target} (${statusCode}), which is not followed. ${advice}` };
 }
 
 function verdictOn({ status, headers }: Response, now: number): Delivery {

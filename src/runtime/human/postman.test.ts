@@ -158,7 +158,7 @@ test.each([
   [
     302,
     { location: "http://127.0.0.1:1/" },
-    "it redirects to http://127.0.0.1:1 (302), which is not followed; if that is right, change channels.pager.url in config.json",
+    "it redirects to http://127.0.0.1:1 (302), which is not followed. If the service is there now, change channels.pager.url in config.json to match",
   ],
 ])("%i is final: given up at once, and the next thing said goes out", async (status, headers, why) => {
   await using receiver = await startWebhookReceiver((count) => (count === 1 ? { status, headers } : { status: 200 }));
