@@ -1,6 +1,6 @@
 import { type Conversation, madeTo } from "./conversation.ts";
 import { type Fate, fateOf } from "./created-work.ts";
-import { cannotDo, readGoal } from "./goal.ts";
+import { cannotDo, PARTLY, partlyDone, readGoal } from "./goal.ts";
 import { look } from "./look.ts";
 import { count, enumeration, grouped, plain } from "./markdown.ts";
 import { act, HOW_TO_GET_A_MODEL, type Move, type PlannedCall, readFile } from "./move.ts";
@@ -23,7 +23,7 @@ export function coordinatorMove(conversation: Conversation, tools: ReadonlySet<s
   const looked = look(goal.places, conversation);
   if (looked.kind === "looking") return looked.move;
   if (looked.kind === "nothing") return end(`There is nothing that I could survey. ${looked.why}`);
-  const { order } = looked;
+  const order = { ...looked.order, remarks: [...partlyDone(goal), ...looked.order.remarks] };
   if (order.files.length === 0) {
     const remarks = order.remarks.map((remark) => ` ${remark}`).join("");
     return end(`There are no files in ${plain(order.subject)}, so there is nothing to report.${remarks}`);
@@ -44,14 +44,16 @@ function withTeam(order: SurveyOrder, conversation: Conversation, end: End): Mov
   const troubles = parts.flatMap(({ part, fate }) => troubleOf(part.subject, fate));
   const [only] = done;
   if (!only) return end(`The survey did not come about. ${troubles.join(" ")}`);
-  if (done.length === 1) return conclude(only, troubles, conversation, end);
+  if (parts.length === 1) return conclude(only, troubles, conversation, end);
+  const heard = [...order.remarks, ...troubles];
+  if (done.length === 1) return conclude(only, heard, conversation, end);
 
   const join = joinCall(order, done, troubles);
   const fate = fateOf(String(join.args.task), conversation);
   const waiting = openMove([{ fate, call: join, what: `one report on ${order.subject}` }], conversation);
   if (waiting) return waiting;
   if (fate.kind === "made" && fate.ending?.kind === "completed") return conclude(fate.id, troubles, conversation, end);
-  return conclude(only, [...troubles, ...troubleOf("the joint report", fate), detailsIn(done)], conversation, end);
+  return conclude(only, [...heard, ...troubleOf("the joint report", fate), detailsIn(done)], conversation, end);
 }
 
 /** One part for a few files, up to three of about the same size for more. What concerns all of it is told once. */
@@ -125,7 +127,11 @@ function conclude(id: string, troubles: readonly string[], conversation: Convers
   if (!report.ok || !findings)
     return end(`I could not read the report of ${id}: ${plain(report.content.slice(0, 300))}`);
   // Without the empty line what follows a list would be part of its last point, as markdown has it.
-  return end([`${head}:`, findings, "", ...new Set([...remarks, ...troubles]), `The report: ${path}`].join("\n"), path);
+  const said = [...new Set([...remarks, ...troubles])];
+  const partly = said.filter(isPartly);
+  const others = said.filter((remark) => !isPartly(remark));
+  const lines = [...partly, `${head}:`, findings, "", ...others, `The report: ${path}`];
+  return end(lines.join("\n"), path);
 }
 
 /** Without a team the coordinator surveys by itself. */
@@ -139,12 +145,19 @@ function alone(order: SurveyOrder, conversation: Conversation, tools: ReadonlySe
 }
 
 function ending(words: string, conversation: Conversation, tools: ReadonlySet<string>, result?: string): Move {
-  const summary = `${words}\n\nThis was demo/surveyor, the built-in demo without a language model. ${HOW_TO_GET_A_MODEL}`;
+  const summary = `${words}\n\n${WHAT_IT_DID} ${HOW_TO_GET_A_MODEL}`;
   if (!tools.has("finish")) return act(summary);
   const last = conversation.exchanges.at(-1);
   const isRefused = last?.call.name === "finish" && !last.result.ok && conversation.news.length === 0;
   if (isRefused) return act(`I am done, but may not finish yet: ${last.result.content}`);
-  return act("Done.", { name: "finish", args: { summary, ...(result && { files: [result] }) } });
+  return act("I end here.", { name: "finish", args: { summary, ...(result && { files: [result] }) } });
+}
+
+const WHAT_IT_DID =
+  "This was demo/surveyor, the built-in demo without a language model: it can only count, list and quote files.";
+
+function isPartly(remark: string): boolean {
+  return remark.startsWith(PARTLY);
 }
 
 function reportPath(id: string): string {

@@ -32,7 +32,6 @@ test.each([
   ["Summarise the API docs", true],
   ["Which chip is faster?", false],
   ["Compare the three csv files in ./data and write what differs", false],
-  ["Summarise ./data, then compare the files", false],
   ["List the differences between a.csv and b.csv", false],
   ["Please fix the typos in ./docs", false],
   ["Read the notes and translate them", false],
@@ -43,6 +42,31 @@ test.each([
   ["Read ./docs and tell me what it is about", true],
   ["Go through my notes folder", true],
   ["Count the files in ./docs", true],
+  ["Read the files and tell me which is the best", false],
+  ["Which of the files in ./docs is wrong?", false],
+  ["Review the code in ./src for bugs", false],
+  ["Write a report on climate change", false],
+  ["List the reasons why this failed", false],
+  ["List the ten best restaurants", false],
+  ["Describe photosynthesis", false],
+  ["Who wrote ./docs/guide.md?", false],
+  ["Vergleiche ./a.csv mit ./b.csv", false],
+  ["Make ./docs shorter", false],
+  ["Hello", false],
 ])("is it a survey: %s", (text, expected) => {
   expect(readGoal(text).isSurvey).toBe(expected);
+});
+
+test.each([
+  ["Survey the files in ./docs and write a report", []],
+  ["Survey docs, src and the tests", []],
+  ["Survey ./docs and './this and that'. Give me a short summary.", []],
+  ["Read ./docs and tell me what it is about", []],
+  ["Summarise ./data, then compare the files", ["compare the files"]],
+  ["Survey the docs: what is planned, how to build it", ["what is planned", "how to build it"]],
+  ["List the files in ./docs and write a poem about them", ["write a poem about them"]],
+  ["Survey ./docs. Say which one is out of date and fix it.", ["Say which one is out of date", "fix it"]],
+])("what is beyond a survey: %s", (text, expected) => {
+  const { isSurvey, beyond } = readGoal(text);
+  expect({ isSurvey, beyond }).toEqual({ isSurvey: true, beyond: expected });
 });

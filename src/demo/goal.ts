@@ -1,12 +1,14 @@
 import { ModelFailure } from "../models/model.ts";
-import { cut, plain } from "./markdown.ts";
+import { cut, enumeration, plain } from "./markdown.ts";
 import { SURVEYOR } from "./survey.ts";
 
 /** What the surveyor can use of a goal in plain words. */
 export interface Goal {
   places: NamedPlace[];
-  /** False for what needs a language model, such as a poem or a comparison. */
+  /** False if nothing of it is a survey: it needs a language model, as a poem or a comparison does. */
   isSurvey: boolean;
+  /** The parts of it that are not a survey, in the person's words. */
+  beyond: string[];
 }
 
 export interface NamedPlace {
@@ -20,6 +22,15 @@ export interface NamedPlace {
 
 const MOST_PLACES = 6;
 
+/** DEMO-SURVEY-4: what the report and the summary say of a goal that is a survey only in part. */
+export function partlyDone({ beyond }: Goal): string[] {
+  if (beyond.length === 0) return [];
+  const parts = beyond.map((part) => `“${plain(cut(part, 80))}”`);
+  return [`${PARTLY} Not done, because it needs a language model: ${enumeration(parts)}.`];
+}
+
+export const PARTLY = "Only a part of the goal is done, the survey of the files.";
+
 /** DEMO-SURVEY-4: a goal that is not a survey is refused rather than turned into one. */
 export function cannotDo(task: string): ModelFailure {
   const words = [
@@ -30,25 +41,62 @@ export function cannotDo(task: string): ModelFailure {
   return new ModelFailure("bad_request", words.join(" "), { retryable: false });
 }
 
+/** Clause by clause: what is not understood as a survey is not claimed to be one. */
 export function readGoal(text: string): Goal {
-  const places = placesIn(text);
-  const wantsMore = TASK_TO_THINK_ABOUT.test(text) || (WORK_OF_A_MIND.test(text) && !SURVEY_VERB.test(text));
-  return { places, isSurvey: !wantsMore && (places.length > 0 || SURVEY_WORD.test(text)) };
+  const clauses = clausesIn(text).map((clause) => ({ clause, kind: kindOf(clause) }));
+  const beyond = clauses.filter(({ kind }) => kind === "beyond").map(({ clause }) => clause);
+  const has = (wanted: ClauseKind) => clauses.some(({ kind }) => kind === wanted);
+  // Whoever says "read these and translate them" has asked for a translation.
+  const isSurvey = has("survey") || (has("look") && beyond.length === 0);
+  return { places: placesIn(text), isSurvey, beyond: isSurvey ? beyond : [] };
 }
 
-const SURVEY_VERB = /\b(?:survey|inventor|summar|overview|catalog|outline|describe)/i;
-const SURVEY_WORD =
-  /\b(?:survey|inventor|summar|overview|report|read|review|document|analy[sz]|files?\b|folder|director|list\b|describe|explor|look (?:at|through|into)|what (?:is|are|'s) in\b|docs?\b|project|repo|code ?base|outline|catalog|audit)/i;
+type ClauseKind = "survey" | "look" | "more of it" | "beyond";
+
+function kindOf(clause: string): ClauseKind {
+  if (TASK.test(clause) || (WORK_OF_A_MIND.test(clause) && !SURVEY_VERB.test(clause))) return "beyond";
+  const hasPlace = placesIn(clause).length > 0;
+  const isAboutFiles = hasPlace || FILE_WORD.test(clause);
+  if (PRODUCT.test(clause) || SURVEY_QUESTION_ON.test(clause)) return "more of it";
+  if (isAboutFiles && (SURVEY_VERB.test(clause) || SURVEY_QUESTION.test(clause))) return "survey";
+  if (isAboutFiles && LOOK.test(clause)) return "look";
+  const words = clause
+    .replace(QUOTED, "quoted")
+    .split(/\s+/)
+    .filter((word) => !SMALL_WORD.test(word));
+  if (words.length <= 1) return hasPlace ? "look" : "more of it";
+  return "beyond";
+}
+
+const SURVEY_VERB = /\b(?:survey|inventor|summar|overview|catalog|outline|describe|list\b|count\b|report)/i;
+const SURVEY_QUESTION = /^(?:what(?:'s| is| are)(?: there)? in\b|what (?:is|are)\b.*\babout$|how many files\b)/i;
+const SURVEY_QUESTION_ON = /^(?:tell me |say )?what (?:it is|they are|this is|these are) about$/i;
+/** These come before something else, and alone mean a survey. */
+const LOOK = /^(?:please )?(?:read|look|go (?:through|over)|explore|open|scan)\b/i;
+const FILE_WORD =
+  /\b(?:files?|folders?|director(?:y|ies)|docs?|documents?|documentation|notes?|pages?|projects?|repo(?:sitory)?|code ?base|code|sources?|todos?|broken links?)\b|\b(?:here|it|them|these|this)$/i;
+/** What a survey comes out as, without a subject of its own. */
+const PRODUCT =
+  /^(?:please )?(?:write|make|give me|create|prepare|produce|report)(?: (?:me|a|an|the|short|brief|one|your|findings|report|summary|overview|list|table|inventory|it|them|up|down|back|in|to|on|about|of|as|what you (?:find|found)|[\w./-]+\.md))*$/i;
+const SMALL_WORD = /^(?:a|an|the|my|our|your|at|in|of|on|from|under|inside|all|every|both|also|please|its|too)$/i;
 /** What a survey may be about, and is none to make. */
 const WORK_OF_A_MIND =
   /\b(?:poem|haiku|song|story|novel|joke|essay|e-?mail|letter|speech|app|api|website|game|script|program|research|translation)\b/i;
-/** At the beginning of a clause these ask for more than a survey, whatever else is asked for. */
+/** At the beginning of a clause these ask for more than a survey. */
 const TASKS =
   "compare|contrast|diff|calculat\\w*|comput\\w*|convert|translate|refactor|rewrite|implement|fix|debug|deploy|build|develop|design|optimi[sz]e|improve|solve|answer|explain why|decide|choose|recommend|predict|plan|classify|rank|merge|rename|delete|remove|edit|change|update|add|install|test|download|search|google|buy|book|send|post|publish|negotiate|simulate|train|draw|paint|plot";
-const TASK_TO_THINK_ABOUT = new RegExp(
-  `(?:^|[.;:,!?\\n]\\s*|\\b(?:and|then|please)\\s+)(?:please\\s+|then\\s+)*(?:${TASKS})\\b|\\bwhat(?:'s| is)? differ\\w*|\\bdifferences?\\b`,
-  "i",
-);
+const TASK = new RegExp(`^(?:please\\s+)?(?:${TASKS})\\b|\\bdiffer(?:s|ences?)?\\b`, "i");
+
+/** What is in quotes is one word, whatever it contains. */
+function clausesIn(text: string): string[] {
+  const kept: string[] = [];
+  const marked = text.replace(QUOTED, (whole) => `./\uE000${kept.push(whole) - 1}`);
+  return marked
+    .split(/[.;:!?](?:\s+|$)|,(?:\s+|$)|\n+|\s+(?:and|then|but|plus)\s+|^(?:and|then)\s+/i)
+    .map((clause) => clause.replace(/^(?:and|then|also)\s+/i, "").trim())
+    .filter((clause) => clause !== "")
+    .map((clause) => clause.replace(/\.\/\uE000(\d+)/g, (_, at) => kept[Number(at)] ?? ""));
+}
 
 function placesIn(text: string): NamedPlace[] {
   const unquoted = text.replace(QUOTED, " ");

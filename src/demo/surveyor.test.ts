@@ -238,6 +238,24 @@ test("a worker of somebody else's team surveys what the task names, and delivers
   expect(JSON.parse(await demo.file("nodes/node-1/published/findings.json")).subject).toBe("docs");
 });
 
+test.each([
+  ["with a team", undefined],
+  ["alone", ["list_files", "read_file", "write_file", "finish"]],
+])("DEMO-SURVEY-4, %s: of a goal that is a survey only in part it never claims the whole", async (_, tools) => {
+  const goal = "Survey ./docs, then compare the manuals and tell me which is better.";
+  await using demo = await survey(goal, DOCS, createSurveyor(), undefined, tools);
+  const partly =
+    "Only a part of the goal is done, the survey of the files. Not done, because it needs a language model: “compare the manuals” and “tell me which is better”.";
+  expect(demo.summary()?.startsWith(partly)).toBe(true);
+  const path = tools ? "report.md" : "nodes/node-1/published/report.md";
+  expect(await demo.file(path)).toContain(`**Note:** ${partly}\n`);
+  for (const node of Object.values(demo.agent.now.board.nodes))
+    expect(node).toMatchObject({
+      status: "completed",
+      summary: expect.stringMatching(/^Only a part of the goal is done/),
+    });
+});
+
 test("without create_work_node it surveys by itself", async () => {
   await using demo = await survey("Survey ./docs", DOCS, createSurveyor(), undefined, [
     "list_files",
@@ -253,7 +271,7 @@ test("without create_work_node it surveys by itself", async () => {
 });
 
 const GOODBYE =
-  "This was demo/surveyor, the built-in demo without a language model. For a real model set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY (or OLLAMA_BASE_URL for a local one) and start again.";
+  "This was demo/surveyor, the built-in demo without a language model: it can only count, list and quote files. For a real model set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY (or OLLAMA_BASE_URL for a local one) and start again.";
 
 /** The real runtime on a real home and a real project folder, with the surveyor as everybody's model. */
 async function survey(

@@ -19,6 +19,7 @@ import { workerMove } from "./worker.ts";
  * DEMO-SURVEY-3. It never pretends: every reply says that it is the demo, and everything it reports is counted or
  *     quoted.
  * DEMO-SURVEY-4. A goal that is not a survey is refused, with what it can do and how to get a model that can do more.
+ *     Of a goal that is a survey only in part, the report and the summary first say what is not done.
  */
 export function createSurveyor(): Model {
   return {

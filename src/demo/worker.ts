@@ -1,6 +1,6 @@
 import { type Conversation, type Exchange, madeTo } from "./conversation.ts";
 import { noteOf } from "./file-note.ts";
-import { cannotDo, readGoal } from "./goal.ts";
+import { cannotDo, PARTLY, partlyDone, readGoal } from "./goal.ts";
 import { listingOf, look } from "./look.ts";
 import { code, count, enumeration, grouped, plain, shown } from "./markdown.ts";
 import { act, listFiles, type Move, type PlannedCall, readFile } from "./move.ts";
@@ -35,12 +35,17 @@ export function workerMove(conversation: Conversation): Move {
 function surveyOfTask(conversation: Conversation): Surveyed {
   const order = readSurveyTask(conversation.task);
   if (order) return surveyStep(order, conversation);
-  const goal = readGoal(conversation.task);
+  // Behind the task stands what has to be delivered, and what it builds on.
+  const goal = readGoal(conversation.task.replace(/\n## [\s\S]*/, ""));
   if (!goal.isSurvey) throw cannotDo(conversation.task);
   const looked = look(goal.places, conversation);
   if (looked.kind === "looking") return { kind: "working", move: looked.move };
-  if (looked.kind === "found") return surveyStep(looked.order, conversation);
-  const remarks = [`There is nothing to read. ${looked.why}`];
+  const partly = partlyDone(goal);
+  if (looked.kind === "found") {
+    const remarks = [...partly, ...looked.order.remarks];
+    return surveyStep({ ...looked.order, remarks }, conversation);
+  }
+  const remarks = [...partly, `There is nothing to read. ${looked.why}`];
   return surveyStep({ subject: "the project", folders: [], files: [], remarks }, conversation);
 }
 
@@ -138,7 +143,8 @@ export function writeMove(files: ReadonlyMap<string, string>, conversation: Conv
 }
 
 export function summaryOf(survey: Survey): string {
-  return `Survey of ${survey.subject} by ${SURVEYOR} (no language model). ${inShort(survey).join(" ")}`;
+  const partly = survey.remarks.filter((remark) => remark.startsWith(PARTLY)).map((remark) => `${remark} `);
+  return `${partly.join("")}Survey of ${survey.subject} by ${SURVEYOR} (no language model). ${inShort(survey).join(" ")}`;
 }
 
 function publishMove(survey: Survey, conversation: Conversation): Move {
