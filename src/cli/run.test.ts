@@ -201,6 +201,7 @@ test("files lists what was published first, and shows one of them byte by byte",
     "_output.md",
     "_plan.md",
     "nodes/",
+    "output/",
     "workers/",
   ]);
   const path = "nodes/node-1/published/report.md";

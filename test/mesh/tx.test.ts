@@ -54,7 +54,7 @@ withTmux(
 test("what needs no server: prompt, send, next, done and ask by files, and what is wrong is said with what to do", async () => {
   await using project = new TxProject();
   const prompt = (await project.json("prompt", "relay", "second")) as { sections: { title: string }[]; prompt: string };
-  expect(prompt.sections.map(({ title }) => title)).toEqual(["Preamble", "Agent Prompt", "Workflow"]);
+  expect(prompt.sections.map(({ title }) => title)).toEqual(["How to Speak", "Preamble", "Agent Prompt", "Workflow"]);
   expect(prompt.prompt).toContain("You are second of relay.");
   expect(await project.tx(["send", "relay/first", "-"], { stdin: "# By stdin\n" })).toMatchObject({ code: 0 });
   expect(project.messages("relay/agents/first", "inbox").map((name) => name.slice(10))).toEqual(["-0001-by-stdin.md"]);
