@@ -117,6 +117,31 @@ test("a model finds the mesh's files by $RUN, by their short names and as seen f
   writer.assertDone();
 });
 
+test("models that work at the same time and write files of one name overwrite nothing", async () => {
+  const writes = (text: string) =>
+    script(
+      call("write_file", { path: "output/same.md", content: text }),
+      call("bash", { command: `echo "by bash: ${text}" > other.md` }),
+      call("tx_done", { summary: "Done." }),
+    );
+  await using house = await (
+    await new MeshHouse({
+      meshes: [{ mesh: "both", type: "persistent", agents: ["x/one", "x/two"], topology: "parallel" }],
+      agents: { one: model("one"), two: model("two") },
+      minds: { "scripted/one": writes("1"), "scripted/two": writes("2") },
+    }).open()
+  ).start();
+  await house.send("both", { text: "# Write\n" });
+  await house.completed("both");
+  const made = (path: string) => readFileSync(join(house.layout.output("both"), path), "utf8");
+  expect(["one/same.md", "two/same.md", "one/other.md", "two/other.md"].map(made)).toEqual([
+    "1",
+    "2",
+    "by bash: 1\n",
+    "by bash: 2\n",
+  ]);
+});
+
 test("who starts what is just being started waits for that, and is told that it runs", async () => {
   await using house = await new MeshHouse({ meshes: [{ mesh: "one", type: "persistent", agents: ["x/it"] }] }).open();
   const views = await Promise.all([1, 2, 3].map(() => house.api.give({ do: "start_meshes", project: house.project })));

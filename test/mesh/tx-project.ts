@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -21,6 +21,21 @@ export interface TxSaid {
   code: number | null;
   stdout: string;
   stderr: string;
+}
+
+interface TxOptions {
+  cwd?: string;
+  env?: Readonly<Record<string, string>>;
+  program?: string;
+}
+
+interface TxTalk {
+  child: ChildProcessWithoutNullStreams;
+  /** What it has said so far. */
+  said: TxSaid;
+  ended: Promise<TxSaid>;
+  /** Resolves when it has said this. */
+  until(words: RegExp): Promise<void>;
 }
 
 /** A project of two such agents in a row, and `tx` in a process of its own for every word. */
@@ -50,16 +65,25 @@ export class TxProject implements AsyncDisposable {
     writeFileSync(join(this.home, "config.json"), JSON.stringify({ programs, server: { port: 0 } }));
   }
 
-  tx(words: readonly string[], { cwd = this.project, env = {}, stdin = "", program = TX } = {}): Promise<TxSaid> {
+  tx(words: readonly string[], { stdin = "", ...options }: TxOptions & { stdin?: string } = {}): Promise<TxSaid> {
+    const { child, ended } = this.talk(words, options);
+    child.stdin.end(stdin);
+    return ended;
+  }
+
+  /** The same, for a command that goes on until it is interrupted or its input ends. */
+  talk(words: readonly string[], { cwd = this.project, env = {}, program = TX }: TxOptions = {}): TxTalk {
     const child = spawn(process.execPath, [program, ...words], {
       cwd,
       env: { PATH: process.env.PATH, HOME: this.dir, AGIRAPH_HOME: this.home, ...env },
     });
-    child.stdin.end(stdin);
-    const said = { code: null as number | null, stdout: "", stderr: "" };
+    const said: TxSaid = { code: null, stdout: "", stderr: "" };
     child.stdout.setEncoding("utf8").on("data", (text: string) => (said.stdout += text));
     child.stderr.setEncoding("utf8").on("data", (text: string) => (said.stderr += text));
-    return new Promise((resolve) => child.once("close", (code) => resolve({ ...said, code })));
+    const ended = new Promise<TxSaid>((resolve) => child.once("close", (code) => resolve({ ...said, code })));
+    const until = (words: RegExp) =>
+      vi.waitFor(() => expect(said.stdout + said.stderr).toMatch(words), { timeout: 60_000, interval: 50 });
+    return { child, said, ended, until };
   }
 
   async json(...words: string[]): Promise<unknown> {

@@ -28,7 +28,7 @@ export async function chat(call: TxCall, to: string): Promise<ExitCode> {
   const { client } = await startedMeshes(call, layout);
   const ready = await readyToWait(call, place.mesh);
   if (!ready) {
-    terminal.say(`${place.mesh} is not trusted, so nothing of it runs. Look at it: tx trust ${place.mesh}`);
+    terminal.say(`${place.mesh} is not trusted, so nothing of it runs. Review it: tx trust ${place.mesh}`);
     return EXIT.waiting;
   }
   terminal.say(

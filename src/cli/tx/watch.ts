@@ -2,6 +2,7 @@ import { open, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type { Layout, Place } from "../../mesh/files/layout.ts";
 import { putMessage, queueOf } from "../../mesh/files/new-message.ts";
+import { mayRun } from "../../runtime/meshes/trust.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
 import { layoutOf, placeOf, startedMeshes, type TxCall } from "./project.ts";
 
@@ -21,7 +22,12 @@ export async function watchFile(
   if (call.speaker) throw new UsageError("Only a person can have a file watched.");
   const layout = layoutOf(call);
   const place = await placeOf(layout, to);
-  await startedMeshes(call, layout);
+  const { view } = await startedMeshes(call, layout);
+  const trust = view.meshes.find(({ mesh }) => mesh === place.mesh)?.trust;
+  if (trust && !mayRun(trust)) {
+    terminal.say(`${place.mesh} is not trusted, so nothing of it runs. Review it: tx trust ${place.mesh}`);
+    return EXIT.waiting;
+  }
   const path = resolve(terminal.cwd, file);
   const there = await stat(path).catch(() => undefined);
   if (there && !there.isFile()) throw new Refusal(`${path} is not a regular file.`);

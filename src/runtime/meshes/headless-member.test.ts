@@ -29,6 +29,37 @@ test("HEADLESS-MEMBER-5: a program that cannot be answered is ended", async () =
   expect(told).toEqual(["it may not: It is not allowed: nobody could be asked (The disk is full.).", "the end"]);
 });
 
+test.each([
+  [true, ["begins with task-1", "the end", "begins with task-2"]],
+  [false, ["begins with task-1", "hears task-2"]],
+])("clear_before %s: whether a task begins in a new session", async (clearsBefore, expected) => {
+  const seen: string[] = [];
+  const session = {
+    events: (async function* (): AsyncGenerator<OutsideEvent> {
+      await new Promise(() => {});
+    })(),
+    say: async (words: string) => void seen.push(`hears ${words}`),
+    close: async () => void seen.push("the end"),
+  };
+  const adapter = async () => async (job: { words: string }) => {
+    seen.push(`begins with ${job.words}`);
+    return session;
+  };
+  const ports = {
+    outside: { makeHome: async () => {}, adapter },
+    profile: { kind: "acp" },
+    tools: [],
+    clearsBefore,
+    prompt: async () => "You are an agent.",
+    words: ({ name }: { name: string }) => name,
+    isActive: () => true,
+    record: () => {},
+  } as unknown as HeadlessPorts;
+  const member = new HeadlessMember(ports);
+  for (const name of ["task-1", "task-2"]) await member.tell({ name, header: { type: "task" } } as never);
+  expect(seen).toEqual(expected);
+});
+
 /** A program asks for permission on a full disk. What it was told by the time nothing more came. */
 async function asking(answer: () => Promise<void>): Promise<{ told: string[] }> {
   const told: string[] = [];
