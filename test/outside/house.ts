@@ -17,8 +17,13 @@ export interface House {
 
 /** A house with one agent in a process of its own; see house-child.ts. */
 export async function startHouse(home: string, goal?: string): Promise<House> {
-  const words = [join(import.meta.dirname, "house-child.ts"), home, ...(goal === undefined ? [] : [goal])];
-  const child = spawn(process.execPath, words, { stdio: ["pipe", "pipe", "inherit"] });
+  return houseOf("house-child.ts", home, ...(goal === undefined ? [] : [goal]));
+}
+
+/** The process of this file, with these words, that prints its facts. */
+export function houseOf(file: string, ...words: readonly string[]): House {
+  const all = [join(import.meta.dirname, file), ...words];
+  const child = spawn(process.execPath, all, { stdio: ["pipe", "pipe", "inherit"] });
   const facts: Fact[] = [];
   const heard = new Set<() => void>();
   createInterface({ input: child.stdout }).on("line", (line) => {

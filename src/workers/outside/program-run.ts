@@ -147,9 +147,11 @@ export class ProgramRun {
 
   /** Its files are about to be published: from here on nothing writes them. */
   async stopForPublish(): Promise<void> {
+    const isBusy = this.#watchdog.state === "busy";
     this.#watchdog.state = "gone";
     this.#outcome.stopForPublish();
     const { session } = this.#restarts;
+    if (isBusy && session?.endTurn) await this.#within(session.endTurn());
     await session?.close();
     // What its turn has cost comes last, and belongs to this work. While the end of a turn is decided it has come.
     if (session && !this.#turns.isDeciding) await this.#exit.promise;
@@ -159,15 +161,19 @@ export class ProgramRun {
     this.#outcome.close();
     const { session } = this.#restarts;
     if (how === "gently" && this.#watchdog.state === "busy" && session) {
-      const hurry = new AbortController();
-      const stopped = session.interrupt().then(() => this.#turns.idle);
-      const grace = this.#startup.place.clock.sleep(GRACE_MS, hurry.signal);
-      await Promise.race([stopped, grace]).catch(() => {});
-      hurry.abort();
+      await this.#within(session.interrupt().then(() => this.#turns.idle));
     }
     await this.#restarts.session?.close();
     await this.#transcript.flush();
     await this.#budget.rest();
+  }
+
+  /** Waits for it, at most for the time that a program has to put its things away. */
+  async #within(work: Promise<unknown>): Promise<void> {
+    const hurry = new AbortController();
+    const grace = this.#startup.place.clock.sleep(GRACE_MS, hurry.signal);
+    await Promise.race([work, grace]).catch(() => {});
+    hurry.abort();
   }
 
   /** Starts it; again where its login was not accepted and is another one now. */

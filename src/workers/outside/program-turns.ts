@@ -85,10 +85,14 @@ export class ProgramTurns {
     this.#lastWords = text;
   }
 
-  async used({ model, usage, cost_usd, estimated, settles }: Used): Promise<void> {
+  async used({ model, usage, cost_usd, estimated, settles, aside }: Used): Promise<void> {
     const { place, transcript, budget } = this.#ports;
     const usd = cost_usd ?? (await place.outside.price(model, usage));
     if (settles) return this.#settle(usd, usage);
+    if (aside) {
+      await transcript.corrects(usd ?? 0, usage);
+      return budget.spent({ usd, tokens: usage.input + usage.output });
+    }
     if (estimated) this.#estimated.push({ usd, usage });
     await transcript.used(model, usage, usd, estimated);
     budget.spent({ usd, tokens: usage.input + usage.output });

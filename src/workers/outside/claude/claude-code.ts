@@ -1,12 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { z } from "zod";
 import type { Launched, Running } from "../../../sandbox/program.ts";
 import { putFile } from "../../../store/disk/foreign-folder.ts";
 import { OWN_SERVERS_FILE } from "../programs.ts";
 import { EventQueue } from "../session/event-queue.ts";
 import { linesOf } from "../session/output-lines.ts";
-import { ProgramRecord } from "../session/program-record.ts";
 import {
   type Adapter,
   type Decision,
@@ -17,7 +15,8 @@ import {
   type Unread,
 } from "../session/session.ts";
 import { ClaudeTranslation } from "./claude-translation.ts";
-import { claudeLine } from "./claude-wire.ts";
+import { type ClaudeLine, claudeLine } from "./claude-wire.ts";
+import { costBefore } from "./session-cost.ts";
 
 /**
  * Claude Code by its own stream-json, both ways: what is said while it works is in its context by its next model call,
@@ -26,20 +25,14 @@ import { claudeLine } from "./claude-wire.ts";
  * It shows no first-run dialogs when it runs headless, so there are none to skip.
  */
 export const claudeCodeAdapter: Adapter = async (job) => {
-  const record = new ProgramRecord(job.home, job.cwd, recordSchema);
-  const kept = await record.read();
   const session_id = job.resume ?? randomUUID();
   if (job.resume === null) await job.named?.(session_id);
   await putFile(job.home, MCP_FILE, MCP_CONFIG);
   await putFile(job.home, SYSTEM_FILE, job.system);
+  const cost = job.resume === null ? 0 : await costBefore(job.home, session_id);
   const running = await job.start((server) => launchOf(job, server, session_id));
-  const isKnown = kept !== undefined && kept.session_id === session_id;
-  const cost = job.resume === null ? 0 : isKnown ? kept.cost_usd : null;
-  return new ClaudeSession(job.words, session_id, running, record, new ClaudeTranslation(cost));
+  return new ClaudeSession(job.words, running, new ClaudeTranslation(cost));
 };
-
-const recordSchema = z.object({ session_id: z.string(), cost_usd: z.number().nonnegative() });
-type Kept = z.infer<typeof recordSchema>;
 
 const MCP_FILE = ".agiraph/mcp.json";
 const SYSTEM_FILE = ".agiraph/system.md";
@@ -95,27 +88,15 @@ function launchOf({ profile, home, model, resume }: OutsideJob, server: ToolServ
   };
 }
 
-const ASKED_TWICE = "It asked for permission twice under one id. The second request was ignored.";
-
 class ClaudeSession implements OutsideSession {
   readonly events = new EventQueue();
-  readonly #id: string;
   readonly #running: Running;
-  readonly #record: ProgramRecord<Kept>;
   readonly #translation: ClaudeTranslation;
   readonly #requests = new Map<string, unknown>();
   #closing: Promise<void> | undefined;
 
-  constructor(
-    words: string,
-    id: string,
-    running: Running,
-    record: ProgramRecord<Kept>,
-    translation: ClaudeTranslation,
-  ) {
-    this.#id = id;
+  constructor(words: string, running: Running, translation: ClaudeTranslation) {
     this.#running = running;
-    this.#record = record;
     this.#translation = translation;
     // `ended` says that the program has gone: a failed write adds nothing.
     running.stdin.on("error", () => {});
@@ -152,6 +133,13 @@ class ClaudeSession implements OutsideSession {
     this.#write({ type: "control_request", request_id: randomUUID(), request: { subtype: "interrupt" } });
   }
 
+  async endTurn(): Promise<void> {
+    // What is cut off in the middle of a reply may not be counted.
+    await this.#translation.replyIsOver;
+    await this.interrupt();
+    await this.#translation.turnIsOver;
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -171,37 +159,39 @@ class ClaudeSession implements OutsideSession {
   async #live(): Promise<void> {
     for await (const text of linesOf(this.#running.stdout)) {
       await this.events.room();
-      await this.#take(text);
+      this.#take(text);
     }
     const { code, signal, exceeded } = await this.#running.ended;
     this.events.push(...this.#translation.gone());
     this.events.end({ kind: "exited", code, signal, exceeded });
   }
 
-  async #take(text: string | null): Promise<void> {
+  #take(text: string | null): void {
     if (text?.trim() === "") return;
     const line = text === null ? "It wrote a line that is too long to be read." : claudeLine(text);
-    if (line === undefined) return;
-    if (typeof line === "string") return this.events.push({ kind: "noted", text: line });
-    if (line.is === "control_request/can_use_tool") {
-      const { request_id, request } = line.line;
-      // The answer to the first must not become one to this.
-      if (this.#requests.has(request_id)) return this.events.push({ kind: "noted", text: ASKED_TWICE });
-      this.#requests.set(request_id, request.input);
-    }
+    if (typeof line === "string") this.#note(line);
+    else if (line && !this.#isAskedTwice(line)) this.events.push(...this.#translation.translate(line));
+  }
+
+  /** Keeps what it asks permission for. The answer to the first request must not become one to a second of the same id. */
+  #isAskedTwice(line: ClaudeLine): boolean {
     if (line.is === "control_cancel_request") this.#requests.delete(line.line.request_id);
-    const events = this.#translation.translate(line);
-    const { cost } = this.#translation;
-    // Before anything follows from it: when the session is resumed, a cost that was told must not be told again.
-    if (line.is === "result" && cost !== null)
-      await this.#record.write({ session_id: this.#id, cost_usd: cost }).catch(() => {});
-    this.events.push(...events);
+    if (line.is !== "control_request/can_use_tool") return false;
+    const { request_id, request } = line.line;
+    const isAgain = this.#requests.has(request_id);
+    if (isAgain) this.#note("It asked for permission twice under one id. The second request was ignored.");
+    else this.#requests.set(request_id, request.input);
+    return isAgain;
+  }
+
+  #note(text: string): void {
+    this.events.push({ kind: "noted", text });
   }
 
   async #hearErrors(): Promise<void> {
     for await (const text of linesOf(this.#running.stderr)) {
       await this.events.room();
-      if (text?.trim()) this.events.push({ kind: "noted", text: text.slice(0, 2000) });
+      if (text?.trim()) this.#note(text.slice(0, 2000));
     }
   }
 }

@@ -90,6 +90,31 @@ test("what a session has cost before is not counted again, and where nobody know
   ]);
 });
 
+test("what a sub-agent shows of its use is told once a reply, and is no turn", () => {
+  const usage = { input_tokens: 100, cache_read_input_tokens: 50, output_tokens: 1 };
+  const line = (id: string, text: string) => ({
+    ...{ type: "assistant", parent_tool_use_id: "t-1" },
+    message: { id, model: "claude-x", usage, content: [{ type: "text", text }] },
+  });
+  const events = played([line("m-1", "a".repeat(400)), line("m-1", "b"), line("m-2", "c")]);
+  const told = events.map((event) => event.kind === "used" && [event.aside, event.usage.input, event.usage.cache_read]);
+  expect(told).toEqual([
+    [true, 150, 50],
+    [true, 0, 0],
+    [true, 150, 50],
+  ]);
+  expect(events[0]).toMatchObject({ model: "claude-x", usage: { output: expect.toSatisfy((n) => n > 100) } });
+});
+
+test("what a turn cost that goes on with a message is told with the next", () => {
+  const translation = new ClaudeTranslation(0);
+  translation.said("u-1");
+  translation.said("u-2");
+  const started = { type: "command_lifecycle", command_uuid: "u-2", state: "started" };
+  const lines = [init, taken, { ...result, total_cost_usd: 0.5 }, started, { ...result, total_cost_usd: 0.75 }];
+  expect(played(lines, translation).at(-1)).toMatchObject({ kind: "rested", cost_usd: 0.75 });
+});
+
 test("calls of our own tools are left to our side of the door", () => {
   const content = [{ type: "tool_use", id: "t-1", name: "mcp__agiraph__publish", input: { summary: "x" } }];
   const answer = [{ type: "tool_result", tool_use_id: "t-1", content: "Published." }];

@@ -10,7 +10,8 @@ const OURS = `mcp__${OUR_SERVER}__`;
  * From the lines of Claude Code to what it does. Holds no process and no time: the same lines give the same events.
  *
  * CLAUDE-EVENTS-1. Calls of our own tools give no events: our MCP server records them.
- * CLAUDE-EVENTS-2. What a sub-agent of its own does is part of the call that began it; it is only a sign of life.
+ * CLAUDE-EVENTS-2. What a sub-agent of its own does is part of the call that began it; only what it uses is told, as
+ *     far as it is known before the turn is over.
  * CLAUDE-EVENTS-3. `total_cost_usd` is the session's, over all its processes; what is told is what the turn has added.
  * CLAUDE-EVENTS-4. A turn is over with its `result`, unless something that was said to it waits for the next: that one
  *     begins by itself.
@@ -28,15 +29,26 @@ export class ClaudeTranslation {
   #words = "";
   #cost: number | null;
   #usage: Usage | undefined;
+  /** Replies of sub-agents that were told of: each comes in several lines. */
+  readonly #aside = new Set<string>();
+  /** While its model replies. */
+  #reply: PromiseWithResolvers<void> | undefined;
+  /** From what is said to it to the end of the turn. */
+  #turn: PromiseWithResolvers<void> | undefined;
 
   /** `cost` is what the session had cost before; null where nobody knows. */
   constructor(cost: number | null) {
     this.#cost = cost;
   }
 
-  /** What the session has cost up to the end of its last turn. */
-  get cost(): number | null {
-    return this.#cost;
+  /** Resolves when its model is not in the middle of a reply. */
+  get replyIsOver(): Promise<void> {
+    return this.#reply?.promise ?? Promise.resolve();
+  }
+
+  /** Resolves with the end of its turn, when it has told what that cost. */
+  get turnIsOver(): Promise<void> {
+    return this.#turn?.promise ?? Promise.resolve();
   }
 
   get hasBegun(): boolean {
@@ -44,6 +56,7 @@ export class ClaudeTranslation {
   }
 
   said(uuid: string): void {
+    this.#turn ??= Promise.withResolvers();
     this.#unheard.add(uuid);
   }
 
@@ -61,7 +74,7 @@ export class ClaudeTranslation {
       case "system/api_retry":
         return [{ kind: "noted", text: retryWords(line), retry: retryOf(line) }];
       case "assistant":
-        return line.parent_tool_use_id ? [SIGN_OF_LIFE] : this.#spoken(line);
+        return line.parent_tool_use_id ? this.#spokenAside(line) : this.#spoken(line);
       case "user":
         return this.#answers(line);
       case "stream_event":
@@ -80,6 +93,7 @@ export class ClaudeTranslation {
 
   /** The program has gone: nothing is left open. */
   gone(): OutsideEvent[] {
+    this.#turnEnded();
     const content = "Outcome unknown: the program ended while this ran.";
     const open = [...this.#open];
     this.#open.clear();
@@ -104,6 +118,17 @@ export class ClaudeTranslation {
     if (message.model === "<synthetic>") return [];
     this.#model = message.model;
     return message.content.flatMap((block) => this.#part(block));
+  }
+
+  /** A sub-agent's reply. How much it wrote is not said: about a token for every four characters. */
+  #spokenAside({ message }: Line<"assistant">): OutsideEvent[] {
+    const { id, model, usage, content } = message;
+    const output = Math.ceil(JSON.stringify(content).length / 4);
+    const isNew = !this.#aside.has(id);
+    if (this.#aside.size > MANY_REPLIES) this.#aside.clear();
+    this.#aside.add(id);
+    const counted = isNew ? usageOf(usage ?? NO_WIRE_USAGE) : NO_USAGE;
+    return [{ kind: "used", model, usage: { ...counted, output }, cost_usd: null, aside: true }];
   }
 
   #part(block: WireBlock): OutsideEvent[] {
@@ -134,6 +159,8 @@ export class ClaudeTranslation {
 
   #streamed({ type, delta, message, usage }: Line<"stream_event">["event"]): OutsideEvent[] {
     if (message) this.#model = message.model;
+    if (type === "message_start") this.#reply ??= Promise.withResolvers();
+    if (type === "message_stop") this.#replied();
     if (type === "message_delta" && usage) this.#usage = usageOf(usage);
     if (type === "message_stop") return this.#used();
     if (delta?.type === "text_delta" && delta.text) return [{ kind: "delta", of: "text", text: delta.text }];
@@ -150,24 +177,41 @@ export class ClaudeTranslation {
 
   #result(line: Line<"result">): OutsideEvent[] {
     if (!this.#hasBegun) return [wordsOf(line)].map((why) => (LOST.test(why) ? { kind: "lost", why } : noted(why)));
-    const before = this.#cost;
-    if (typeof line.total_cost_usd === "number") this.#cost = line.total_cost_usd;
-    const added = before !== null && this.#cost !== null ? { cost_usd: Math.max(0, this.#cost - before) } : {};
     const denied = (line.permission_denials ?? []).map(({ tool_name }) => tool_name);
     const events = this.#used();
     if (denied.length > 0) events.push({ kind: "noted", text: `It was not allowed to use: ${denied.join(", ")}.` });
+    this.#replied();
     const isNextTurn = this.#unheard.size > 0 || (line.queued_turn_count ?? 0) > 0;
     if (isNextTurn && !line.is_error) return events;
+    this.#turnEnded();
+    const before = this.#cost;
+    if (typeof line.total_cost_usd === "number") this.#cost = line.total_cost_usd;
+    const added = before !== null && this.#cost !== null ? { cost_usd: Math.max(0, this.#cost - before) } : {};
     return [
       ...events,
       { kind: "rested", ...howOf(line), words: line.is_error ? wordsOf(line) : this.#said(line), ...added },
     ];
   }
 
+  #replied(): void {
+    this.#reply?.resolve();
+    this.#reply = undefined;
+  }
+
+  #turnEnded(): void {
+    this.#replied();
+    this.#aside.clear();
+    this.#turn?.resolve();
+    this.#turn = undefined;
+  }
+
   #said({ result }: Line<"result">): string {
     return result || this.#words;
   }
 }
+
+const MANY_REPLIES = 10_000;
+const NO_WIRE_USAGE: WireUsage = { input_tokens: 0, output_tokens: 0 };
 
 /** All that it says, before it exits, when it is asked to resume a session that it does not have. */
 const LOST = /^No conversation found with session ID/m;

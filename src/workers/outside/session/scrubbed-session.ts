@@ -13,6 +13,7 @@ export function adapterWithoutSecrets(adapter: Adapter, scrubber: Scrubber): Ada
       canBeResumed: () => session.canBeResumed?.() ?? false,
       decide: (id, decision) => session.decide(id, decision),
       interrupt: () => session.interrupt(),
+      endTurn: async () => session.endTurn?.(),
       close: () => session.close(),
     };
   };

@@ -25,6 +25,8 @@ export interface OutsideSession {
   decide(id: string, decision: Decision): Promise<void>;
   /** Stops what it is doing; the session goes on, if the program can do that. */
   interrupt(): Promise<void>;
+  /** Ends its turn; resolves when it has said what that cost. Left out: `close` sees to that. */
+  endTurn?(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -58,9 +60,18 @@ export type OutsideEvent =
     }
   /**
    * One model call of its own, or all of a turn, as fine as the program says. Counts, never totals. `estimated`: the
-   * program does not say, or not yet. `settles`: what all calls of the turn took that were estimated so far.
+   * program does not say, or not yet. `settles`: what all calls of the turn took that were estimated so far. `aside`: by
+   * a sub-agent of its own, so it is no turn.
    */
-  | { kind: "used"; model: string; usage: Usage; cost_usd: number | null; estimated?: true; settles?: true }
+  | {
+      kind: "used";
+      model: string;
+      usage: Usage;
+      cost_usd: number | null;
+      estimated?: true;
+      settles?: true;
+      aside?: true;
+    }
   /** Its turn is over and it waits to be spoken to. `cost_usd`: what all of the turn has cost, where the program says so. */
   | {
       kind: "rested";
