@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import { type Entry, NO_USAGE } from "../../protocol/index.ts";
 import { postByFetch } from "../../testing/post-by-fetch.ts";
 import type { Model } from "../model.ts";
 import { type CatalogOptions, createCatalog } from "./catalog.ts";
@@ -239,6 +240,53 @@ test.each([
   await model.reply({ system: "", history, tools: [] }, new AbortController().signal).catch(() => {});
 
   expect(asked).toEqual([expected]);
+});
+
+test("PROMPT-4: what a model of one server thought is sent back to that server, and to no other", async () => {
+  const bodies: string[] = [];
+  const fetch: typeof globalThis.fetch = async (_, init) => {
+    bodies.push(await new Response(init?.body).text());
+    return new Response("no", { status: 400 });
+  };
+  const catalog = made({ env: { LOCAL_KEY: "key" }, config: { providers: servers }, fetch });
+  const history: Entry[] = [
+    {
+      role: "assistant",
+      content: [
+        { type: "reasoning", text: "I think." },
+        { type: "text", text: "I say." },
+      ],
+      model: "openai-compatible/local/m",
+      usage: NO_USAGE,
+      cost_usd: null,
+      finish: "stop",
+    },
+    { role: "user", from: "human", content: "hi" },
+  ];
+  for (const id of ["openai-compatible/local/other", "openai-compatible/plain/m"]) {
+    const model = await catalog.model(id);
+    await model.reply({ system: "", history, tools: [] }, new AbortController().signal).catch(() => {});
+  }
+  const [local, plain] = bodies;
+  expect(bodies.map((body) => body.includes("I say."))).toEqual([true, true]);
+  expect([local?.includes("I think."), plain?.includes("I think.")]).toEqual([true, false]);
+});
+
+test("PROMPT-5: half a character in the description of a tool is replaced, whoever is asked", async () => {
+  const bodies: string[] = [];
+  const fetch: typeof globalThis.fetch = async (_, init) => {
+    bodies.push(await new Response(init?.body).text());
+    return new Response("no", { status: 400 });
+  };
+  const catalog = made({ env: { ...KEYS, LOCAL_KEY: "key" }, config: { providers: servers }, fetch });
+  const parameters = { type: "object", properties: { path: { type: "string", description: "a path \ud83d" } } };
+  const tools = [{ name: "look", description: "Looks \ud83d", parameters }];
+  const history = [{ role: "user", from: "human", content: "hi" }] as const;
+  for (const id of ["anthropic/claude-sonnet-5", "openai-compatible/local/m"]) {
+    const model = await catalog.model(id);
+    await model.reply({ system: "", history, tools }, new AbortController().signal).catch(() => {});
+  }
+  expect(bodies.map((body) => /Looks/.test(body) && !/\\ud[89ab]/i.test(body))).toEqual([true, true]);
 });
 
 test("an address that is none is named with its variable", async () => {

@@ -47,11 +47,11 @@ export class Connections {
   }
 
   async #toServer(at: ServerPlace): Promise<Speaker> {
-    const { settings } = at;
+    const { server, settings } = at;
     const setting = settingOf(at);
     const baseURL = baseUrl(settings.base_url, "v1", setting);
     const apiKey = keyIn(this.#env, settings.api_key_env);
-    return connectCompatible("openai-compatible", { baseURL, apiKey, ...this.#outOf(setting) });
+    return connectCompatible(`openai-compatible/${server}`, { baseURL, apiKey, ...this.#outOf(setting) });
   }
 
   /** The two ways to a provider; neither follows a redirect. `setting` is what holds its address. */

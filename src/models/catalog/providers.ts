@@ -110,7 +110,7 @@ export function providerNamed(name: string): Provider | undefined {
   return PROVIDERS.find((provider) => provider.name === (ALIASES.get(name) ?? name));
 }
 
-/** Any server with the chat-completions format; `provider` is the first part of its models' names. */
+/** Any server with the chat-completions format; `provider` is how the names of its models begin. */
 export function connectCompatible(provider: string, connection: ProviderConnection): Speaker {
   return (model, quirks, _, settings) => createChatWire(provider, model, quirks, connection, settings);
 }

@@ -8,6 +8,7 @@ import type { Post, PostResponse } from "./post.ts";
 import { PromptWriter } from "./prompt-writer.ts";
 import type { Quirks } from "./provider-quirks.ts";
 import { createEventReader } from "./sse.ts";
+import { wellFormedJson } from "./well-formed.ts";
 import type { Take, Wire } from "./wire.ts";
 
 /**
@@ -178,7 +179,7 @@ const toolTexts = new WeakMap<object, { name: string; description: string; text:
 function toolText({ name, description, parameters }: ToolSpec): string {
   const known = toolTexts.get(parameters);
   if (known?.name === name && known.description === description) return known.text;
-  const text = JSON.stringify({ type: "function", function: { name, description, parameters } });
+  const text = JSON.stringify(wellFormedJson({ type: "function", function: { name, description, parameters } }));
   toolTexts.set(parameters, { name, description, text });
   return text;
 }

@@ -163,6 +163,39 @@ test("what would make a request unsendable for ever is made sendable", () => {
   ]);
 });
 
+test("PROMPT-5: half a character in what a model said is replaced, in its words, its thoughts and the arguments of its calls", () => {
+  const half = "half \ud83d";
+  const args = { path: half, [half]: [{ deep: half }], whole: "😀 \\ud83d" };
+  const history = [
+    reply("local/m", [
+      { type: "reasoning", text: half },
+      { type: "text", text: half },
+      { type: "call", id: "a", name: "look", args },
+      { type: "call", id: "b", name: "look", args: half },
+    ]),
+    result("a", "A"),
+    result("b", "B"),
+  ];
+  const whole = "half \ufffd";
+  const repaired = { path: whole, [whole]: [{ deep: whole }], whole: "😀 \\ud83d" };
+  const said = [
+    { type: "reasoning", text: whole },
+    { type: "text", text: whole },
+  ];
+  const [asJson] = writer.write("", history);
+  const [asObject] = new PromptWriter("local", googleQuirks).write("", history);
+  expect(asJson?.content).toEqual([
+    ...said,
+    { type: "tool-call", toolCallId: "a", toolName: "look", input: JSON.stringify(repaired) },
+    { type: "tool-call", toolCallId: "b", toolName: "look", input: JSON.stringify({ invalid_json: whole }) },
+  ]);
+  expect(asObject?.content).toEqual([
+    ...said,
+    { type: "tool-call", toolCallId: "a", toolName: "look", input: repaired },
+    { type: "tool-call", toolCallId: "b", toolName: "look", input: { invalid_json: whole } },
+  ]);
+});
+
 test("the cache is marked after the system prompt, where the last request ended, and at the end", () => {
   const history = [
     user("one"),

@@ -16,6 +16,7 @@ import {
 } from "../../protocol/index.ts";
 import type { ShownResult } from "../model.ts";
 import type { Quirks } from "./provider-quirks.ts";
+import { wellFormed, wellFormedJson } from "./well-formed.ts";
 
 type AssistantMessage = Extract<LanguageModelV4Message, { role: "assistant" }>;
 type SystemMessage = Extract<LanguageModelV4Message, { role: "system" }>;
@@ -33,9 +34,12 @@ type AssistantPart = AssistantMessage["content"][number];
  * PROMPT-3. Every call has exactly one result, directly after its reply. A history that violates this is a bug of ours
  *     and is not sent: providers refuse it, or worse, accept it.
  * PROMPT-4. What a provider gave us to hand back (signatures, encrypted results) is returned unchanged to that
- *     provider, and to no other: another provider gets the text and the calls.
+ *     provider, and to no other: another provider gets the text and the calls. Each server of config.json is a provider
+ *     of its own.
+ * PROMPT-5. No text is sent with half a character in it, whoever wrote it.
  */
 export class PromptWriter {
+  /** How the names of its models begin. */
   readonly #provider: string;
   readonly #quirks: Quirks;
   readonly #users = new WeakMap<Entry, { first: Entry; message: UserMessage }>();
@@ -47,7 +51,7 @@ export class PromptWriter {
   #lastSystem: { system: string; message: SystemMessage } | undefined;
 
   constructor(provider: string, quirks: Quirks) {
-    this.#provider = provider;
+    this.#provider = `${provider}/`;
     this.#quirks = quirks;
   }
 
@@ -107,7 +111,7 @@ export class PromptWriter {
   #replyMessage(entry: ReplyEntry): WrittenReply {
     let known = this.#replies.get(entry);
     if (known === undefined) {
-      const foreign = entry.model.slice(0, entry.model.indexOf("/")) !== this.#provider;
+      const foreign = !entry.model.startsWith(this.#provider);
       known = { message: this.assistant(entry.content, foreign), calls: callsOf(entry), foreign };
       this.#replies.set(entry, known);
     }
@@ -168,12 +172,17 @@ const cacheKeys = new WeakMap<Entry, string>();
 function assistantPart(part: Part, foreign: boolean, quirks: Quirks): AssistantPart | null {
   switch (part.type) {
     case "text": {
-      if (foreign || part.meta === undefined) return part.text === "" ? null : { type: "text", text: part.text };
-      return { type: "text", text: part.text, providerOptions: optionsOf(part.meta) };
+      const text = wellFormed(part.text);
+      if (foreign || part.meta === undefined) return text === "" ? null : { type: "text", text };
+      return { type: "text", text, providerOptions: optionsOf(part.meta) };
     }
     case "reasoning":
       if (foreign) return null;
-      return { type: "reasoning", text: part.text, ...(part.meta && { providerOptions: optionsOf(part.meta) }) };
+      return {
+        type: "reasoning",
+        text: wellFormed(part.text),
+        ...(part.meta && { providerOptions: optionsOf(part.meta) }),
+      };
     case "call": {
       const own = foreign ? quirks.foreignCall && { [quirks.key]: quirks.foreignCall } : part.meta;
       return {
@@ -245,14 +254,10 @@ function wordsOf(entry: Entry): string {
 
 /** Providers take an object and nothing else; what the model sent instead stays readable for it. */
 function argumentsOf(args: unknown): JSONObject {
-  if (typeof args === "string") return { invalid_json: args };
-  if (args instanceof Object && !Array.isArray(args)) return args as JSONObject;
-  return { value: (args ?? null) as JSONObject };
-}
-
-/** Half a surrogate pair in a file that a tool read would make every later request unsendable. */
-function wellFormed(text: string): string {
-  return text.isWellFormed() ? text : text.toWellFormed();
+  if (typeof args === "string") return { invalid_json: wellFormed(args) };
+  const sendable = wellFormedJson(args);
+  if (sendable instanceof Object && !Array.isArray(sendable)) return sendable as JSONObject;
+  return { value: (sendable ?? null) as JSONObject };
 }
 
 /** A name the model made up is sent back too, and providers are strict about names. */

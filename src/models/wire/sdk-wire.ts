@@ -4,6 +4,7 @@ import type { ModelRequest, ToolSpec } from "../model.ts";
 import { type Attempt, orAbort } from "./attempt.ts";
 import { cacheKeyOf, PromptWriter } from "./prompt-writer.ts";
 import type { Quirks } from "./provider-quirks.ts";
+import { wellFormed, wellFormedJson } from "./well-formed.ts";
 import type { Take, Wire } from "./wire.ts";
 
 type Tools = NonNullable<LanguageModelV4CallOptions["tools"]>;
@@ -85,7 +86,12 @@ function createToolWriter({ search }: Quirks, maxSearches: number | null): (tool
       const args = search.takesMaxUses ? { maxUses: maxSearches } : {};
       return { type: "provider", id: search.id, name: search.name, args };
     }
-    return { type: "function", name, description, inputSchema: parameters };
+    return {
+      type: "function",
+      name,
+      description: wellFormed(description),
+      inputSchema: wellFormedJson(parameters),
+    };
   };
   return (tools) => {
     const known = written.get(tools) ?? tools.map(toolOf);
