@@ -1,4 +1,4 @@
-import { existsSync, watch } from "node:fs";
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
@@ -9,6 +9,7 @@ import { stemOf } from "../../mesh/files/message-names.ts";
 import { type NewMessage, putMessage, queueOf } from "../../mesh/files/new-message.ts";
 import { SessionNotes } from "../../mesh/terminal/session-notes.ts";
 import type { MessageHeader } from "../../protocol/index.ts";
+import { watchFolder } from "../../store/disk/watch-folder.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
 import { layoutOf, placeOf, runningMeshes, type TxCall } from "./project.ts";
 
@@ -203,7 +204,7 @@ async function answerTo(layout: Layout, place: { mesh: string; agent: string }, 
   const again = () => {
     looking = looking.then(look).then((answer) => (answer === undefined ? undefined : resolve(answer)), reject);
   };
-  const watchers = dirs.filter((dir) => existsSync(dir)).map((dir) => watch(dir, again));
+  const watchers = dirs.filter((dir) => existsSync(dir)).map((dir) => watchFolder(dir, again));
   again();
   try {
     return await promise;

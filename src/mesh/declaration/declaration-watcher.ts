@@ -1,13 +1,14 @@
-import { existsSync, type FSWatcher, watch } from "node:fs";
+import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { type FolderWatch, watchFolder } from "../../store/disk/watch-folder.ts";
 import type { Layout } from "../files/layout.ts";
 
 /** Notices when declarations may have changed: configs, prompts, capabilities, gates, folders that come and go. */
 export class DeclarationWatcher {
   readonly #layout: Layout;
   readonly #changed: () => void;
-  readonly #watched = new Map<string, FSWatcher>();
+  readonly #watched = new Map<string, FolderWatch>();
   #timer: NodeJS.Timeout | undefined;
   #isOpen = true;
 
@@ -38,15 +39,14 @@ export class DeclarationWatcher {
   #watch(dir: string): void {
     if (this.#watched.has(dir)) return;
     try {
-      const watcher = watch(dir, () => {
+      const watcher = watchFolder(dir, () => {
         // A folder that was deleted and made again needs a new watch.
         if (!existsSync(dir)) this.#drop(dir);
         this.#reportSoon();
       });
-      watcher.on("error", () => this.#drop(dir));
       this.#watched.set(dir, watcher);
     } catch {
-      // It is not there, or the kernel's limit is reached: then it is read again when something else changes.
+      // It is not there any more.
     }
   }
 

@@ -1,6 +1,7 @@
-import { existsSync, type FSWatcher, mkdirSync, readdirSync, statSync, watch } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { MessageHeader } from "../../protocol/index.ts";
+import { type FolderWatch, watchFolder } from "../../store/disk/watch-folder.ts";
 import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
 import { leaves } from "../declaration/topology.ts";
 import type { Layout, QueueName } from "../files/layout.ts";
@@ -19,7 +20,7 @@ export class MeshFileClient {
   readonly #layout: Layout;
   readonly #declared: DeclaredMesh;
   readonly #queues: Queues;
-  #watcher: FSWatcher | undefined;
+  #watcher: FolderWatch | undefined;
 
   constructor(layout: Layout, declared: DeclaredMesh) {
     this.#layout = layout;
@@ -94,8 +95,7 @@ export class MeshFileClient {
   watch(changed: () => void): void {
     this.#watcher?.close();
     mkdirSync(this.#queues.dir("outbox"), { recursive: true });
-    this.#watcher = watch(this.#queues.dir("outbox"), changed);
-    this.#watcher.on("error", () => {});
+    this.#watcher = watchFolder(this.#queues.dir("outbox"), changed);
   }
 
   close(): void {

@@ -1,5 +1,6 @@
-import { type FSWatcher, mkdirSync, watch } from "node:fs";
+import { mkdirSync } from "node:fs";
 import type { MeshFact } from "../../protocol/index.ts";
+import { type FolderWatch, watchFolder } from "../../store/disk/watch-folder.ts";
 import { DeclarationWatcher } from "../declaration/declaration-watcher.ts";
 import {
   type DeclaredAgent,
@@ -57,7 +58,7 @@ export class Meshes {
   readonly #held: HeldMeshes;
   readonly #declarations: DeclarationWatcher;
   readonly #problems = new Map<string, string>();
-  #folder: FSWatcher | undefined;
+  #folder: FolderWatch | undefined;
   #reloading: Promise<void> = Promise.resolve();
   #release: (() => void) | undefined;
   #isOpen = false;
@@ -106,8 +107,7 @@ export class Meshes {
           if (this.#ports.isLeft?.(declared, agent)) this.#registry.member(declared, name, agent.name);
       }
       for (const mesh of added) mesh.begin();
-      this.#folder = watch(this.layout.meshes, (_, name) => this.#isOpen && this.#open.wakeIfMade(name));
-      this.#folder.on("error", () => {});
+      this.#folder = watchFolder(this.layout.meshes, (name) => this.#isOpen && this.#open.wakeIfMade(name));
       await this.#declarations.refresh();
     } catch (error) {
       await this.close();

@@ -101,8 +101,8 @@ export class OpenMeshes {
 
   /** Something was made under this name in the folder of all meshes: a message for a mesh that is asleep. */
   wakeIfMade(name: string | null): void {
-    const asleep = name === null ? undefined : this.asleep.get(name);
-    if (asleep && existsSync(this.#layout.mesh(asleep.config.mesh))) this.#wake(asleep);
+    const asleep = [...this.asleep.values()].filter(({ config }) => name === null || config.mesh === name);
+    for (const one of asleep) if (existsSync(this.#layout.mesh(one.config.mesh))) this.#wake(one);
   }
 
   /** Also of a mesh that is asleep, or whose declaration is broken at the moment: a message can wait in its folder. */

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, watch } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
+import { watchFolder } from "../../store/disk/watch-folder.ts";
 import type { Layout, Place } from "./layout.ts";
 import { type NewMessage, putMessage } from "./new-message.ts";
 
@@ -46,8 +47,7 @@ async function leaves(dir: string, name: string): Promise<boolean> {
   const look = () => {
     if (!existsSync(join(dir, name))) resolve(true);
   };
-  const watcher = watch(dir, look);
-  watcher.on("error", look);
+  const watcher = watchFolder(dir, look);
   const timer = setTimeout(() => resolve(!existsSync(join(dir, name))), PATIENCE_MS);
   look();
   try {

@@ -1,7 +1,7 @@
-import { type FSWatcher, watch } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { z } from "zod";
+import { type FolderWatch, watchFolder } from "../../store/disk/watch-folder.ts";
 
 /** What Claude Code reports through its hooks, one JSON object per line; see `terminal-home.ts`. */
 const hookSchema = z.object({
@@ -15,7 +15,7 @@ export type Hook = z.infer<typeof hookSchema>;
 export class HookFile {
   readonly #path: string;
   readonly #onHook: (hook: Hook) => void;
-  #watcher: FSWatcher | undefined;
+  #watcher: FolderWatch | undefined;
   #at = 0;
   #reading: Promise<void> = Promise.resolve();
 
@@ -26,10 +26,9 @@ export class HookFile {
 
   /** Resolves when everything that is in the file now was reported. */
   async open(): Promise<void> {
-    this.#watcher = watch(dirname(this.#path), (_, name) => {
-      if (name === basename(this.#path)) void this.read();
+    this.#watcher = watchFolder(dirname(this.#path), (name) => {
+      if (name === null || name === basename(this.#path)) void this.read();
     });
-    this.#watcher.on("error", () => {});
     await this.read();
   }
 

@@ -11,8 +11,8 @@ import type { Bound, Limits } from "./limits.ts";
  *     not cheap.
  * DISK-2. Another process counts (`du`): it descends through open folders, so a path may have any length, and a tree of
  *     any size does not delay us. It has a time limit.
- * DISK-3. A folder that we cannot read hides nothing: if not everything could be counted, the free space lost since the
- *     last count is added.
+ * DISK-3. A folder that we cannot read hides nothing: if not everything could be counted, or nothing at all, the free
+ *     space lost since the last count is added.
  * DISK-4. The last count is kept from one command to the next, so that many small commands are limited like one. Space
  *     that others free meanwhile can hide what was written, but only for a few commands.
  * DISK-5. A worker is not charged for folders inside its own that it may only read, or not see: a coordinator writes to
@@ -204,7 +204,7 @@ function counted(args: readonly string[], signal?: AbortSignal): Promise<{ sum: 
     env: { PATH, LC_ALL: "C" },
     ...(signal ? { signal } : {}),
   } as const;
-  return new Promise((resolve) => {
+  return new Promise<{ sum: number; isWhole: boolean }>((resolve) => {
     // It ends by itself, even when we are killed meanwhile.
     execFile("nice", ["-n", "10", "du", ...args], limits, (error, stdout, complaints) => {
       const sizes = stdout.split("\n").map((line) => Number(/^(\d+)\t/.exec(line)?.[1] ?? 0));
@@ -212,7 +212,8 @@ function counted(args: readonly string[], signal?: AbortSignal): Promise<{ sum: 
       const isWhole = !error || (!error.killed && stdout !== "" && !complaints.includes("Permission denied"));
       resolve({ sum: sizes.reduce((sum, size) => sum + size, 0), isWhole });
     }).stdin?.end();
-  });
+    // It cannot even be started: too many folders for one command, or no memory.
+  }).catch(() => ({ sum: 0, isWhole: false }));
 }
 
 const PATH = "/usr/bin:/bin:/run/current-system/sw/bin";

@@ -5,7 +5,6 @@ import {
   fdatasync,
   fdatasyncSync,
   fstatSync,
-  watch as fsWatch,
   fsync,
   fsyncSync,
   ftruncateSync,
@@ -24,6 +23,7 @@ import {
 } from "node:fs";
 import { basename, dirname } from "node:path";
 import { codeOf, type Disk, type DiskFile, type FileLock } from "./disk.ts";
+import { watchFolder } from "./watch-folder.ts";
 
 /** The real disk. Uses callbacks on the hot path, since a promise of `fs` costs more than the write. */
 export const nodeDisk: Disk = {
@@ -70,10 +70,10 @@ export const nodeDisk: Disk = {
   lock: lockBySqlite,
   watch(path, onChange) {
     // The folder, since the file may not be there yet.
-    const watcher = fsWatch(dirname(path), { persistent: false }, (_, name) => {
+    const onName = (name: string | null) => {
       if (name === null || name === basename(path)) onChange();
-    });
-    watcher.on("error", () => watcher.close());
+    };
+    const watcher = watchFolder(dirname(path), onName, { persistent: false });
     return () => watcher.close();
   },
 };

@@ -1,9 +1,9 @@
-import type { FSWatcher } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { z } from "zod";
 import type { Clock } from "../../../protocol/clock.ts";
 import type { Running } from "../../../sandbox/program.ts";
 import { appendTo, putFile, readPart } from "../../../store/disk/foreign-folder.ts";
+import type { FolderWatch } from "../../../store/disk/watch-folder.ts";
 import { PROTOCOL_FILES } from "../../../store/run/publish.ts";
 import { LONGEST_SUMMARY } from "../../../tools/work.ts";
 import { ErrorTail } from "../session/error-tail.ts";
@@ -33,7 +33,7 @@ interface Parts {
   job: OutsideJob;
   clock: Clock;
   record: ProgramRecord<Kept>;
-  watcher: FSWatcher;
+  watcher: FolderWatch;
   running: Running;
   kept: Kept;
 }
@@ -41,7 +41,8 @@ interface Parts {
 /**
  * A session with a program that reads and writes files.
  *
- * AUTONOMOUS-1. The folder is watched, never polled: a program that does nothing costs nothing.
+ * AUTONOMOUS-1. The folder is watched, not polled (unless the kernel refuses): a program that does nothing costs
+ *     nothing.
  * AUTONOMOUS-2. For each entry of the outbox, each checkpoint and each result a call is requested once; after a crash of
  *     ours that came before it was dealt with, again under the same id.
  * AUTONOMOUS-3. What it is told is in its inbox, even after it has ended: it reads it when it is started again.
@@ -72,10 +73,9 @@ export class AutonomousSession implements OutsideSession {
     this.#parts = parts;
     this.#seen = parts.kept;
     this.#dealt = parts.kept;
-    parts.watcher.on("change", (_, name) => {
-      if (name === null || PROTOCOL_FILES.includes(String(name))) this.#changed();
-    });
-    parts.watcher.on("error", (error) => this.#note(`Its folder cannot be watched any more: ${error.message}`));
+    parts.watcher.onChange = (name) => {
+      if (name === null || PROTOCOL_FILES.includes(name)) this.#changed();
+    };
     parts.running.stdin.on("error", () => {});
     parts.running.stdin.end();
     this.events.push({ kind: "begun", session_id: null });

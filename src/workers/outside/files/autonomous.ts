@@ -1,8 +1,8 @@
-import { watch } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { PassThrough } from "node:stream";
 import type { Clock } from "../../../protocol/clock.ts";
 import type { Running } from "../../../sandbox/program.ts";
+import { watchFolder } from "../../../store/disk/watch-folder.ts";
 import { ProgramRecord } from "../session/program-record.ts";
 import type { Adapter, OutsideJob } from "../session/session.ts";
 import { AutonomousSession, type Kept, keptSchema, nothingTaken } from "./autonomous-session.ts";
@@ -23,7 +23,7 @@ export function autonomousAdapter(clock: Clock): Adapter {
     await writeTaskFiles(job, kept === undefined);
     if (!kept) await record.write(nothing);
     // Before it is started: what it writes first must not be missed.
-    const watcher = watch(job.cwd);
+    const watcher = watchFolder(job.cwd);
     try {
       const hasEnded = kept !== undefined && (await isDone(job, kept));
       const running = hasEnded
