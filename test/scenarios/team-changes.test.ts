@@ -169,7 +169,7 @@ test.each([
   },
 );
 
-test("who took a node over and is stopped goes on where they were: it is not given to them a second time", async () => {
+test("who had a node that is given to another is free; who took it over and is stopped goes on where they were", async () => {
   const begun = Promise.withResolvers<void>();
   const bob = script(call("list_files"), hang(), written("a.md"), published("a"));
   await using first = await startTeam({
@@ -185,6 +185,7 @@ test("who took a node over and is stopped goes on where they were: it is not giv
   await first.until(({ roster }) => roster.alice?.status === "busy");
   begun.resolve();
   await first.until(() => bob.requests.length === 2);
+  expect(first.agent.now.roster.alice?.status).toBe("idle");
   await first.agent.stop("human");
   bob.played++;
   const team = await first.restart();
