@@ -53,6 +53,7 @@ test.each([
   ["Vergleiche ./a.csv mit ./b.csv", false],
   ["Make ./docs shorter", false],
   ["Hello", false],
+  ["Survey", true],
 ])("is it a survey: %s", (text, expected) => {
   expect(readGoal(text).isSurvey).toBe(expected);
 });

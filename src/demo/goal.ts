@@ -64,6 +64,7 @@ function kindOf(clause: string): ClauseKind {
     .replace(QUOTED, "quoted")
     .split(/\s+/)
     .filter((word) => !SMALL_WORD.test(word));
+  if (words.length <= 1 && SURVEY_VERB.test(clause)) return "survey";
   if (words.length <= 1) return hasPlace ? "look" : "more of it";
   return "beyond";
 }
