@@ -247,3 +247,90 @@ test("HUMAN-WORK-3: two nodes are given to the human of a failed agent, which go
   await team.until(({ agent }) => agent.status === "failed");
   await areBothGivenAndPublished(team, "node-2");
 });
+
+/** Of every status one: running, waiting for node-1, cancelled, not begun, completed, failed. */
+function everyStatus() {
+  const node = (task: string, more: object) => call("create_work_node", { task, ...more });
+  const coordinator = script(
+    hire,
+    call("spawn_worker", { name: "Ben" }),
+    call("spawn_worker", { name: "Cem" }),
+    node("Sign it.", { worker: "Ann" }),
+    node("Post it.", { worker: "Ann", dependencies: ["node-1"] }),
+    node("Seal it.", { worker: "Ann" }),
+    node("Fold it.", { worker: "Ann" }),
+    node("Weigh it.", { worker: "Ben" }),
+    node("Stamp it.", { worker: "Cem" }),
+    call("cancel_node", { node_id: "node-3", reason: "Wax is out." }),
+    say("I wait."),
+    say("I wait on.").after("node-5 completed", "node-6 failed"),
+    say("I wait on."),
+  );
+  const ben = script(
+    call("write_file", { path: "scratch/weight.md", content: "20 g" }),
+    call("publish", { summary: "20 g" }),
+  );
+  const workers = { Ann: script(call("check_messages", { wait: true })), Ben: ben, Cem: script(...silent, ...silent) };
+  return { goal: "g", coordinator, workers };
+}
+
+const YOURS = (id: string) => `${id} is yours. Put the files into its scratch folder, then: agiraph publish g ${id}`;
+
+test.each([
+  ["works", async () => {}, ""],
+  [
+    "was stopped",
+    (team: Team) => team.agent.stop("human"),
+    " g is stopped: nothing begins until you resume it: agiraph resume g",
+  ],
+  [
+    "was paused",
+    (team: Team) => team.agent.pause("human"),
+    " g is paused: nothing begins until you resume it: agiraph resume g",
+  ],
+])(
+  "HUMAN-WORK-4: of an agent that %s, the human gets a node of every status, or hears what to do",
+  async (_, rest, rests) => {
+    await using team = await startTeam(everyStatus());
+    const isSo = async () => {
+      await isAnnWaiting(team);
+      await team.until(({ board: { nodes } }) => nodes["node-5"]?.status === "completed");
+      await team.until(({ board: { nodes } }) => nodes["node-6"]?.status === "failed");
+      await team.until(({ roster }) => roster.coordinator?.status === "waiting");
+    };
+    await isSo();
+    await rest(team);
+    const answers: string[] = [];
+    for (const id of ["node-1", "node-1", "node-2", "node-3", "node-4", "node-5", "node-6"])
+      answers.push(await team.agent.assign(id, "human").catch((error: Error) => `refused: ${error.message}`));
+    expect(answers).toEqual([
+      YOURS("node-1"),
+      YOURS("node-1"),
+      `node-2 is to be yours, and comes to your inbox later: it needs node-1 first.${rests}`,
+      YOURS("node-3"),
+      YOURS("node-4"),
+      'refused: node-5 is completed, and its files are published. To have more done, tell it: agiraph send g "what to do next"',
+      YOURS("node-6"),
+    ]);
+    await team.until(({ questions }) => Object.keys(questions.open).length === 4);
+    const questions = inboxOf([team.agent.now]).filter(({ kind }) => kind === "question");
+    expect(questions.map((item) => ("text" in item ? item.text.split(":", 1)[0] : ""))).toEqual([
+      "node-1 is yours",
+      "node-3 is yours",
+      "node-4 is yours",
+      "node-6 is yours",
+    ]);
+  },
+);
+
+test("HUMAN-WORK-4: of an agent that has finished nothing can be given, and it is said how to have more done", async () => {
+  await using team = await startTeam({
+    goal: "g",
+    coordinator: script(hire, order, call("finish", { summary: "s" }).after("node-1 failed")),
+    workers: { Ann: script(...silent, ...silent) },
+  });
+  await team.agent.idle();
+  await expect(team.agent.assign("node-1", "human")).rejects.toThrow(
+    'g has finished, and nothing on its board changes any more. To have more done, tell it: agiraph send g "what to do next"',
+  );
+});

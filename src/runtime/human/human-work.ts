@@ -1,5 +1,6 @@
 import { didYouMean } from "../../boundary/nearest.ts";
 import {
+  type AgentStatus,
   hasEnded,
   isAtWork,
   type NodeState,
@@ -17,6 +18,7 @@ import type { ToolOutput } from "../../tools/tool.ts";
 import { askHumanToWork, DONE, nodeQuestionId } from "../../workers/human-worker.ts";
 import { isTaken } from "../state/taken-node.ts";
 import type { Team } from "../team/team.ts";
+import { workerIdOf } from "../team/worker-names.ts";
 import { type ChannelName, checkNotArchived, HumanRefusal } from "./human-facts.ts";
 import type { HumanVoice } from "./human-voice.ts";
 
@@ -41,6 +43,8 @@ interface HumanWorkPorts {
  * HUMAN-WORK-2. A person who publishes is answered, also if the agent is closed before the node is published: what they said
  *     is recorded, and the next start publishes it.
  * HUMAN-WORK-3. A person may have several nodes at once: each is in their inbox, and each can be published.
+ * HUMAN-WORK-4. While the run is open, a node of any status but completed can be given to the human. Whoever cannot have
+ *     it, or not yet, is told why and what to do.
  */
 export class HumanWork {
   readonly #ports: HumanWorkPorts;
@@ -54,19 +58,29 @@ export class HumanWork {
   async assign(node: string, to: string): Promise<string> {
     const { pending, team } = this.#ports;
     checkNotArchived(pending());
-    this.#node(node);
-    const { run, created, status } = pending().agent;
-    if (!run || run.finished)
-      throw new HumanRefusal("conflict", `${created.name} has finished. ${moreFrom(created.name)}`);
-    const answer = await team(run.id).assign(node, to, HUMAN);
-    if (typeof answer !== "string") throw new HumanRefusal("conflict", answer.content);
     const { id } = this.#node(node);
-    if (await this.#isTheirs(id))
-      return `${id} is yours. Put the files into its scratch folder, then: agiraph publish ${created.name} ${id}`;
-    if (this.#ports.isUnderWay()) return answer;
-    const now = isAtWork(status) ? "interrupted" : status;
-    const { name } = ownerOf(this.#node(node), pending());
-    return `${id} is ${name}'s. ${created.name} is ${now}: nothing begins until you resume it: agiraph resume ${created.name}`;
+    const run = this.#openRun();
+    const { created, status } = pending().agent;
+    const problem = whyNotGiven(this.#node(id), created.name, this.#ports.isUnderWay());
+    if (problem !== undefined) throw new HumanRefusal("conflict", problem);
+    if (workerIdOf(to) === HUMAN && (await this.#isTheirs(id))) return yours(id, created.name);
+    const answer = await team(run).assign(id, to, HUMAN);
+    if (typeof answer !== "string") throw new HumanRefusal("conflict", answer.content);
+    if (await this.#isTheirs(id)) return yours(id, created.name);
+    const given = this.#node(id);
+    const owner = ownerOf(given, pending());
+    const rests = this.#ports.isUnderWay() ? "" : ` ${restingAgent(created.name, status)}`;
+    if (owner.id === HUMAN)
+      return `${id} is to be yours, and comes to your inbox later: ${whyNotYet(given, pending())}.${rests}`;
+    return rests === "" ? answer : `${id} is ${owner.name}'s.${rests}`;
+  }
+
+  /** The run whose board can still change. */
+  #openRun(): RunId {
+    const { run, created } = this.#ports.pending().agent;
+    if (run && !run.finished) return run.id;
+    const over = `${created.name} has finished, and nothing on its board changes any more.`;
+    throw new HumanRefusal("conflict", `${over} ${moreFrom(created.name)}`);
   }
 
   async cancel(node: string, reason = "No reason was given."): Promise<string> {
@@ -82,11 +96,10 @@ export class HumanWork {
     const { pending, team } = this.#ports;
     checkNotArchived(pending());
     this.#node(node);
-    const { run, created } = pending().agent;
-    if (!run || run.finished)
-      throw new HumanRefusal("conflict", `${created.name} has finished. ${moreFrom(created.name)}`);
-    const answer = await ask(team(run.id)).catch((error: unknown) => {
-      if (pending().agent.run?.id === run.id && !pending().agent.run?.finished) throw error;
+    const run = this.#openRun();
+    const { created } = pending().agent;
+    const answer = await ask(team(run)).catch((error: unknown) => {
+      if (pending().agent.run?.id === run && !pending().agent.run?.finished) throw error;
       throw new HumanRefusal("conflict", `${created.name} has just finished. ${moreFrom(created.name)}`);
     });
     if (typeof answer !== "string") throw new HumanRefusal("conflict", answer.content);
@@ -180,6 +193,22 @@ export class HumanWork {
     unhear();
     this.#looking.delete(look);
   }
+}
+
+function yours(id: NodeId, agent: string): string {
+  return `${id} is yours. Put the files into its scratch folder, then: agiraph publish ${agent} ${id}`;
+}
+
+/** What a person can do instead, where a node cannot change hands any more or not yet. */
+function whyNotGiven({ id, status }: NodeState, agent: string, isUnderWay: boolean): string | undefined {
+  if (status === "completed") return `${id} is completed, and its files are published. ${moreFrom(agent)}`;
+  if (status !== "publishing" || isUnderWay) return undefined;
+  return `${id} is being published, which ends when ${agent} is resumed: agiraph resume ${agent}`;
+}
+
+function restingAgent(agent: string, status: AgentStatus): string {
+  const is = isAtWork(status) ? "interrupted" : status;
+  return `${agent} is ${is}: nothing begins until you resume it: agiraph resume ${agent}`;
 }
 
 /** It is theirs already, or could be taken by them at once. */
