@@ -40,7 +40,9 @@ test("where nobody can answer, the question and the command to answer it are sai
     words: ["paint-house (ID): Answered.", "you         → coordinator: Blue"],
   });
   // What this command took, and what the agent took in all.
-  expect(lines(answered).at(-1)).toMatch(/^✓ paint-house is done: 1 model call, \$0, M:SS \(2 calls, \$0 in all\)\. /);
+  expect(lines(answered).at(-1)).toMatch(
+    /^✓ paint-house has finished: 1 model call, \$0, M:SS \(2 calls, \$0 in all\)\. /,
+  );
   expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain("Your human answers: Blue");
   provider.assertDone();
 });

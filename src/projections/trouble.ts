@@ -88,4 +88,10 @@ const WORDS: Readonly<Record<string, string>> = {
   rate_limited: "rate limited",
   server: "provider fails",
   auth: "key refused",
+  unreadable: "unreadable answer",
+  truncated: "stream broke off",
+  empty: "empty reply",
+  redirected: "redirected",
+  bad_request: "request refused",
+  context_too_long: "conversation too long",
 };

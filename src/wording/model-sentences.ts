@@ -28,7 +28,7 @@ export const MODELS: Sentences<Model> = {
   "model.failed": ({ worker_id, node_id, model, reason, message, retry_in_ms }, style) => {
     // Most providers' words begin with the model; on a phone, twice would leave no room for what is wrong.
     const whose = message.startsWith(model) ? "" : ` from ${model}`;
-    return by(worker_id, style, `got no answer${whose}, ${troubleWords({ reason })}`, {
+    return by(worker_id, style, `got no reply${whose}, ${troubleWords({ reason })}`, {
       text: message,
       isWhole: true,
       next: retry_in_ms === null ? "gave up" : `tries again in ${milliseconds(retry_in_ms)}`,

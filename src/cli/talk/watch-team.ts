@@ -9,6 +9,7 @@ import { onInterrupt } from "../live/interrupts.ts";
 import { whenParked } from "../live/parked.ts";
 import { jsonView, liveView, plainView, type TeamView } from "../live/team-view.ts";
 import { watchFacts } from "../live/watch-facts.ts";
+import { adviceLines } from "../wording/advice-lines.ts";
 import { boardTable } from "../wording/board-table.ts";
 import { clockTime, costOf, count, type Spent, spentIn, spentSince } from "../wording/format.ts";
 import { waitingLines } from "../wording/question-text.ts";
@@ -207,6 +208,11 @@ function figuresOf(total: Spent, before: Spent | undefined, seconds: number): st
   return `${count(calls, "model call")}, ${costOf(cost)}, ${clockTime(seconds)}${inAll}`;
 }
 
+function advise({ terminal }: Invocation, words: string, ...commands: string[]): void {
+  const { isTTY, columns = 80 } = terminal.stderr;
+  for (const line of adviceLines(words, commands, isTTY ? columns : undefined)) terminal.say(line);
+}
+
 async function tellEnding(
   { now, log }: Watched,
   call: Invocation,
@@ -223,17 +229,17 @@ async function tellEnding(
   switch (agent.status) {
     case "completed": {
       const mark = undone === "" ? paint.green("✓") : paint.yellow("✓");
-      const done = undone === "" ? "is done" : `is done, but ${undone}`;
-      terminal.say(`${mark} ${agent.created.name} ${done}: ${figures}. Look: ${commandLine(call, "show", id)}`);
+      const done = undone === "" ? "has finished" : `has finished, but ${undone}`;
+      advise(call, `${mark} ${agent.created.name} ${done}: ${figures}`, `Look: ${commandLine(call, "show", id)}`);
       const left = triggersLeft(now, call);
       if (left) terminal.say(left);
       return EXIT.done;
     }
     case "paused":
-      terminal.say(`Paused after ${figures}. Go on with: ${commandLine(call, "resume", id)}`);
+      advise(call, `Paused after ${figures}`, `Go on with: ${commandLine(call, "resume", id)}`);
       return EXIT.interrupted;
     case "stopped":
-      terminal.say(`Stopped after ${figures}. Go on with: ${commandLine(call, "resume", id)}`);
+      advise(call, `Stopped after ${figures}`, `Go on with: ${commandLine(call, "resume", id)}`);
       return EXIT.interrupted;
     case "waiting_for_human":
       terminal.say(`${paint.yellow("?")} ${agent.created.name} waits for you after ${figures}.`);
@@ -246,8 +252,11 @@ async function tellEnding(
       ))
         terminal.say(line.replace(/^✗/, paint.red("✗")));
       if (undone !== "") terminal.say(`  ${undone}.`);
-      terminal.say(
-        `  ${figures}. What happened: ${commandLine(call, "logs", id)}. Try again: ${commandLine(call, "resume", id)}${raisingWords(now)}`,
+      advise(
+        call,
+        `  ${figures}`,
+        `What happened: ${commandLine(call, "logs", id)}`,
+        `Try again: ${commandLine(call, "resume", id)}${raisingWords(now)}`,
       );
       return EXIT.failed;
     default:

@@ -56,7 +56,7 @@ test("the story names who does what, how each call ended, and what the work cost
   expect(lines.flatMap((line) => storyText(line, undefined, noPaint))).toEqual([
     "node-1      + Survey the docs",
     "node-1      ▸ ann",
-    "ann         ! got no answer from x/y, rate limited: slow down (tries again in 2.0 s)",
+    "ann         ! got no reply from x/y, rate limited: slow down (tries again in 2.0 s)",
     "ann         │ I read both.",
     "ann         │   Then I",
     "ann         ✓ read_file docs/a.md 4 ms",
@@ -73,7 +73,7 @@ test("words of a reply that broke off are not glued to those of the next try", (
   const lines = [...said("I rea"), ...story.tell(failed), ...said("I read both.\n")];
   expect(lines.flatMap((line) => storyText(line, undefined, noPaint))).toEqual([
     "ann         │ I rea … (broke off)",
-    "ann         ! got no answer from x/y, rate limited: slow down (tries again in 2.0 s)",
+    "ann         ! got no reply from x/y, rate limited: slow down (tries again in 2.0 s)",
     "ann         │ I read both.",
   ]);
 });
@@ -97,7 +97,7 @@ test("every fact is one readable line", () => {
     "coordinator created node-1: Survey the docs",
     "ann begins node-1",
     "ann thinks, turn 1 (node-1, x/y)",
-    "ann got no answer from x/y, rate limited (node-1, rate_limited): slow down (tries again in 2.0 s)",
+    "ann got no reply from x/y, rate limited (node-1, rate_limited): slow down (tries again in 2.0 s)",
     "ann replied, 1.3k tokens (node-1, turn 1, 1.2k in, 80 out, $0.02, 1.5 s)",
     "ann calls read_file (node-1): docs/a.md",
     "ann calls read_file (node-1): docs/b.md",

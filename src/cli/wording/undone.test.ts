@@ -46,7 +46,9 @@ test("a run that ends with failed nodes names them in its last line and on its p
   const resumed = await call(["resume", "chip"], mended);
   expect({ code: resumed.code, end: resumed.stderr.split("\n").at(-2) }).toEqual({
     code: 0,
-    end: expect.stringMatching(/^✓ chip-faster is done, but 1 of 2 nodes failed: node-1 \(Alice\): \d+ model calls?, /),
+    end: expect.stringMatching(
+      /^✓ chip-faster has finished, but 1 of 2 nodes failed: node-1 \(Alice\): \d+ model calls?, /,
+    ),
   });
   expect((await call(["show", "chip"])).stdout).toContain(
     "Board: 1 of 2 nodes completed; 1 of 2 nodes failed: node-1 (Alice)\n",
