@@ -8,15 +8,15 @@ import {
   SdkError,
   SdkErrorCode,
   SdkHttpError,
-  StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
+import { orAbort } from "../boundary/or-abort.ts";
 import type { McpServerConfig } from "../protocol/config.ts";
 import { refusal, type ToolOutput } from "../tools/tool.ts";
 import { withoutControls } from "../tools/web-foreign.ts";
-import { ANSWER_TIMES, boundedFetchWith } from "./bounded-fetch.ts";
-import { calmReconnection } from "./reconnection.ts";
+import { listTools, MAX_PAGES } from "./list-tools.ts";
 import { resultText, said } from "./result-text.ts";
 import { StdioTransport } from "./stdio-transport.ts";
+import { newTransport, type Transport } from "./transport.ts";
 
 export interface McpPorts {
   env: Readonly<Record<string, string | undefined>>;
@@ -38,17 +38,8 @@ const LONGEST_CALL_MS = 3_600_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 300_000;
 const MAX_WHY = 600;
-/** Pages of a list of tools: who has more of them has more tools than a model finds. */
-const MAX_PAGES = 8;
-/** Of a description, as it is kept; whoever shows it cuts it again, and says so. */
-const MAX_DESCRIPTION = 4_000;
 /** A server that says all the time that its tools have changed is asked for them no more often. */
 const REFRESH_MS = 10_000;
-/** What a program needs to run at all, where it is not said otherwise. */
-const ALWAYS_GIVEN = ["PATH", "HOME", "LANG", "TERM"];
-
-type Transport = StdioTransport | StreamableHTTPClientTransport;
-
 /**
  * A connection to one MCP server, opened when it is first needed and again after it was lost.
  *
@@ -109,7 +100,7 @@ export class McpConnection {
     for (const isLast of [false, true]) {
       let client: Client;
       try {
-        client = await untilAborted(this.#opened(), signal);
+        client = await orAbort(this.#opened(), signal);
       } catch {
         signal.throwIfAborted();
         return refusal(`${tool} did not run. ${this.#downWords()}`);
@@ -216,13 +207,13 @@ export class McpConnection {
   }
 
   async #connect(isOld: boolean): Promise<Client> {
-    const transport = this.#newTransport();
+    const transport = newTransport(this.config, this.#ports.env, this.#longestCallMs());
     this.#transport = transport;
     const client = this.#newClient(isOld);
     try {
       const limits = { timeout: OPENING_MS };
       await client.connect(transport, limits);
-      this.#listed = client.getServerCapabilities()?.tools ? await listOf(client) : [];
+      this.#listed = client.getServerCapabilities()?.tools ? await listTools(client, OPENING_MS) : [];
       client.onclose = () => void this.#drop(client, undefined);
       return client;
     } catch (error) {
@@ -268,30 +259,9 @@ export class McpConnection {
       this.#isStale = false;
       if (this.#client !== client) return;
       this.#refreshedAt = performance.now();
-      const tools = await listOf(client).catch(() => null);
+      const tools = await listTools(client, OPENING_MS).catch(() => null);
       if (tools && this.#client === client) this.#listed = tools;
     }
-  }
-
-  #newTransport(): Transport {
-    const { env } = this.#ports;
-    if ("command" in this.config) {
-      const { command, cwd, set = {} } = this.config;
-      const given = [...ALWAYS_GIVEN, ...(this.config.env ?? [])].flatMap((name) => {
-        const value = env[name];
-        return value === undefined ? [] : [[name, value]];
-      });
-      return new StdioTransport({ command, cwd, env: { ...Object.fromEntries(given), ...set } });
-    }
-    const headers = Object.entries(this.config.headers_env ?? {}).map(([header, name]) => {
-      const value = env[name];
-      if (!value) throw new Error(`${name} is not set, which it needs for the header ${header}`);
-      return [header, value];
-    });
-    const requestInit = { headers: Object.fromEntries(headers) };
-    const fetch = boundedFetchWith({ ...ANSWER_TIMES, callMs: this.#longestCallMs() });
-    const reconnectionScheduler = calmReconnection();
-    return new StreamableHTTPClientTransport(new URL(this.config.url), { fetch, requestInit, reconnectionScheduler });
   }
 
   /** It has gone, or is of no use any more. */
@@ -321,24 +291,6 @@ export class McpConnection {
 }
 
 /** No more of each tool than is used: a list may be megabytes. */
-async function listOf(client: Client): Promise<ListedTool[]> {
-  const { tools } = await client.listTools(undefined, { timeout: OPENING_MS, cacheMode: "refresh" });
-  return tools.map(({ name, title, description, inputSchema, annotations }) => ({
-    name,
-    inputSchema,
-    ...(annotations && { annotations }),
-    ...((description ?? title) && { description: (description ?? title ?? "").slice(0, MAX_DESCRIPTION) }),
-  }));
-}
-
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(signal.reason);
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop, { once: true });
-  return Promise.race([work, aborted]).finally(() => signal.removeEventListener("abort", stop));
-}
-
 /** 404 by the book, 400 in practice. */
 function isForgotten(error: unknown): boolean {
   return error instanceof SdkHttpError && (error.status === 404 || error.status === 400);

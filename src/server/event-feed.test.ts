@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import type { WebSocket } from "ws";
 import type { Fact } from "../protocol/index.ts";
 import type { Delta } from "../workers/loop/recorded-loop.ts";
-import { Feed, type FeedSource, Turns } from "./event-feed.ts";
+import { Feed, type FeedSource } from "./event-feed.ts";
+import { Turns } from "./turns.ts";
 
 const LIMITS = { mostWaiting: 1000, mostFrames: 1000, page: 10 };
 

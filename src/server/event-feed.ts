@@ -2,19 +2,13 @@ import type { WebSocket } from "ws";
 import type { Fact } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import type { Delta } from "../workers/loop/recorded-loop.ts";
+import { FactPages, type FramedFact, frameOf } from "./fact-pages.ts";
+import { type FeedLimits, Follower } from "./follower.ts";
 import { wordsOf } from "./spoken-words.ts";
+import type { Turns } from "./turns.ts";
 
 /** What a feed needs from an agent. */
 export type FeedSource = Pick<Agent, "log" | "onDelta" | "saying" | "idle" | "now">;
-
-export interface FeedLimits {
-  /** So many bytes may wait in a socket before its follower is put back to its cursor. */
-  mostWaiting: number;
-  /** And so many frames: each costs memory of its own, however small it is. */
-  mostFrames: number;
-  /** Facts read from the file at a time, and held while the last of them are read. */
-  page: number;
-}
 
 /**
  * Sends one agent's facts and streamed words to all its followers.
@@ -35,14 +29,14 @@ export interface FeedLimits {
 export class Feed {
   readonly #agent: FeedSource;
   readonly #followers = new Set<Follower>();
-  readonly #pages: Pages;
+  readonly #pages: FactPages;
   readonly #deltas = new Map<string, Delta>();
   readonly #unhear: readonly (() => void)[];
   #flushing: NodeJS.Immediate | undefined;
 
   constructor(agent: FeedSource) {
     this.#agent = agent;
-    this.#pages = new Pages(agent.log);
+    this.#pages = new FactPages(agent.log);
     this.#unhear = [agent.log.subscribe((fact) => this.#onFact(fact)), agent.onDelta((delta) => this.#onDelta(delta))];
   }
 
@@ -105,7 +99,7 @@ export class Feed {
       );
   }
 
-  async #withWords(page: readonly Framed[]): Promise<Framed[]> {
+  async #withWords(page: readonly FramedFact[]): Promise<FramedFact[]> {
     const { log, now } = this.#agent;
     const facts = page.map(({ fact }) => fact);
     const words = await wordsOf(facts, log, () => now.roster);
@@ -148,225 +142,3 @@ interface Place {
 
 /** After these, perhaps nobody works any more. */
 const RESTS: ReadonlySet<string> = new Set(["agent.completed", "agent.failed", "agent.stopped", "agent.paused"]);
-
-interface Source {
-  read(after: number): Promise<readonly Framed[]>;
-  /** For whoever watches, when it has caught up: what it hears first. */
-  live: (() => Buffer[]) | undefined;
-}
-
-/** One follower. */
-export class Follower {
-  readonly #socket: WebSocket;
-  readonly #source: Source;
-  readonly #limits: FeedLimits;
-  #cursor: number;
-  #unsent = 0;
-  #mode: "reading" | "live" | "behind" | "closed" = "behind";
-  /** What comes while the file is read, unless it is too much. */
-  #meanwhile: Fact[] | undefined;
-  #drained: (() => void) | undefined;
-  /** Words were left out since it caught up. */
-  #hasMissedWords = false;
-  /** Whether it took anything, or answered, since somebody last asked. */
-  alive = true;
-
-  constructor(socket: WebSocket, after: number, limits: FeedLimits, source: Source) {
-    this.#socket = socket;
-    this.#source = source;
-    this.#cursor = after;
-    this.#limits = limits;
-  }
-
-  get isWatching(): boolean {
-    return this.#source.live !== undefined;
-  }
-
-  /**
-   * Reads what it has missed and stays with what comes. What it is told before that counts like the rest: facts wait until
-   * a large one is taken.
-   */
-  begin(first?: Buffer): void {
-    this.#mode = "reading";
-    if (first) this.#write(first);
-    this.#catchUp().catch(() => {
-      this.close();
-      this.#socket.close(1011, "The log could not be read. Connect again from the last seq.");
-    });
-  }
-
-  hear(fact: Fact, frame: () => Buffer): void {
-    if (this.#mode === "reading") {
-      if (this.#meanwhile && this.#meanwhile.push(fact) > this.#limits.page) this.#meanwhile = undefined;
-    } else if (this.#mode === "live") {
-      if (this.#isFull()) this.#mode = "behind";
-      else if (this.#hasMissedWords && endsReply(fact)) this.begin();
-      else this.#send(fact.seq, frame());
-    }
-  }
-
-  overhear(frame: Buffer): void {
-    // Words are worth less than facts: they give way long before a follower is put back.
-    if (this.#mode !== "live") return;
-    if (this.#socket.bufferedAmount <= this.#limits.mostWaiting / 4) this.#write(frame);
-    else this.#hasMissedWords = this.isWatching;
-  }
-
-  /** Only to who is up to date: the others are told when they have caught up. */
-  rest(frame: Buffer): void {
-    if (this.isWatching && this.#mode === "live") this.#write(frame);
-  }
-
-  close(): void {
-    this.#mode = "closed";
-    this.#drained?.();
-  }
-
-  async #catchUp(): Promise<void> {
-    const { page } = this.#limits;
-    while (this.#mode === "reading") {
-      await this.#room();
-      // What is told from here on is held; what was told before is in the file.
-      this.#meanwhile = [];
-      const facts = await this.#source.read(this.#cursor);
-      if (this.#mode !== "reading") return;
-      const isSent = this.#sendAll(facts);
-      if (!isSent || facts.length >= page || !this.#meanwhile) continue;
-      // A reply that ended meanwhile is read with its words.
-      if (this.isWatching && this.#meanwhile.some((fact) => fact.seq > this.#cursor && endsReply(fact))) continue;
-      if (!this.#sendAll(this.#meanwhile.map(framed))) continue;
-      this.#meanwhile = undefined;
-      this.#hasMissedWords = false;
-      const words = this.#source.live?.() ?? [];
-      this.#mode = "live";
-      for (const frame of words) this.#write(frame);
-    }
-  }
-
-  /** False when the socket is too full for all of them: the rest is read again. */
-  #sendAll(facts: readonly Framed[]): boolean {
-    for (const { seq, frame, words } of facts) {
-      if (this.#isFull()) return false;
-      if (words && seq > this.#cursor) this.#write(words);
-      this.#send(seq, frame);
-    }
-    return true;
-  }
-
-  #send(seq: number, frame: Buffer): void {
-    if (seq <= this.#cursor) return;
-    this.#cursor = seq;
-    this.#write(frame);
-  }
-
-  #write(frame: Buffer): void {
-    this.#unsent++;
-    this.#socket.send(frame, AS_TEXT, this.#onTaken);
-  }
-
-  #room(): Promise<void> {
-    if (this.#hasRoom()) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#drained = resolve;
-    });
-  }
-
-  #hasRoom(): boolean {
-    const { mostWaiting, mostFrames } = this.#limits;
-    return this.#socket.bufferedAmount <= mostWaiting / 4 && this.#unsent <= mostFrames / 4;
-  }
-
-  #isFull(): boolean {
-    const { mostWaiting, mostFrames } = this.#limits;
-    return this.#socket.bufferedAmount > mostWaiting || this.#unsent > mostFrames;
-  }
-
-  readonly #onTaken = (error?: Error | null): void => {
-    this.#unsent--;
-    if (error) return;
-    this.alive = true;
-    if (this.#mode === "live" || !this.#hasRoom()) return;
-    if (this.#mode === "behind") this.begin();
-    else this.#drained?.();
-  };
-}
-
-/** A fact as it is sent. */
-interface Framed {
-  seq: number;
-  fact: Fact;
-  frame: Buffer;
-  /** What was said in the reply that it ends, for whoever watches. */
-  words?: Buffer;
-}
-
-/**
- * The pages that were read last. Those who begin together read the same ones. A page that ends with the file is never
- * shared: facts may have come since it was read that the next reader was not told.
- */
-class Pages {
-  readonly #log: FeedSource["log"];
-  readonly #last = new Map<number, Promise<readonly Framed[]>>();
-
-  constructor(log: FeedSource["log"]) {
-    this.#log = log;
-  }
-
-  async read(after: number, limit: number): Promise<readonly Framed[]> {
-    const known = await this.#last.get(after)?.catch(() => undefined);
-    if (known && known.length >= limit) return known;
-    const reading = this.#log.read({ after, limit }).then((facts) => facts.map(framed));
-    this.#last.set(after, reading);
-    if (this.#last.size > KEPT_PAGES) this.#last.delete(this.#last.keys().next().value ?? after);
-    try {
-      const facts = await reading;
-      const bytes = facts.reduce((sum, { frame }) => sum + frame.length, 0);
-      if (facts.length < limit || bytes > LARGEST_PAGE) this.#last.delete(after);
-      return facts;
-    } catch (error) {
-      this.#last.delete(after);
-      throw error;
-    }
-  }
-}
-
-const KEPT_PAGES = 4;
-const LARGEST_PAGE = 512 * 1024;
-
-/** Limits how many run at a time; the others wait in order. After each, other work in the event loop comes first. */
-export class Turns {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(atOnce: number) {
-    this.#free = atOnce;
-  }
-
-  async take<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#free > 0) this.#free--;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    try {
-      return await work();
-    } finally {
-      setImmediate(() => {
-        const next = this.#waiting.shift();
-        if (next) next();
-        else this.#free++;
-      });
-    }
-  }
-}
-
-function framed(fact: Fact): Framed {
-  return { seq: fact.seq, fact, frame: frameOf(fact) };
-}
-
-function endsReply({ type }: Fact): boolean {
-  return type === "model.responded";
-}
-
-function frameOf({ seq, type, agent_id, ts, data, actor }: Fact): Buffer {
-  return Buffer.from(JSON.stringify({ seq, type, agent_id, ts, data, actor }));
-}
-
-const AS_TEXT = { binary: false, compress: false };

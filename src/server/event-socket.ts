@@ -8,8 +8,10 @@ import { type AgentId, agentIdSchema } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { NotFoundError } from "../store/errors.ts";
-import { Feed, type FeedLimits, type Follower, Turns } from "./event-feed.ts";
+import { Feed } from "./event-feed.ts";
+import type { FeedLimits, Follower } from "./follower.ts";
 import { followAll } from "./summary-feed.ts";
+import { Turns } from "./turns.ts";
 
 export interface EventLimits extends FeedLimits {
   clientsPerAgent: number;

@@ -1,7 +1,7 @@
 import type {} from "@fastify/swagger";
 import type { FastifyInstance } from "fastify";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { AgentStatus } from "../projections/index.ts";
+import { agentStatusSchema } from "../protocol/api/agents.ts";
 import type { Fact } from "../protocol/index.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 
@@ -29,7 +29,8 @@ export function registerMetrics(app: FastifyInstance, { runtime, now = Date.now 
     registers: [register],
     async collect() {
       const agents = await runtime.listed();
-      for (const status of STATUSES) this.set({ status }, agents.filter((agent) => agent.status === status).length);
+      for (const status of agentStatusSchema.options)
+        this.set({ status }, agents.filter((agent) => agent.status === status).length);
     },
   });
   new Gauge({
@@ -62,15 +63,6 @@ export function registerMetrics(app: FastifyInstance, { runtime, now = Date.now 
   });
 }
 
-const STATUSES: readonly AgentStatus[] = [
-  "idle",
-  "working",
-  "waiting_for_human",
-  "paused",
-  "stopped",
-  "completed",
-  "failed",
-];
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const MODEL_SECONDS = [0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120, 300];
 const MOST_NAMES = 200;

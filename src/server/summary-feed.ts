@@ -2,7 +2,7 @@ import type { WebSocket } from "ws";
 import { listedView } from "../projections/index.ts";
 import { type AgentId, COORDINATOR, type Fact, HUMAN } from "../protocol/index.ts";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { FeedLimits } from "./event-feed.ts";
+import type { FeedLimits } from "./follower.ts";
 
 /**
  * All agents for a list: first a summary of each, with the fact at which it was made, then the facts that change a

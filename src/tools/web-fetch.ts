@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { orAbort } from "../boundary/or-abort.ts";
 import { type Lookup, PrivateAddress, systemLookup } from "../sandbox/index.ts";
 import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
 import { foreignText } from "./web-foreign.ts";
@@ -75,20 +76,11 @@ async function fetchPage(
   signal: AbortSignal,
 ): Promise<Page> {
   const both = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  const { body, ...fetched } = await untilAborted(
+  const { body, ...fetched } = await orAbort(
     requestPage(url, { lookup, allowPrivate }, { maxBytes, signal: both }),
     both,
   );
   return { ...(await readablePage({ ...fetched, body }, both)), fetched };
-}
-
-/** Looking up a name cannot be stopped, so nobody waits for it. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(signal.reason);
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop, { once: true });
-  return Promise.race([work, aborted]).finally(() => signal.removeEventListener("abort", stop));
 }
 
 function part({ fetched, title, text }: Page, offset: number, most: number): ToolOutput {

@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { orAbort } from "../../boundary/or-abort.ts";
 import { NO_USAGE, type Part, partSchema, type ReplyEntry, type Usage } from "../../protocol/index.ts";
 import { modelFailureOf } from "../failure.ts";
 import { type Model, ModelFailure, type ModelRequest } from "../model.ts";
-import { orAbort } from "../wire/attempt.ts";
 import { isTooDeep } from "../wire/reply-reader.ts";
 import type { ModelSettings, Price } from "./model-config.ts";
 

@@ -144,18 +144,6 @@ function reportReads(body: ReadableStream<Uint8Array>, attempt: Attempt, most: n
   Object.defineProperty(body, "getReader", { value: open });
 }
 
-/** Waits until the signal fires, and no longer: an SDK, or a fetch, may ignore the signal. */
-export function orAbort<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    // The signal may outlive many requests.
-    const forget = () => signal.removeEventListener("abort", onAbort);
-    promise.then(resolve, reject).then(forget);
-  });
-}
-
 export const nodeTimer: StartTimer = (ms, callback) => {
   const timeout = setTimeout(callback, ms);
   return { refresh: () => timeout.refresh(), stop: () => clearTimeout(timeout) };

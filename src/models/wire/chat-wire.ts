@@ -1,7 +1,8 @@
 import type { LanguageModelV4Message, LanguageModelV4ToolResultPart } from "@ai-sdk/provider";
+import { orAbort } from "../../boundary/or-abort.ts";
 import type { ModelSettings } from "../../protocol/config.ts";
 import type { ModelRequest, ToolSpec } from "../model.ts";
-import { type Attempt, MOST_OF_AN_ERROR, orAbort } from "./attempt.ts";
+import { type Attempt, MOST_OF_AN_ERROR } from "./attempt.ts";
 import { ChatReader } from "./chat-reader.ts";
 import { GrowingBody } from "./growing-body.ts";
 import type { Post, PostResponse } from "./post.ts";

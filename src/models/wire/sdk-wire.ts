@@ -1,7 +1,8 @@
 import type { JSONObject, LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import { orAbort } from "../../boundary/or-abort.ts";
 import type { ModelSettings } from "../../protocol/config.ts";
 import type { ModelRequest, ToolSpec } from "../model.ts";
-import { type Attempt, orAbort } from "./attempt.ts";
+import type { Attempt } from "./attempt.ts";
 import { cacheKeyOf, PromptWriter } from "./prompt-writer.ts";
 import type { Quirks } from "./provider-quirks.ts";
 import { wellFormed, wellFormedJson } from "./well-formed.ts";

@@ -1,3 +1,4 @@
+import { orAbort } from "../../boundary/or-abort.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import { Output } from "../../sandbox/process/output.ts";
 import { refusal, type Tool, type ToolOutput } from "../../tools/tool.ts";
@@ -36,7 +37,7 @@ export function guardedTool(tool: Tool, { sleep }: Pick<Clock, "sleep">): Tool {
       );
       const ends = AbortSignal.any([signal, late.signal]);
       try {
-        return bounded(await orAborted(tool.run(args, ends, call), ends), tool.spec.name);
+        return bounded(await orAbort(tool.run(args, ends, call), ends), tool.spec.name);
       } finally {
         done.abort();
       }
@@ -52,14 +53,6 @@ function safely(readOnly: (args: unknown) => boolean): (args: unknown) => boolea
       return false;
     }
   };
-}
-
-function orAborted<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(signal.reason);
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop, { once: true });
-  return Promise.race([running, promise]).finally(() => signal.removeEventListener("abort", stop));
 }
 
 /** Only built-in tools end a piece of work or show pictures: of what this one gives back, the words count. */

@@ -10,7 +10,7 @@ import { putMessage } from "../../mesh/files/new-message.ts";
 import { Queues } from "../../mesh/files/queue.ts";
 import type { MeshEnd } from "../../projections/index.ts";
 import type { Clock } from "../../protocol/clock.ts";
-import { HUMAN, type MeshFact, type MessageHeader, type NewFact } from "../../protocol/index.ts";
+import { HUMAN, type MeshFact, type MessageHeader } from "../../protocol/index.ts";
 import { HumanRefusal } from "../human/human-refusal.ts";
 import { onItsOwn } from "../state/acting.ts";
 import { type Agreed, MeshConsent, type MeshTrustView } from "./consent.ts";
@@ -145,7 +145,7 @@ class MeshProject implements HostedMeshes {
     const place = { mesh, agent: to };
     const message = { from: "human", to: to === null ? mesh : `${mesh}/${to}`, type, body: text };
     const at = new Date(this.#clock.now());
-    const named = (name: string) => this.#record.expect(isReceipt({ ...place, name }));
+    const named = (name: string) => this.#record.expected.expectReceipt({ ...place, name });
     return putMessage(this.layout, place, "inbox", at, {
       ...message,
       named,
@@ -159,7 +159,7 @@ class MeshProject implements HostedMeshes {
   }
 
   async spawn(mesh: string, agent: string): Promise<void> {
-    const forget = this.#record.expect(isStart({ mesh, agent }));
+    const forget = this.#record.expected.expectStart({ mesh, agent });
     await onItsOwn(() => this.#spawn(mesh, agent)).finally(forget);
   }
 
@@ -290,16 +290,6 @@ class MeshProject implements HostedMeshes {
     if (!who) throw noAgent(declared, agent);
     return [declared, who];
   }
-}
-
-function isReceipt(of: { mesh: string; agent: string | null; name: string }) {
-  return ({ type, data }: NewFact) =>
-    type === "mesh.received" && data.name === of.name && data.mesh === of.mesh && data.agent === of.agent;
-}
-
-function isStart(of: { mesh: string; agent: string }) {
-  return ({ type, data }: NewFact) =>
-    type === "mesh.session" && data.state === "starting" && data.mesh === of.mesh && data.agent === of.agent;
 }
 
 function noAgent({ config, agents }: DeclaredMesh, agent: string): HumanRefusal {

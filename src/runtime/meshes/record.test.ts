@@ -36,9 +36,9 @@ test("MESH-RECORD-3: of facts that are appended together, those of a command hav
 test("MESH-RECORD-3: a fact that a command expects has its actor, once, and not after the expectation has ended", async () => {
   const { record, appended } = keptRecord();
   const isOf = (mesh: string) => (fact: NewFact) => fact.type === "mesh.closed" && fact.data.mesh === mesh;
-  actingAs(ACTOR, () => record.expect(isOf("a")));
-  const forget = actingAs(ACTOR, () => record.expect(isOf("b")));
-  record.expect(isOf("c"));
+  actingAs(ACTOR, () => record.expected.expect(isOf("a")));
+  const forget = actingAs(ACTOR, () => record.expected.expect(isOf("b")));
+  record.expected.expect(isOf("c"));
   forget();
   for (const mesh of ["a", "a", "b", "c"]) record.record(closed(mesh));
   await record.settled();

@@ -6,20 +6,13 @@ import { derivedName } from "../../mesh/files/message-names.ts";
 import { putMessageFile, queueOf } from "../../mesh/files/new-message.ts";
 import { type FailedTask, failureId, type Question, questionOf, type Situation } from "../../projections/index.ts";
 import type { Clock } from "../../protocol/clock.ts";
-import {
-  type Actor,
-  type Fact,
-  HUMAN,
-  type MeshFact,
-  type NewFact,
-  type RunId,
-  workerIdSchema,
-} from "../../protocol/index.ts";
+import { type Fact, HUMAN, type MeshFact, type NewFact, type RunId, workerIdSchema } from "../../protocol/index.ts";
 import type { Delta } from "../../workers/loop/recorded-loop.ts";
 import { permissionQuestion } from "../../workers/outside/permission-question.ts";
 import { requestKey, type ToolRequest } from "../../workers/outside/session/tool-request.ts";
 import { currentActor, onItsOwn } from "../state/acting.ts";
 import type { PendingLog } from "../state/pending-log.ts";
+import { ExpectedFacts } from "./expected-facts.ts";
 
 /** The record of a project's meshes: an agent's log. */
 export interface MeshRecordPorts {
@@ -58,6 +51,8 @@ export class MeshRecord {
   #waiting: NewFact[] = [];
   #writing: Promise<void> | undefined;
   readonly #unhear: () => void;
+  /** Facts that a command asked for, and that are recorded later. */
+  readonly expected = new ExpectedFacts();
 
   constructor(layout: Layout, ports: MeshRecordPorts) {
     this.#layout = layout;
@@ -66,31 +61,9 @@ export class MeshRecord {
   }
 
   record(fact: MeshFact | NewFact): void {
-    const actor = currentActor() ?? this.#expectedBy(fact as NewFact);
+    const actor = currentActor() ?? this.expected.takeActor(fact as NewFact);
     this.#waiting.push((actor ? { ...fact, actor } : fact) as NewFact);
     this.#writing ??= onItsOwn(() => this.#write());
-  }
-
-  /**
-   * The next fact for which this holds is what the current command asks for: it has its actor, although it is recorded
-   * later. Returns a function that ends the expectation.
-   */
-  expect(isIt: (fact: NewFact) => boolean): () => void {
-    const actor = currentActor();
-    if (!actor) return () => {};
-    const expected = { isIt, actor };
-    this.#expected = [...this.#expected, expected].slice(-MOST_EXPECTED);
-    return () => {
-      this.#expected = this.#expected.filter((each) => each !== expected);
-    };
-  }
-
-  #expected: readonly { isIt(fact: NewFact): boolean; actor: Actor }[] = [];
-
-  #expectedBy(fact: NewFact): Actor | undefined {
-    const found = this.#expected.find(({ isIt }) => isIt(fact));
-    if (found) this.#expected = this.#expected.filter((each) => each !== found);
-    return found?.actor;
   }
 
   /** Resolves when what was recorded so far is on disk, or the disk refuses it. */
@@ -303,8 +276,6 @@ export class MeshRecord {
 }
 
 const MOST_WAITING = 10_000;
-/** A message to a mesh that is not trusted may wait for long; of many, the last ones. */
-const MOST_EXPECTED = 1000;
 /** Logs of earlier versions hold it too. */
 const PERMISSION = "leave-";
 const TRUST = "trust-";
