@@ -135,7 +135,9 @@ export class Runtime {
 
   /** Creates the agent and starts it. Durable when it resolves. */
   async create(given: NewAgent): Promise<Agent> {
-    const { store, random } = this.#ports;
+    const { store, random, machine } = this.#ports;
+    // Its first prompt says what commands find: asked now, it is known by then.
+    void machine();
     const order = await this.order(given);
     const id = newAgentId(random);
     using name = await this.#nameFor(order);

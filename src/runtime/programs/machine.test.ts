@@ -47,6 +47,20 @@ test("what is installed is asked once, in the sandbox, and told with the network
   expect(asked).toBe(1);
 });
 
+test("whoever begins while it is being found out waits for the answer", async () => {
+  const answer = Promise.withResolvers<ShellResult>();
+  const sandbox = aSandbox(() => answer.promise);
+  const { machine } = machineOf(
+    async () => sandbox,
+    () => ({}),
+    nowhere,
+    {},
+  );
+  const all = Promise.all([machine(), machine()]);
+  answer.resolve(result("Debian GNU/Linux 12\n"));
+  expect((await all).map(({ program }) => program)).toEqual(Array(2).fill("Installed: Debian GNU/Linux 12."));
+});
+
 test("before it is known it is left out, and whoever closes does not leave the question running", async () => {
   const { promise: ended, resolve } = Promise.withResolvers<unknown>();
   const sandbox = aSandbox(

@@ -7,8 +7,8 @@ import type { Machine } from "../../workers/surroundings.ts";
 
 /**
  * What commands find in the sandbox. It is asked inside the sandbox, once per process, and stored for the next process,
- * which uses the stored answer at once and asks again. Without a stored answer only the first worker waits a moment;
- * until it is known it is left out.
+ * which uses the stored answer at once and asks again. Without a stored answer whoever begins within a moment of the
+ * question waits for it; later, until it is known, it is left out.
  */
 export function machineOf(
   sandbox: () => Promise<Sandbox>,
@@ -18,15 +18,15 @@ export function machineOf(
 ) {
   const over = new AbortController();
   const machine = async (): Promise<Machine> => {
-    const isFirst = known.asked === undefined;
-    if (isFirst) known.found ??= foundIn(kept);
+    if (known.asked === undefined) known.found ??= foundIn(kept);
     known.asked ??= ask(sandbox, known, over.signal).then((found) => {
       if (!found) return;
       known.found = found;
       // The home may be about to be removed.
       if (!over.signal.aborted) kept.keep(found);
     });
-    if (isFirst && !known.found) await Promise.race([known.asked, aMoment()]);
+    known.moment ??= aMoment();
+    if (!known.found) await Promise.race([known.asked, known.moment]);
     const { found } = known;
     if (!found) return UNKNOWN;
     const { kind, installed } = found;
@@ -61,12 +61,15 @@ const KINDS: readonly Sandbox["kind"][] = ["bubblewrap", "seatbelt", "unsafe", "
 /** What was found out, or is being found out. */
 interface Known {
   asked?: Promise<void> | undefined;
+  /** Resolves when nobody waits for it any more. */
+  moment?: Promise<void> | undefined;
   found?: Found | undefined;
 }
 
 const ofThisProcess: Known = {};
 
-const MOMENT_MS = 200;
+/** It takes a quarter of a second on a busy machine with two cores, most of it beside the rest of the start. */
+const MOMENT_MS = 1_000;
 const MOST_MS = 5_000;
 
 async function ask(sandbox: () => Promise<Sandbox>, known: Known, over: AbortSignal): Promise<Found | undefined> {
@@ -92,13 +95,13 @@ async function ask(sandbox: () => Promise<Sandbox>, known: Known, over: AbortSig
 const LIBRARIES = "numpy pandas scipy matplotlib sklearn requests bs4 lxml openpyxl PIL yaml pytest";
 
 const PROBE = `. /etc/os-release 2>/dev/null; echo "\${PRETTY_NAME:-$(uname -s)}"
-python3 -c '
+cat <(python3 -c '
 import sys
 from importlib.util import find_spec
 found = ", ".join(name for name in "${LIBRARIES}".split() if find_spec(name))
-print("Python", sys.version.split()[0] + (" with " + found if found else ""))' 2>/dev/null
-node --version 2>/dev/null | sed 's/^v/Node /'
-git --version 2>/dev/null | sed 's/^git version /git /'
+print("Python", sys.version.split()[0] + (" with " + found if found else ""))' 2>/dev/null) \\
+  <(node --version 2>/dev/null | sed 's/^v/Node /') \\
+  <(git --version 2>/dev/null | sed 's/^git version /git /')
 exit 0`;
 
 /** One line for each; whatever else a machine prints is cut. */
@@ -107,6 +110,6 @@ function wordsOf(output: string): string {
   return lines.filter(Boolean).slice(0, 4).join("; ");
 }
 
-function aMoment(): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(() => resolve(undefined), MOMENT_MS).unref());
+function aMoment(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, MOMENT_MS).unref());
 }
