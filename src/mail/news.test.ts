@@ -158,11 +158,34 @@ test("why a node that had ended is open again is said", () => {
   );
 });
 
+test("who goes on is told what had happened, and resuming is nobody's deed where nobody had stopped it", () => {
+  const words = (data: Extract<NewFact, { type: "agent.resumed" }>["data"]) =>
+    newsOf("coordinator", { type: "agent.resumed", data })?.text.split("\n")[0];
+  const closed = { was: "stopped", why: "its terminal was closed" } as const;
+  expect([
+    words({ was: "paused" }),
+    words({ was: "paused", why: "stage 1 wants approval" }),
+    words({ was: "stopped" }),
+    words(closed),
+    words({ was: "failed", why: "The provider does not answer." }),
+    words({ coordinator_decides: true }),
+    words({ coordinator_decides: true, ...closed }),
+  ]).toEqual([
+    "Your human had paused the work. It goes on now.",
+    "The work was paused (stage 1 wants approval). It goes on now.",
+    "Your human had stopped the work. It goes on now.",
+    "The work was interrupted: its terminal was closed. It goes on now.",
+    "The run had failed (The provider does not answer). It goes on now.",
+    "Your human had stopped the work and speaks to you now.",
+    "The work was interrupted: its terminal was closed; your human speaks to you now.",
+  ]);
+});
+
 test("who is resumed is told the board as it is, not as it is remembered", () => {
   const resumed: NewFact = { type: "agent.resumed", data: {} };
   expect([newsOf("coordinator", resumed, [created]), newsOf("alice", resumed, [created])]).toEqual([
     {
-      text: "Your human has resumed the work, which was paused or interrupted. The board as it is:\n- node-1 [pending] Measure\nGo on where you were.",
+      text: "The work was paused or interrupted. It goes on now. The board as it is:\n- node-1 [pending] Measure\nGo on where you were.",
       cycle: "goes on",
     },
     undefined,
@@ -218,7 +241,7 @@ test("the end of a command in the background is news to whoever left it running,
     data: { worker_id: "alice", node_id: "node-1", pid: 7, code: 1, signal: null, background: "bg-7" },
   };
   const plain: NewFact = { ...exited, data: { worker_id: "alice", node_id: "node-1", pid: 7, code: 1, signal: null } };
-  const news = { text: "Background command bg-7 ended with exit code 1. bash_output shows what it said." };
+  const news = { text: "Background command bg-7 ended with exit code 1 and printed nothing new." };
   expect([
     newsOf("alice", exited),
     newsOf("bob", exited),

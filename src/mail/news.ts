@@ -1,4 +1,5 @@
 import {
+  commandNamed,
   currentStage,
   describePage,
   hasEnded,
@@ -72,7 +73,7 @@ export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId)
   if (fact.type === "human.nudge") {
     return reader === COORDINATOR ? { text: `[A hint from your human]: ${fact.data.text}`, from: HUMAN } : undefined;
   }
-  if (fact.type === "process.exited") return endOfCommand(reader, fact, on);
+  if (fact.type === "process.exited") return endOfCommand(reader, fact, now, on);
   if (fact.type === "human.response") return answerNews(reader, fact, now, on);
   if (fact.type === "goal.set") return reader === COORDINATOR ? { text: goalNews(fact), isQuiet: true } : undefined;
   const text = reader === COORDINATOR ? newsOfTheTeam(fact, now) : newsOfChildren(reader, fact, now, on);
@@ -106,12 +107,24 @@ export function answerInWords(question: Question | undefined): string {
 }
 
 /** A command that somebody had left running, told to them while they are on the same work. */
-function endOfCommand(reader: string, { data }: FactOf<"process.exited">, on?: NodeId): News | undefined {
-  const { background, worker_id, node_id, code } = data;
+function endOfCommand(
+  reader: string,
+  { data }: FactOf<"process.exited">,
+  { commands }: Situation,
+  on?: NodeId,
+): News | undefined {
+  const { background, worker_id, node_id, code, output, interrupted } = data;
   if (background === undefined || worker_id !== reader || (on !== undefined && node_id !== on)) return undefined;
+  const command = commandNamed(commands, worker_id, background)?.command;
+  const which = `Background command ${background}${command ? ` (${command})` : ""}`;
+  if (interrupted) return { text: `${which} ${ENDED_WITH_US}` };
   const how = code === null ? "was ended" : `ended with exit code ${code}`;
-  return { text: `Background command ${background} ${how}. bash_output shows what it said.` };
+  return { text: output ? `${which} ${how}. It printed:\n${output}` : `${which} ${how} and printed nothing new.` };
 }
+
+/** What became of a command that ran when our process was killed. */
+export const ENDED_WITH_US =
+  "ended because Agiraph was interrupted. What it printed is lost; files that it wrote are still there. Start it again if you need it.";
 
 /** What a trigger has to say. */
 function reminder(message_id: string, text: string, { triggers }: Situation): News {
@@ -166,17 +179,26 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
       const hasNodes = Object.keys(now.board.nodes).length > 0;
       const board = hasNodes ? ` The board as it is:\n${describePage(now.board, now.agent.run?.id)}` : "";
       return fact.data.coordinator_decides
-        ? `Your human had stopped the work and speaks to you now.${board}\n${STOPPED}`
-        : `Your human has resumed the work, which was paused or interrupted.${board}\nGo on where you were.`;
+        ? `${restWords(fact)}${fact.data.why ? "; your human speaks" : " and speaks"} to you now.${board}\n${STOPPED}`
+        : `${restWords(fact)}. It goes on now.${board}\nGo on where you were.`;
     }
     default:
       return undefined;
   }
 }
 
+/** What the work rested for. Who has it go on is not said: a terminal does so by itself when another process ends. */
+function restWords({ data }: FactOf<"agent.resumed">): string {
+  const { why, was = data.coordinator_decides ? "stopped" : undefined } = data;
+  if (was === "failed") return `The run had failed${why ? ` (${why.replace(/\.$/, "")})` : ""}`;
+  if (was === undefined) return "The work was paused or interrupted";
+  if (why) return was === "paused" ? `The work was paused (${why})` : `The work was interrupted: ${why}`;
+  return `Your human had ${was} the work`;
+}
+
 function newsOfChildren(reader: string, fact: Fact, now: Situation, on?: NodeId): string | undefined {
   if (fact.type === "node.reopened" && fact.data.reserved_for === reader && fact.data.node_id === on)
-    return takingOver(fact, now);
+    return isTakenBack(fact, now) ? undefined : takingOver(fact, now);
   if (fact.type === "node.updated" && fact.data.node_id === on)
     return `${nameOf(fact.data.by, now)} changed your node, ${changesOf(fact)}`;
   if (!isEndOrReopening(fact)) return undefined;
@@ -229,6 +251,11 @@ function parentWhen({ seq, data }: FactOf<Ending | "node.reopened">, { board }: 
     above = parent?.spec.parent_node_id ?? null;
   }
   return undefined;
+}
+
+/** A model that had it itself is told in its conversation, which goes on (`resumeWork`). */
+function isTakenBack({ data: { from, reserved_for } }: FactOf<"node.reopened">, { roster }: Situation): boolean {
+  return from !== undefined && from === reserved_for && roster[from]?.spawned.kind === "harnessed";
 }
 
 /** To whoever has it from now on. */

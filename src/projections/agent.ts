@@ -45,6 +45,8 @@ export interface AgentState {
   outcome: Outcome | null;
   /** Paused or failed: why, in words, and since when. Of a person who paused it, why is `human`. */
   halted: { why: string; ts: number } | null;
+  /** Stopped although nobody had asked for it (its terminal was closed, say): why, in words. */
+  stopped_because?: string;
   /** A person spoke after a stop: no node goes on before the coordinator, having read it, waits for news. */
   coordinator_decides: boolean;
   /** Since when it is out of sight. */
@@ -90,6 +92,7 @@ export function applyToAgent(agent: AgentState, fact: Fact): void {
       return;
     case "agent.stopped":
       agent.status = "stopped";
+      if (fact.data.why !== undefined) agent.stopped_because = fact.data.why;
       return;
     case "agent.completed":
       complete(agent, fact);
@@ -139,6 +142,7 @@ function begin(agent: AgentState): void {
   agent.error = null;
   agent.outcome = null;
   agent.halted = null;
+  delete agent.stopped_because;
 }
 
 function complete(agent: AgentState, { data: { summary } }: FactOf<"agent.completed">): void {

@@ -3,6 +3,7 @@ export * from "./agent-summary.ts";
 export * from "./asleep.ts";
 export * from "./attention.ts";
 export * from "./board.ts";
+export * from "./commands.ts";
 export { fitsPattern } from "./event-match.ts";
 export * from "./insights.ts";
 export * from "./letters.ts";

@@ -3,6 +3,7 @@ import type { Fact } from "../protocol/index.ts";
 import { type AgentState, type AgentStatus, applyToAgent, bornFrom } from "./agent.ts";
 import { type Attention, applyToAttention, bornAwake } from "./attention.ts";
 import { applyToBoard, emptyBoard } from "./board.ts";
+import { applyToCommands, type Commands } from "./commands.ts";
 import { applyToInsights, emptyInsights, type Insights } from "./insights.ts";
 import { applyToLetters, emptyLetters, type Letters } from "./letters.ts";
 import { applyToMeshEnds, type MeshEnds } from "./mesh-ends.ts";
@@ -36,6 +37,8 @@ export interface Situation {
   spending: Spending;
   attention: Attention;
   triggers: Triggers;
+  /** Commands in the background of somebody's turns, if there are any. */
+  commands?: Commands;
   /** Programs that think for themselves. */
   outside: Outside;
   /** Whose model does not answer. */
@@ -44,7 +47,7 @@ export interface Situation {
   mesh_ends: MeshEnds;
 }
 
-export const SITUATION_VERSION = 32;
+export const SITUATION_VERSION = 33;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
@@ -84,7 +87,15 @@ export function withOwnKeys(now: Situation): Situation {
       outbox.open,
     ],
     ...[outside.sessions, outside.permitted, questions.open, questions.answered, now.roster, spending.by_worker],
-    ...[spending.dearest, triggers.open, triggers.undone, triggers.matches, now.troubles, now.mesh_ends],
+    ...[
+      spending.dearest,
+      triggers.open,
+      triggers.undone,
+      triggers.matches,
+      now.troubles,
+      now.mesh_ends,
+      ...(now.commands ? [now.commands] : []),
+    ],
   ];
   for (const map of maps) inheritsNothing(map);
   return now;
@@ -111,6 +122,9 @@ export function apply(now: Situation, fact: Fact): void {
   // Who writes to whom is counted again from zero in each cycle.
   if (now.agent.cycle_seq === fact.seq) now.letters.lastBetween = dict();
   applyToTriggers(now.triggers, fact, now.agent.run?.trigger ?? null);
+  const commands = applyToCommands(now.commands, fact);
+  if (commands) now.commands = commands;
+  else delete now.commands;
   applyToOutside(now.outside, fact);
   applyToTroubles(now.troubles, fact);
   applyToMeshEnds(now.mesh_ends, fact);

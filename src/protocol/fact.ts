@@ -73,7 +73,12 @@ export const factData = {
   /** Nobody works until `agent.resumed`: a person asked for it, or a stage wants their approval. */
   "agent.paused": z.object({ why: z.string().optional() }),
   /** `coordinator_decides`: a person spoke after a stop. No node goes on before the coordinator next waits for news. */
-  "agent.resumed": z.object({ coordinator_decides: z.literal(true).optional() }),
+  "agent.resumed": z.object({
+    coordinator_decides: z.literal(true).optional(),
+    /** How it had come to rest, and why where no person had asked for it. */
+    was: z.enum(["paused", "stopped", "failed"]).optional(),
+    why: z.string().optional(),
+  }),
   /** `why` where nobody asked for it: the terminal that it worked in was closed, say. */
   "agent.stopped": z.object({ by: z.string(), why: z.string().optional() }),
   "agent.completed": z.object({ summary: z.string() }),
@@ -379,6 +384,7 @@ export const factData = {
   /**
    * `background`: the id of a command that ended beside the turns of the one who started it, who is to be told. `rested`:
    * a program that waited for long was ended to free its memory, and is resumed when there is something to tell it.
+   * `output`: the end of what a background command printed and nobody has read. `interrupted`: it ended with our process.
    */
   "process.exited": z.object({
     ...actor,
@@ -386,6 +392,8 @@ export const factData = {
     code: z.int().nullable(),
     signal: z.string().nullable(),
     background: z.string().optional(),
+    output: z.string().optional(),
+    interrupted: z.literal(true).optional(),
     rested: z.boolean().optional(),
   }),
 

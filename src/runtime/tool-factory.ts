@@ -2,6 +2,7 @@ import type { Scrubber } from "../boundary/scrubber.ts";
 import type { McpServers } from "../mcp/client.ts";
 import { createEmbeddingModel, type EmbeddingModel } from "../models/embeddings.ts";
 import type { Model } from "../models/model.ts";
+import { commandNamed } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Config, McpServerConfig } from "../protocol/config.ts";
 import { COORDINATOR, type NewFact } from "../protocol/index.ts";
@@ -65,7 +66,7 @@ export function createToolFactory(
     (opening ??= import("../sandbox/index.ts").then(({ openSandbox }) =>
       openSandbox({ unsafe: settings.config.sandbox?.unsafe ?? false }),
     ));
-  const builtIn = builtInTools(settings, sandbox, embedder);
+  const builtIn = builtInTools(settings, sandbox, embedder, scrubber);
   const kept = new MachineFile(settings.home, env.PATH ?? "", settings.config.sandbox?.unsafe ? "unsafe" : "");
   const { machine, close: stopAsking } = machineOf(sandbox, () => settings.config, kept);
   const { foreignTools, close } = mcpTools(settings, clock, scrubber);
@@ -104,6 +105,7 @@ function builtInTools(
   settings: Settings,
   sandbox: ToolFactory["sandbox"],
   embedder: () => EmbeddingModel | undefined,
+  scrubber: Scrubber,
 ): ToolFactory["tools"] {
   const { env } = settings;
   return (scope, actor, model, record) => {
@@ -120,7 +122,8 @@ function builtInTools(
         binds: () => scope.binds(),
         env: placesOf(scope, record.now().agent),
         ...(network ? { network } : {}),
-        onProcess: (event) => record.log.append({ facts: [factOf(event, actor)] }).durable.catch(() => {}),
+        recorded: (id) => commandNamed(record.pending().commands, actor.worker_id, id),
+        onProcess: (event) => record.log.append({ facts: [factOf(event, actor, scrubber)] }).durable.catch(() => {}),
       }),
       ...(env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [searchTool(model.searchesWeb, { env, fetch, turn })]),
       webFetchTool(fetchOptions(settings)),
@@ -214,7 +217,7 @@ export function embedderOf({ env, config }: Pick<Settings, "env" | "config">): E
   }
 }
 
-function factOf(event: ProcessEvent, { worker_id, node_id }: ActingWorker): NewFact {
+function factOf(event: ProcessEvent, { worker_id, node_id }: ActingWorker, scrubber: Scrubber): NewFact {
   return event.type === "started"
     ? {
         type: "process.started",
@@ -228,6 +231,7 @@ function factOf(event: ProcessEvent, { worker_id, node_id }: ActingWorker): NewF
         type: "process.exited",
         data: {
           ...{ worker_id, node_id, pid: event.pid, code: event.code, signal: event.signal },
+          ...(event.output && { output: scrubber.text(event.output) }),
           ...(event.background && { background: event.background }),
         },
       };

@@ -1,7 +1,9 @@
 import { z } from "zod";
+import { ENDED_WITH_US } from "../mail/news.ts";
+import type { BackgroundCommand } from "../projections/index.ts";
 import type { Running } from "../sandbox/index.ts";
 import { Output } from "../sandbox/process/output.ts";
-import { exitWords } from "./exit-words.ts";
+import { exceededNotes, exitWords } from "./exit-words.ts";
 import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
 
 const MOST_AT_ONCE = 4;
@@ -16,7 +18,15 @@ export interface BackgroundOrder {
   start(): Promise<Running>;
   onStart(id: string, pid: number): void;
   /** `isTold`: somebody waits for the end and is told of it at once. */
-  onEnd(id: string, ended: { pid: number; code: number | null; signal: string | null }, isTold: boolean): void;
+  onEnd(id: string, ended: CommandEnd, isTold: boolean): void;
+}
+
+interface CommandEnd {
+  pid: number;
+  code: number | null;
+  signal: string | null;
+  /** The end of what it printed and nobody has read. */
+  output?: string;
 }
 
 interface Job {
@@ -39,6 +49,12 @@ interface Job {
  */
 export class BackgroundCommands {
   readonly #jobs = new Map<string, Job>();
+  readonly #recorded: (id: string) => BackgroundCommand | undefined;
+
+  /** `recorded`: what the log says of a command that an earlier process may have started. */
+  constructor(recorded: (id: string) => BackgroundCommand | undefined = () => undefined) {
+    this.#recorded = recorded;
+  }
 
   async start({ start, onStart, onEnd }: BackgroundOrder): Promise<ToolOutput> {
     const busy = [...this.#jobs].filter(([, job]) => job.ended === undefined).map(([id]) => id);
@@ -59,7 +75,10 @@ export class BackgroundCommands {
     onStart(id, running.pid);
     job.over = running.ended.then(({ code, signal, exceeded }) => {
       job.ended = exitWords(code, exceeded);
-      onEnd(id, { pid: running.pid, code, signal }, job.waiting > 0);
+      const output = endOf(
+        [exceeded && exceededNotes[exceeded], job.unread.text().trimEnd()].filter(Boolean).join("\n"),
+      );
+      onEnd(id, { pid: running.pid, code, signal, ...(output && { output }) }, job.waiting > 0);
     });
     this.#jobs.set(id, job);
     this.#forgetOldest();
@@ -68,12 +87,7 @@ export class BackgroundCommands {
 
   async look(id: string, { wait, stop }: { wait: number; stop: boolean }, signal: AbortSignal): Promise<ToolOutput> {
     const job = this.#jobs.get(id);
-    if (!job) {
-      const known = [...this.#jobs.keys()].join(", ") || "none";
-      return refusal(
-        `There is no background command "${id}" now. If you started it, an interruption ended it: its output is lost, and what it wrote to files is still there. You have: ${known}.`,
-      );
-    }
+    if (!job) return this.#earlier(id);
     job.waiting += 1;
     try {
       if (stop) await job.running.stop(GRACE_MS).then(() => job.over);
@@ -87,6 +101,13 @@ export class BackgroundCommands {
     return `${job.ended ?? `Still running after ${seconds} s.`}\n${said || "(no new output)"}`;
   }
 
+  #earlier(id: string): ToolOutput {
+    const ended = this.#recorded(id)?.ended;
+    if (ended?.interrupted) return refusal(`${id} ${ENDED_WITH_US}`);
+    if (ended) return `${exitWords(ended.code, null)}\n${ended.output || "(no new output)"}`;
+    return refusal(`There is no background command "${id}". You have: ${[...this.#jobs.keys()].join(", ") || "none"}.`);
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#jobs.values()].map(({ running, over }) => running.stop(GRACE_MS).then(() => over)));
   }
@@ -95,6 +116,13 @@ export class BackgroundCommands {
     const ended = [...this.#jobs].filter(([, job]) => job.ended !== undefined);
     for (const [id] of ended.slice(0, Math.max(0, this.#jobs.size - MOST_KEPT))) this.#jobs.delete(id);
   }
+}
+
+/** A fact holds short strings. */
+const LONGEST_END = 1_500;
+
+function endOf(output: string): string {
+  return output.length > LONGEST_END ? `…${output.slice(1 - LONGEST_END)}` : output;
 }
 
 async function orAfter(seconds: number, over: Promise<void>, signal: AbortSignal): Promise<void> {

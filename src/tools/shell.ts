@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { BackgroundCommand } from "../projections/index.ts";
 import type { Binds, Network, Sandbox, ShellResult } from "../sandbox/index.ts";
 import { BackgroundCommands, backgroundOutputTool } from "./background.ts";
 import { exceededNotes, fullNote, signalNote } from "./exit-words.ts";
@@ -6,7 +7,7 @@ import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
 
 /** `bash` and `bash_output`: commands in the sandbox, in the folders of one participant. */
 export function shellTools(ports: ShellPorts): Tool[] {
-  const commands = new BackgroundCommands();
+  const commands = new BackgroundCommands(ports.recorded);
   return [shellTool(ports, commands), backgroundOutputTool(commands)];
 }
 
@@ -34,6 +35,8 @@ export interface ShellPorts {
   /** PROJECT, RUN, SCRATCH and what else a command may know. */
   env: Readonly<Record<string, string>>;
   network?: Network;
+  /** What the log says of a background command. */
+  recorded?: (id: string) => BackgroundCommand | undefined;
   /** For the facts `process.started` and `process.exited`. */
   onProcess?: (event: ProcessEvent) => void;
 }
@@ -55,7 +58,15 @@ export type ProcessEvent =
       background?: string;
     }
   /** `background`: its id, where the one who started it is still to be told. */
-  | { type: "exited"; pid: number; code: number | null; signal: string | null; background?: string };
+  | {
+      type: "exited";
+      pid: number;
+      code: number | null;
+      signal: string | null;
+      background?: string;
+      /** The end of what a background command printed and nobody has read. */
+      output?: string;
+    };
 
 const defaultSeconds = 120;
 const maxSeconds = 600;

@@ -37,9 +37,9 @@ export const TOOLS: Sentences<Tool> = {
       next: omitted.join(" "),
       detail: details(node_id, `pid ${pid}`, sandbox),
     }),
-  "process.exited": ({ worker_id, node_id, pid, code, signal, rested = false }, style) =>
+  "process.exited": ({ worker_id, node_id, pid, code, signal, interrupted, rested = false }, style) =>
     by(worker_id, style, rested ? "rests, and was ended to free its memory" : "finished a command", {
-      ...(!rested && { text: signal ?? `code ${code}` }),
+      ...(!rested && { text: interrupted ? "ended with Agiraph's process" : (signal ?? `code ${code}`) }),
       detail: details(node_id, `pid ${pid}`),
     }),
   "log.repaired": ({ file, what, aside }) =>

@@ -60,7 +60,7 @@ export async function resumeWork(
   const isRole = node.spec.role !== undefined && worker.spawned.kind === "harnessed";
   const earlier = isRole ? entriesBefore(stored, node.id) : [];
   let begun = pastOn(node, stored, earlier);
-  const again = begun ? reopeningEntries(node, stored, begun) : [];
+  const again = begun ? reopeningEntries(node, worker, stored, begun) : [];
   if (begun && again.length > 0) {
     await log.append({ entries: { file: actor.conversation, entries: again } }).durable;
     stored = await log.conversation(actor.conversation);
@@ -86,13 +86,15 @@ export function pastOn(
 }
 
 /** What is said to a worker that has a node again: after other work, or after the node had ended. */
-function reopeningEntries(node: NodeState, stored: readonly StoredEntry[], begun: Past): Entry[] {
+function reopeningEntries(node: NodeState, worker: WorkerState, stored: readonly StoredEntry[], begun: Past): Entry[] {
   const { id, spec } = node;
   const system: Entry[] = lastNodeIn(stored) === id ? [] : [{ role: "system", content: begun.system, node_id: id }];
   const assigned = "assigned_seq" in node ? node.assigned_seq : undefined;
   const isSaid = stored.some((entry) => entry.role === "user" && entry.assigned === assigned);
   const hadEnded = begun.history.findLast((entry) => entry.role === "tool")?.ending !== undefined;
   if (assigned === undefined || isSaid || !node.reopened || !(node.handed || hadEnded)) return system;
-  const words = { content: `${id} is yours again: go on from what is there.`, node_id: id, run_id: spec.run_id };
+  // A program has it from the news, which comes in the same turn.
+  const left = node.handed?.from === worker.id && worker.spawned.kind === "harnessed" ? `\n${node.handed.did}` : "";
+  const words = { content: `${id} is yours again: go on from what is there.${left}`, node_id: id, run_id: spec.run_id };
   return [...system, { role: "user", from: "agiraph", ...words, upto: begun.cursor, assigned }];
 }

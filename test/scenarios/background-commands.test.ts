@@ -7,10 +7,10 @@ import { skipped } from "../try-sandbox.ts";
 describe.skipIf(skipped)(`commands in the background ${skipped}`, () => {
   test("a worker goes on while its command runs, is told when it ends, and publishes what nobody writes to any more", async () => {
     const worker = script(
-      call("bash", { command: "echo built > built.txt; exit 4", background: true }),
+      call("bash", { command: "echo built > built.txt; echo 3 warnings; exit 4", background: true }),
       call("check_messages", { wait: true }).after("runs in the background"),
       call("bash", { command: "while :; do echo x >> log.txt; done", background: true }).after(
-        " ended with exit code 4. bash_output shows what it said.",
+        " (echo built > built.txt; echo 3 warnings; exit 4) ended with exit code 4. It printed:\n3 warnings",
       ),
       call("bash", { command: "until [ -s log.txt ]; do :; done" }).after("runs in the background"),
       call("publish", { summary: "Built." }),

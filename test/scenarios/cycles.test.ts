@@ -128,7 +128,7 @@ test("who is killed asleep sleeps on until its time, also when that passed meanw
     call("checkpoint", { summary: "Second look." }).after("The next cycle begins."),
     call("checkpoint", { summary: "Third look." }),
     // That it goes on and that its cycle was due meanwhile may be told in one turn or in two.
-    call("checkpoint", { summary: "Fourth look." }).after("has resumed the work", "[trigger-4 is due]"),
+    call("checkpoint", { summary: "Fourth look." }).after("It goes on now.", "[trigger-4 is due]"),
   );
   const plan = { goal: "Watch the page", clock, mode: "infinite", cycle_seconds: CYCLE_SECONDS, coordinator } as const;
   await using team = await startTeam(plan);

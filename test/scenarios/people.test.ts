@@ -255,7 +255,7 @@ describe("what the human says", () => {
     const stopped = Promise.withResolvers<void>();
     const coordinator = script(
       call("list_files").until(stopped.promise),
-      finish.after("has resumed the work", "[Message from your human]: Try again."),
+      finish.after("had stopped the work", "[Message from your human]: Try again."),
     );
     await using team = await startTeam({ goal: "Go", coordinator });
     await team.until(({ agent }) => agent.status === "working");

@@ -66,6 +66,59 @@ test("killed between its assignment and its beginning, a node is begun once, by 
   expect(told.map(({ type }) => type)).toEqual(["node.started", "node.published", "node.completed"]);
 });
 
+/** Of Alice: one that was ended by the kill, and two that had ended by themselves. */
+const commands: NewFact[] = [
+  ...["make index", "make lint", "make test"].map((command, i): NewFact => {
+    const alice = { worker_id: "alice", node_id: "node-1" } as const;
+    return {
+      type: "process.started",
+      data: { ...alice, pid: 7 + i, command, sandbox: "s", background: `bg-${7 + i}` },
+    };
+  }),
+  ...[8, 9].map((pid): NewFact => {
+    const ended = { pid, code: pid - 8, signal: null, output: `${pid} files` };
+    // Of the last one she was to be told by the result of her call.
+    return {
+      type: "process.exited",
+      data: { worker_id: "alice", node_id: "node-1", ...ended, ...(pid === 8 && { background: "bg-8" }) },
+    };
+  }),
+];
+
+test("killed while commands ran in the background, their worker is told which ended with the process, and how the others did", async () => {
+  const alice = script(
+    call("bash_output", { id: "bg-7" }).after(
+      "Exit code 1.\n9 files",
+      "Background command bg-8 (make lint) ended with exit code 0. It printed:\n8 files",
+      "Background command bg-7 (make index) ended because Agiraph was interrupted. What it printed is lost",
+    ),
+    call("bash_output", { id: "bg-8" }).after("bg-7 ended because Agiraph was interrupted."),
+    call("write_file", { path: "scratch/a.md", content: "80" }).after("Exit code 0.\n8 files"),
+    call("publish", { summary: "80" }),
+  );
+  await using left = await takenUp({
+    facts: [...running, ...commands],
+    conversations: {
+      "conversation.jsonl": [...begun(BIRTH), saying("I wait.")],
+      [ALICES]: [
+        ...assignment("node-1", RUNNING),
+        calling({ id: "c", name: "bash_output", args: { id: "bg-9", wait: 60 } }),
+      ],
+    },
+    minds: { coordinator: script(finish), alice },
+  });
+  await left.start();
+  expect(await outcomeOf(left)).toEqual({ kind: "finished", summary: "done" });
+  // She is told once: they are on record as ended.
+  const ended = (await left.since()).filter(({ type }) => type === "process.exited");
+  expect(ended.map(({ data }) => data)).toEqual([
+    {
+      ...{ worker_id: "alice", node_id: "node-1", pid: 7, code: null, signal: "SIGKILL" },
+      ...{ background: "bg-7", interrupted: true },
+    },
+  ]);
+});
+
 test("killed after publishing was prepared and before it was recorded, the worker can change its files again", async () => {
   const looked = Promise.withResolvers<void>();
   await using left = await takenUp({

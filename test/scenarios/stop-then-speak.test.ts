@@ -132,7 +132,7 @@ test("a crash while the coordinator decides changes nothing about it", async () 
 test("resumed without a word, everything goes on at once", async () => {
   await using team = await stoppedTeam(
     call("finish", { summary: "all" }).after(
-      "Your human has resumed the work",
+      "Your human had stopped the work. It goes on now.",
       "node-1 completed",
       "node-2 completed",
       "node-3 completed",

@@ -164,6 +164,12 @@ test.each([
       workers: { Alice: alice },
     });
     expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+    // All of it is one message: nobody takes a node over from herself.
+    const history = alice.requests.at(-2)?.history ?? [];
+    const last = history.findLastIndex(({ role }) => role === "tool");
+    expect(history.slice(last + 1)).toMatchObject([
+      { content: expect.stringMatching(/^node-1 is yours again: go on from what is there\.\n(There are no f|F)iles/) },
+    ]);
     // She goes on with what she said before.
     expect(alice.requests.at(-1)?.history.filter(({ role }) => role === "assistant")).toHaveLength(steps.length + 1);
   },

@@ -9,8 +9,7 @@ const written = (path: string, content: string) => call("write_file", { path: `s
 const made = (task: string, more: object = {}) => call("create_work_node", { task, ...more });
 const inRun = (team: Team, path: string) => readFile(join(team.agent.log.dir, "runs/run-1", path), "utf8");
 
-const AGAIN =
-  "What you said and wrote so far is still there. Try once more, and do it differently if that is what went wrong; a second failure ends the node.";
+const AGAIN = "Go on from there; another failure ends the node.";
 
 /** What happened to a node, in order, without the turns and tools in between. */
 async function lifeOf(team: Team, node: string): Promise<string[]> {
@@ -572,7 +571,7 @@ test("where nodes failed, words are no answer: only finish says that the goal is
       say("As I said, 80.").after(
         "nothing is under way. node-1 failed. If the goal is met all the same, call finish and say what is missing",
       ),
-      call("finish", { summary: "80, guessed: node-1 failed" }).after("Your human has resumed the work"),
+      call("finish", { summary: "80, guessed: node-1 failed" }).after("The run had failed"),
     ),
     workers: { Alice: lost },
   });
@@ -590,7 +589,7 @@ test("a coordinator that went in circles gets another chance when it is resumed"
     goal: "Think",
     coordinator: script(
       ...Array.from({ length: 6 }, () => call("list_files", { path: "nodes" })),
-      call("finish", { summary: "out of it" }).after("Your human has resumed the work"),
+      call("finish", { summary: "out of it" }).after("The run had failed"),
     ),
   });
   await team.agent.idle();

@@ -105,7 +105,7 @@ test("a run cannot finish while somebody works; a reply without a call waits for
 test("stop ends all work at once and keeps everything said; resume goes on from there", async () => {
   const coordinator = script(
     call("create_work_node", { task: "Long" }),
-    call("finish", { summary: "done" }).after("has resumed the work", "node-1 completed"),
+    call("finish", { summary: "done" }).after("It goes on now.", "node-1 completed"),
   );
   const alice = script(
     call("write_file", { path: "scratch/half.md", content: "half" }),

@@ -1,4 +1,4 @@
-import { type NodeState, openNodes, type Situation } from "../../projections/index.ts";
+import { type AgentState, lostCommands, type NodeState, openNodes, type Situation } from "../../projections/index.ts";
 import { COORDINATOR, type FactOf, HUMAN, type NewFact, type RunId } from "../../protocol/index.ts";
 import { hiredAs, type ProgramNames } from "../../workers/outside/programs.ts";
 import { isAmong, reopenings } from "./budget-raise.ts";
@@ -37,17 +37,30 @@ export function startOf(
   // A person's own work waits for nobody.
   const waits = coordinator_decides || (why === "recovered" && now.agent.coordinator_decides);
   const goingOn = taken.filter(({ id, worker_id }) => !isAmong(id, again) && (!waits || worker_id === HUMAN));
-  const facts: NewFact[] = [...first];
+  const facts: NewFact[] = [...first, ...lostCommands(now.commands).map(endOfLost)];
   if (isMore) facts.push({ type: "budget.set", data: more });
   facts.push(...again);
   const decides = coordinator_decides ? { coordinator_decides: true as const } : {};
-  if (why === "resumed") facts.push({ type: "agent.resumed", data: decides });
+  if (why === "resumed") facts.push({ type: "agent.resumed", data: { ...decides, ...restOf(now.agent) } });
   facts.push({ type: "agent.started", data: { why, pid } });
   if (!run) facts.push(...newRun(now, { goal: goal ?? now.agent.goal, trigger }, { programFor, kindOf }));
   facts.push(...goal_changes);
   facts.push({ type: "worker.busy", data: { worker_id: COORDINATOR, node_id: null } });
   for (const { id, worker_id } of goingOn) facts.push({ type: "worker.busy", data: { worker_id, node_id: id } });
   return { facts, goingOn };
+}
+
+/** Its worker waits for it, or counts on it. */
+function endOfLost({ worker_id, node_id, pid, id }: ReturnType<typeof lostCommands>[number]): NewFact {
+  const ended = { pid, code: null, signal: "SIGKILL", background: id, interrupted: true as const };
+  return { type: "process.exited", data: { worker_id, node_id, ...ended } };
+}
+
+/** How it had come to rest. */
+function restOf({ status, halted, stopped_because }: AgentState): Pick<FactOf<"agent.resumed">["data"], "was" | "why"> {
+  if (status !== "paused" && status !== "stopped" && status !== "failed") return {};
+  const why = status === "stopped" ? stopped_because : halted?.why === HUMAN ? null : halted?.why;
+  return { was: status, ...(why && { why }) };
 }
 
 type NewRun = { goal: string; trigger: string | undefined };

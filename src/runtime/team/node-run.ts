@@ -129,7 +129,7 @@ async function secondTry({ node, who, place }: NodeWork, error: string): Promise
   const file = conversationFile(node.spec.run_id, who.worker_id);
   const entries = await place.log.conversation(file);
   const hasBegun = entries.some((entry) => entry.role === "user" && entry.node_id === node.id);
-  const content = `This try failed: ${error}\nWhat you said and wrote so far is still there. Try once more, and do it differently if that is what went wrong; a second failure ends the node.`;
+  const content = `This try failed: ${error}\nGo on from there; another failure ends the node.`;
   return hasBegun
     ? { facts, entries: { file, entries: [{ role: "user", from: "agiraph", content, again: true }] } }
     : { facts };

@@ -37,7 +37,8 @@ export async function handingOver(
   const file = conversationFile(node.spec.run_id, from);
   const files = await filesOf(node, log.dir, pending().agent.created.project);
   const stored = from === COORDINATOR ? [] : await log.conversation(file);
-  const did = leftBy(node, entriesOn(stored, node.id), files);
+  // Its own last words are in its conversation.
+  const did = leftBy(node, from === to ? [] : entriesOn(stored, node.id), files);
   const unknown = "Outcome unknown: the work was given to somebody else while this ran.";
   const cutOff = cutOffCalls(node.id, from, stored, unknown);
   const again = givenUpWith(pending().board, run, [node.id]);
