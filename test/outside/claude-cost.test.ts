@@ -123,7 +123,8 @@ withClaude("a turn that was stopped in the middle is not counted again when its 
 withClaude("killed with us after a turn, it is counted once all the same", LONG, async () => {
   await using at = await vendor((request) => {
     const words = JSON.stringify(request.messages);
-    if (words.includes("You were interrupted")) return publishes;
+    if (words.includes("I go on.")) return publishes;
+    if (words.includes("You were interrupted")) return { text: "I go on.", ...tokens({ input: 30_000, output: 500 }) };
     // Its turn ends without a result: it is reminded, and goes on.
     if (request.turn === 0) return { text: "I begin.", ...tokens({ input: 140_000, output: 1000 }) };
     return { ...shell(WAITS), ...tokens({ input: 20_000, output: 1000 }) };
