@@ -42,7 +42,7 @@ test("an infinite agent that watches a file is woken when its content changes, a
 
   // While nobody is there: noticed once, with the start.
   const away = team.restart();
-  await writeFile(file, "a\nc\nd\n");
+  await save(file, "a\nc\nd\n");
   await using back = await away;
   await back.agent.start("recovered");
   await lookUntil(back, clock, isAsleep(coordinator, 3));

@@ -40,6 +40,8 @@ class Agents {
   /** Whether there are more agents than are listed. */
   isCut = false;
   inbox: InboxItem[] = [];
+  /** Whether the inbox has come, which is later than the list. */
+  hasInbox = false;
   /** Whose record is an agent too, but none that thinks. */
   meshes: MeshProjectView[] = [];
   readonly #feeds = new Map<string, AgentFeed>();
@@ -117,6 +119,7 @@ class Agents {
         this.#show(await listAgents());
         // What waits for the person is only known once every log has been read; the list need not wait for that.
         [this.inbox, this.meshes] = await waiting;
+        this.hasInbox = true;
         this.isOld = false;
         this.#patience = SHORTEST_MS;
       }

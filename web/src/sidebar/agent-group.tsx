@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import type { Situation } from "../../../src/projections/index.ts";
 import { COORDINATOR, HUMAN } from "../../../src/protocol/index.ts";
 import type { AgentSummary } from "../live/api.ts";
-import { useOfAgent } from "../live/use-live.ts";
+import { useAgents, useOfAgent } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
 import { keep, recall } from "../shell/memo.ts";
 import { type PagePlace, useRoute } from "../shell/route.ts";
@@ -74,14 +74,17 @@ function Team({ id }: { id: string }) {
   const route = useRoute();
   const isHere = "agent" in route && route.agent === id;
   const isKnown = coordinator !== undefined;
+  const { hasInbox } = useAgents();
   const team = useRef<HTMLDivElement>(null);
-  // Whoever comes by a link, the palette or *Needs you* sees the team, however many agents there are.
+  // Whoever comes by a link, the palette or *Needs you* sees the team, however many agents there are; also when *Needs
+  // you*, which comes later, has taken its place above.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it may be out of sight again then
   useEffect(() => {
     if (!isHere || !isKnown) return;
     // On a phone the menu around it opens only after this.
     const frame = requestAnimationFrame(() => team.current?.parentElement?.scrollIntoView({ block: "nearest" }));
     return () => cancelAnimationFrame(frame);
-  }, [isHere, isKnown]);
+  }, [isHere, isKnown, hasInbox]);
   const isAt = (screen: PagePlace["screen"]) => isHere && route.screen === screen;
   const isWith = (worker: string) => isAt("entity") && "worker" in route && route.worker === worker;
   const tab = (screen: Tab, icon: ReactNode, label: string) => (
