@@ -48,6 +48,14 @@ describe.skipIf(!hasChromium)("a page whose server or storage is not what it sho
       await page.getByText("What you see is what was last known.").waitFor({ state: "detached" });
     }
     expect(asked).toBeLessThan(40);
+    // What was said could not be read at first: it is read as soon as the server is back.
+    await page.route("**/conversation?*", (route) => route.fulfill(FAILING));
+    const isRead = page.waitForResponse("**/conversation?*");
+    await page.reload();
+    await isRead;
+    await page.unrouteAll();
+    house.dropSockets();
+    await page.getByRole("log").getByText("I set up a team of three").waitFor();
     await page.context().close();
 
     const late = await open();

@@ -104,11 +104,19 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
   });
 
   test("a task written there goes through the queues before one's eyes, and every message can be read", async () => {
-    await main().getByRole("textbox", { name: "Message to review" }).fill("# Review `a.ts`");
+    const field = main().getByRole("textbox", { name: "Message to review" });
+    const mayArrive = Promise.withResolvers<void>();
+    await page.route("**/review/messages", (route) => mayArrive.promise.then(() => route.continue()), { times: 1 });
+    await field.fill("# Review `a.ts`");
     await page.keyboard.press("Enter");
+    // Typed before the server has answered, it is the beginning of the next message.
+    await field.fill("And then");
+    mayArrive.resolve();
     await main()
       .getByText(/^Written as .*review-a-ts\.md\.$/)
       .waitFor();
+    expect(await field.inputValue()).toBe("And then");
+    await field.fill("");
     await house.provider.reached("fixer");
     await inSidebar(/^review working$/).waitFor();
     await who()

@@ -83,6 +83,11 @@ describe.skipIf(!hasChromium)("reaching everything, by keyboard and on a phone",
     await page.getByRole("heading", { name: "Agents" }).waitFor();
     await page.keyboard.press("Control+k");
     await page.keyboard.type("chip comparison");
+    // An input method takes its own Enter and Escape, for instance in Japanese.
+    for (const key of ["Enter", "Escape"])
+      await page.getByRole("combobox").dispatchEvent("keydown", { key, bubbles: true, isComposing: true });
+    expect(await page.getByRole("dialog", { name: "Find" }).isVisible()).toBe(true);
+    expect(new URL(page.url()).pathname).toBe("/ui/");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: NAME }).waitFor();
     for (const [key, title] of [

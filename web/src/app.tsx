@@ -64,7 +64,7 @@ export function App() {
           </Suspense>
         </Broken>
       )}
-      {overlay === "more_money" && "agent" in route && <MoreMoney agent={route.agent} />}
+      {overlay === "more_money" && "agent" in route && <MoreMoney key={route.agent} agent={route.agent} />}
       {overlay === "shortcuts" && <ShortcutSheet />}
       <Toasts />
       {state === "locked" && <LockedOut />}

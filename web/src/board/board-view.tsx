@@ -56,7 +56,7 @@ export default function BoardView({ agent, node }: { agent: string; node: string
             what={
               situation.agent.status === "completed"
                 ? "The coordinator did it alone: there was no work to hand out."
-                : "No work yet. Nodes appear here as the team makes them."
+                : "No work yet. Nodes appear here as the team creates them."
             }
           />
         ) : (
@@ -81,11 +81,7 @@ function whoHas(node: NodeState, { roster: names, board }: Situation): string {
   return before.length > 0 ? `after ${before.join(", ")}` : "nobody yet";
 }
 
-const STROKE: Record<Edge["kind"], { dash: string; label: string }> = {
-  depends: { dash: "", label: "needs" },
-  part: { dash: "2 4", label: "is part of" },
-  ref: { dash: "6 4", label: "reads" },
-};
+const DASHES: Record<Edge["kind"], string> = { depends: "", part: "2 4", ref: "6 4" };
 
 /** The arrow keys where nothing has the focus. `begin` says whether there was somewhere to go. */
 function useFirstArrow(begin: () => boolean): void {
@@ -117,7 +113,7 @@ function Lanes({
 }) {
   const scroller = useRef<HTMLDivElement>(null);
   const { sight, look } = useSight(scroller);
-  const cardOf = (id: string) => scroller.current?.querySelector<HTMLElement>(`[data-node="${id}"]`);
+  const cardOf = (id: string) => scroller.current?.querySelector<HTMLElement>(`[data-node="${CSS.escape(id)}"]`);
   const before = useRef(selected);
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when another node is opened
   useEffect(() => {
@@ -233,7 +229,7 @@ function Edges({ layout, sight, selected }: EdgesProps) {
             key={edge.key}
             d={pathOf(edge)}
             fill="none"
-            strokeDasharray={STROKE[edge.kind].dash}
+            strokeDasharray={DASHES[edge.kind]}
             className={selected === edge.from.node.id || selected === edge.to.node.id ? "stroke-accent" : "stroke-off"}
             strokeWidth={1.5}
             opacity={selected === edge.from.node.id || selected === edge.to.node.id ? 1 : 0.55}

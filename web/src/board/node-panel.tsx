@@ -105,7 +105,7 @@ function Facts({ view, node }: PartProps) {
           "nobody yet"
         )}
       </Term>
-      <Term name="Made by">{nameOf(view.id, node.spec.created_by)}</Term>
+      <Term name="Created by">{nameOf(view.id, node.spec.created_by)}</Term>
       <Term name="Spent">{money(node.spent_usd)}</Term>
     </dl>
   );

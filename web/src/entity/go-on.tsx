@@ -2,6 +2,7 @@ import { Play } from "lucide-react";
 import { useAgent } from "../live/use-live.ts";
 import type { AgentView } from "../live/view.ts";
 import { ACTION } from "../shell/form.tsx";
+import { useRest } from "../shell/rest.ts";
 import { goOn } from "./steering.ts";
 
 /**
@@ -10,13 +11,23 @@ import { goOn } from "./steering.ts";
  */
 export function GoOn({ agent, ts }: { agent: string; ts?: number }) {
   const view = useAgent(agent);
+  const [isResting, pressed] = useRest(agent);
   const now = view.situation?.agent;
   if (view.standing === "replay" || now?.status !== "failed" || now.archived_ts !== null) return null;
   if (ts !== undefined && now.halted?.ts !== ts) return null;
   return (
     <div className="mt-2 flex flex-wrap items-center gap-x-3 gap-y-2 border-t border-line pt-2">
       <p className="min-w-0 flex-1 basis-52 text-[13px]">{firstOf(view)}</p>
-      <button type="button" onClick={() => goOn(now)} className={`flex shrink-0 items-center gap-1.5 ${ACTION}`}>
+      <button
+        type="button"
+        onClick={() => {
+          if (isResting) return;
+          pressed();
+          goOn(now);
+        }}
+        aria-disabled={isResting}
+        className={`flex shrink-0 items-center gap-1.5 aria-disabled:opacity-60 ${ACTION}`}
+      >
         <Play className="size-4" aria-hidden /> {labelOf(now.outcome)}
       </button>
     </div>

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { COORDINATOR, HUMAN } from "../../../src/protocol/index.ts";
 import { knownOf } from "../live/replay.ts";
-import { clockTime, exactTime } from "../text/figures.ts";
+import { clockTime, exactTime, initialOf } from "../text/figures.ts";
 
 /** A message: who, to whom, when, and the text. */
 export function Speech({
@@ -67,9 +67,7 @@ function Avatar({ name, id }: { name: string; id: string }) {
   if (id === HUMAN) return <Tile label="You" background="var(--ink)" colour="var(--page)" isSmall />;
   let sum = 0;
   for (const letter of id) sum = (sum * 31 + (letter.codePointAt(0) ?? 0)) % 9973;
-  return (
-    <Tile label={name.slice(0, 1).toUpperCase()} background={HUES[sum % HUES.length] ?? "var(--dim)"} colour="#fff" />
-  );
+  return <Tile label={initialOf(name)} background={HUES[sum % HUES.length] ?? "var(--dim)"} colour="#fff" />;
 }
 
 function Tile({

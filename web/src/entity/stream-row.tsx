@@ -1,5 +1,6 @@
-import { memo, useEffect } from "react";
+import { memo, useEffect, useSyncExternalStore } from "react";
 import { HUMAN } from "../../../src/protocol/index.ts";
+import { agents } from "../live/agents.ts";
 import { useEntryBook } from "../live/entries.ts";
 import { QuestionCard } from "../questions/question-card.tsx";
 import { Link } from "../shell/link.tsx";
@@ -105,9 +106,11 @@ const RECEIPTS = { queued: "sent", seen: "seen", expired: "not read: the run end
 function Words({ agent, worker, item, previous }: RowProps<"words">) {
   const book = useEntryBook(agent, worker);
   const words = book.words.get(item.ts);
+  const connection = useSyncExternalStore(agents.subscribe, () => agents.opened);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what could not be read is read when the server is back
   useEffect(() => {
     if (words === undefined) book.want(item.ts);
-  }, [book, item.ts, words]);
+  }, [book, item.ts, words, connection]);
   if (!words) return <div className="h-px" />;
   return (
     <Speech agent={agent} from={worker} ts={item.ts} isContinued={goesOn(previous, item.ts, worker)}>

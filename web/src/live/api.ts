@@ -79,13 +79,13 @@ export async function listMeshes(): Promise<MeshProjectView[]> {
   return Promise.all(
     listIn(page, "projects").map((project) =>
       meshProject(project.id).catch((error: unknown) =>
-        tidyProject({ ...project, meshes: [], problems: [unread(error)] }),
+        tidyProject({ ...project, meshes: [], problems: [problemOf(error)] }),
       ),
     ),
   );
 }
 
-function unread(error: unknown): MeshProjectView["problems"][number] {
+function problemOf(error: unknown): MeshProjectView["problems"][number] {
   return { file: "", problem: error instanceof Error ? error.message : String(error) };
 }
 
@@ -157,7 +157,10 @@ export async function textOfFile(address: string, most: number): Promise<FileTex
   const bytes = new Uint8Array(await response.arrayBuffer());
   const total = Number(response.headers.get("content-range")?.split("/")[1] ?? bytes.length);
   const isText = !bytes.subarray(0, 8000).includes(0);
-  return { text: isText ? new TextDecoder().decode(bytes) : null, bytes: total, isCut: total > bytes.length };
+  const isCut = total > bytes.length;
+  // Half a character at the cut is left out.
+  const text = isText ? new TextDecoder().decode(bytes, { stream: isCut }) : null;
+  return { text, bytes: total, isCut };
 }
 
 export interface FileText {
@@ -201,7 +204,7 @@ export async function pictureAt(address: string, type: string, most: number): Pr
   const bytes = Number(response.headers.get("content-length") ?? 0);
   if (bytes > most) {
     await response.body?.cancel();
-    throw new Error(`The picture has ${size(bytes)}, too much to show here. Download it to look at it.`);
+    throw new Error(`The picture is ${size(bytes)}, too large to show here. Download it to look at it.`);
   }
   return new Blob([await response.arrayBuffer()], { type });
 }

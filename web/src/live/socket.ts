@@ -1,4 +1,4 @@
-export type SocketState = "connecting" | "open" | "lost" | "refused";
+export type SocketState = "open" | "lost" | "refused";
 
 export interface SocketPorts {
   /** Asked at every connection, so that it goes on where the last one ended. */
@@ -9,14 +9,12 @@ export interface SocketPorts {
   forgetPlace?(): void;
 }
 
-/** Close codes of the server after which retrying does not help. */
-const FINAL = new Set([4401, 4403, 4404]);
+/** The server knows nothing at this address: retrying does not help. */
+const UNKNOWN = 4404;
 /** The server does not understand where we want to go on: its log is another than ours. */
 const LOST_PLACE = 4400;
 const SHORTEST_MS = 250;
 const LONGEST_MS = 8000;
-/** One that a server closes as soon as it is open must not have us knock four times a second, for ever. */
-const WITH_REASON = (code: number) => code === 1008 || code === 1011 || code >= 4000;
 
 /** A connection that is reopened: with growing pauses, and at once when the person or the network comes back. */
 export class LiveSocket {
@@ -84,19 +82,24 @@ export class LiveSocket {
     };
     socket.onclose = ({ code }) => {
       if (this.#socket !== socket) return;
-      if (FINAL.has(code)) {
+      if (code === UNKNOWN) {
         this.#ports.changed("refused");
         return;
       }
       if (code === LOST_PLACE) this.#ports.forgetPlace?.();
       const hasLasted = performance.now() - this.#openedAt > LONGEST_MS;
-      if (hasLasted || (this.#hasServed && !WITH_REASON(code))) this.#patience = SHORTEST_MS;
+      if (hasLasted || (this.#hasServed && !hasReason(code))) this.#patience = SHORTEST_MS;
       this.#hasServed = false;
       this.#ports.changed("lost");
       this.#timer = setTimeout(() => this.#connect(), this.#patience * (0.5 + Math.random()));
       this.#patience = Math.min(this.#patience * 2, LONGEST_MS);
     };
   }
+}
+
+/** A server that closes each connection as soon as it is open must not be asked four times a second, for ever. */
+function hasReason(code: number): boolean {
+  return code === 1008 || code === 1011 || code >= 4000;
 }
 
 /** What is no JSON says nothing: a hole that it leaves shows by the next number. */

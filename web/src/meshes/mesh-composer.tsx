@@ -23,7 +23,8 @@ export function MeshComposer({ project, mesh, member }: { project: string; mesh:
     give({ do: "send_to_mesh", id: project, mesh: mesh.mesh, to: member, type, text: words })
       .then(
         (sent) => {
-          change("");
+          // What was typed meanwhile is the next message.
+          if (recall(draft) === text) change("");
           setSaid({ words: `Written as ${sent.name}.`, isProblem: false });
         },
         (error: unknown) => setSaid({ words: error instanceof Error ? error.message : String(error), isProblem: true }),

@@ -32,6 +32,8 @@ export function Palette() {
     entry.run();
   };
   const press = (event: KeyboardEvent) => {
+    // These keys are still the input method's.
+    if (event.nativeEvent.isComposing) return;
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step !== 0 && shown.length > 0) {
       event.preventDefault();

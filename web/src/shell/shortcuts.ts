@@ -10,15 +10,15 @@ export const SHORTCUTS: readonly { keys: string; does: string }[] = [
   { keys: "n", does: "new agent" },
   { keys: "1 – 9", does: "answer the question in sight" },
   { keys: "/", does: "write; Alt Enter sends it as a hint" },
-  { keys: "Alt ↑ ↓", does: "previous, next member of the team" },
+  { keys: "Alt ↑ ↓", does: "previous or next member of the team" },
   { keys: "c", does: "coordinator" },
-  { keys: "b", does: "board; arrows begin at its first card and follow its edges" },
+  { keys: "b", does: "board; arrow keys move from card to card along its edges" },
   { keys: "t", does: "timeline" },
   { keys: "f", does: "files" },
   { keys: "m", does: "memory" },
   { keys: "s", does: "triggers: what happens later" },
-  { keys: "[ ]", does: "one fact back, one on: replay" },
-  { keys: "Esc", does: "close, leave the field or the node, back to now" },
+  { keys: "[ ]", does: "replay: one fact back, one forward" },
+  { keys: "Esc", does: "close; leave the field or the node; back to now" },
 ];
 
 /** Keyboard shortcuts. Letters count only while nobody is typing. */
@@ -27,7 +27,7 @@ export function useShortcuts(): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       // Without a key nothing is opened over that, and what is below stays as it was left.
-      if (agents.state === "locked") return;
+      if (agents.state === "locked" || event.isComposing) return;
       if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey)) {
         event.preventDefault();
         if (overlay === "palette") close();

@@ -52,7 +52,6 @@ export function colourOf(status: Status): string {
   return LOOKS[status].colour;
 }
 
-/** With `isBeside` the status stands in words beside it, and is not told twice. */
 /** The class of an element with many dots: if more than a dozen are at work, none of them is animated. */
 export function crowd(all: readonly { status: string }[], atWork: string): string {
   return all.filter(({ status }) => status === atWork).length > MOST_TURNING ? "crowd" : "";
@@ -60,6 +59,7 @@ export function crowd(all: readonly { status: string }[], atWork: string): strin
 
 const MOST_TURNING = 12;
 
+/** With `isBeside` the status stands in words beside it, and is not told twice. */
 export function StatusDot({ status, title, isBeside = false }: { status: Status; title?: string; isBeside?: boolean }) {
   // The whole picture turns: the compositor does that alone, and the page need not be painted for it.
   const className = `size-3 shrink-0 ${colourOf(status)} ${status === "working" ? "spin" : ""}`;

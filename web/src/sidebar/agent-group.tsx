@@ -6,6 +6,7 @@ import type { AgentSummary } from "../live/api.ts";
 import { useAgents, useOfAgent } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
 import { keep, recall } from "../shell/memo.ts";
+import { useMore } from "../shell/more.tsx";
 import { type PagePlace, useRoute } from "../shell/route.ts";
 import { crowd, type Status, StatusDot, statusInTeam, statusNow, statusOfSummary } from "../shell/status.tsx";
 import { unreadByWorker } from "../shell/unread.ts";
@@ -87,6 +88,7 @@ function Team({ id }: { id: string }) {
   }, [isHere, isKnown, hasInbox]);
   const isAt = (screen: PagePlace["screen"]) => isHere && route.screen === screen;
   const isWith = (worker: string) => isAt("entity") && "worker" in route && route.worker === worker;
+  const { shown, more } = useMore(workers, MOST_MEMBERS, (member) => isWith(member.id));
   const tab = (screen: Tab, icon: ReactNode, label: string) => (
     <Link to={placeOf(screen, id)} current={isAt(screen)} className={`${ROW} text-dim`}>
       {icon}
@@ -104,7 +106,7 @@ function Team({ id }: { id: string }) {
             <StatusDot status={coordinator?.status ?? "idle"} />
           </span>
         </Link>
-        {workers.map((member) => (
+        {shown.map((member) => (
           <Link
             key={member.id}
             to={{ screen: "entity", agent: id, worker: member.id }}
@@ -120,6 +122,7 @@ function Team({ id }: { id: string }) {
           </Link>
         ))}
       </div>
+      {more && <div className="pl-5">{more}</div>}
       <div className="my-1 ml-7 border-t border-line" />
       {tab("board", <Columns3 className="size-3.5 shrink-0" aria-hidden />, "Board")}
       {tab("timeline", <History className="size-3.5 shrink-0" aria-hidden />, "Timeline")}
@@ -129,6 +132,9 @@ function Team({ id }: { id: string }) {
     </div>
   );
 }
+
+/** An agent that has worked for months has had hundreds; those who are gone come last. */
+const MOST_MEMBERS = 100;
 
 /** Drawn again only when one of these few things changes, not with every fact. */
 function useTeamRows(id: string): TeamRow[] {

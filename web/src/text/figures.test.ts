@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { clockTime, secondTime } from "./figures.ts";
+import { clockTime, initialOf, secondTime } from "./figures.ts";
 
 const at = (day: number, hour: number) => new Date(2026, 10, day, hour, 5, 7).getTime();
 
@@ -14,4 +14,8 @@ test("a time of another day has that day with it, also that of the night before"
     expect.stringMatching(/^00:05:07$/),
     expect.stringMatching(/15.*23:05:07/),
   ]);
+});
+
+test("a name begins with a whole character", () => {
+  expect(["alice", "🦊 Fox", "𝒜da", ""].map(initialOf)).toEqual(["A", "🦊", "𝒜", ""]);
 });

@@ -45,6 +45,11 @@ export function stageTitle(number: number, name: string): string {
   return name === "" || name === `Stage ${number}` ? `Stage ${number}` : `Stage ${number} · ${name}`;
 }
 
+/** The first letter of a name, whole: some characters have two halves. */
+export function initialOf(name: string): string {
+  return [...name.slice(0, 2)][0]?.toUpperCase() ?? "";
+}
+
 /** The first line without Markdown, if there is no room for more. */
 export function gist(text: string): string {
   return firstLine(text).replace(/\\([!-/:-@[-`{-~])|\*\*|__|`|^#{1,6}\s+/g, "$1");
