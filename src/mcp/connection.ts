@@ -16,7 +16,7 @@ import { withoutControls } from "../tools/web-foreign.ts";
 import { listTools, MAX_PAGES } from "./list-tools.ts";
 import { resultText, said } from "./result-text.ts";
 import { StdioTransport } from "./stdio-transport.ts";
-import { newTransport, type Transport } from "./transport.ts";
+import { type McpTransport, newTransport } from "./transport.ts";
 
 export interface McpPorts {
   env: Readonly<Record<string, string | undefined>>;
@@ -54,7 +54,7 @@ export class McpConnection {
   readonly config: McpServerConfig;
   readonly #ports: McpPorts;
   #client: Client | undefined;
-  #transport: Transport | undefined;
+  #transport: McpTransport | undefined;
   #opening: Promise<Client> | undefined;
   #listed: readonly ListedTool[] = [];
   #failures = 0;

@@ -4,14 +4,14 @@ import { ANSWER_TIMES, boundedFetchWith } from "./bounded-fetch.ts";
 import { calmReconnection } from "./reconnection.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
-export type Transport = StdioTransport | StreamableHTTPClientTransport;
+export type McpTransport = StdioTransport | StreamableHTTPClientTransport;
 
 /** Throws if an environment variable that it needs is not set. `longestCallMs` bounds an answer over HTTP. */
 export function newTransport(
   config: McpServerConfig,
   env: Readonly<Record<string, string | undefined>>,
   longestCallMs: number,
-): Transport {
+): McpTransport {
   if ("command" in config) {
     const { command, cwd, set = {} } = config;
     const given = [...ALWAYS_GIVEN, ...(config.env ?? [])].flatMap((name) => {
