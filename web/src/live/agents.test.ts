@@ -82,8 +82,10 @@ test("the list is shown while what waits for the person is still being found out
   answers = { ...others, "/inbox": found.promise };
   const agents = await opened();
   expect([agents.state, agents.list.map(({ id }) => id), agents.meshes]).toEqual(["ready", ["alone"], []]);
+  expect(agents.hasInbox).toBe(false);
   found.resolve(inbox);
   await vi.advanceTimersByTimeAsync(0);
+  expect(agents.hasInbox).toBe(true);
   expect([agents.isOld, agents.meshes.map(({ id }) => id)]).toEqual([false, ["shop", "attic"]]);
 });
 

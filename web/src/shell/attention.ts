@@ -13,13 +13,13 @@ import { go, routeNow, useRoute } from "./route.ts";
  * Notifies the person of new questions where they are: by a toast, in the title, by the browser if the tab is hidden.
  */
 export function useAttention(): void {
-  const { list, inbox, state } = useAgents();
+  const { list, inbox, state, hasInbox } = useAgents();
   const route = useRoute();
   const known = useRef<Set<string> | null>(null);
   const waiting = inbox.filter(needsPerson).length;
 
   useEffect(() => {
-    if (state !== "ready") return;
+    if (state !== "ready" || !hasInbox) return;
     const asked = inbox.filter(({ kind }) => kind === "question");
     const before = known.current;
     known.current = new Set(asked.map(keyOf));
@@ -29,7 +29,7 @@ export function useAttention(): void {
     // A flood of them is one thing to be told.
     if (fresh.length > MOST_AT_ONCE) announceMany(fresh.length);
     else for (const item of fresh) announce(item);
-  }, [inbox, state]);
+  }, [inbox, state, hasInbox]);
 
   // What was answered, here or elsewhere, needs no toast any more.
   useEffect(() => {
@@ -77,15 +77,26 @@ function titled(screen: string): string {
 
 function announce(item: InboxItem): void {
   const openIt = () => go(pagePlaceOf(item), { at: null });
-  notify(titleOf(item), item.text.slice(0, 300), keyOf(item), openIt);
+  notify(titleOf(item), textOf(item).slice(0, 300), keyOf(item), openIt);
   if (isBefore(item)) return;
   const answer = () => {
     openIt();
     // Whoever was there already had scrolled away from it; questions are asked at the end.
     document.querySelector<HTMLElement>("[data-newest]")?.click();
   };
-  const words = item.from.id === HUMAN ? gist(item.text) : `${titleOf(item)}: ${item.text.slice(0, 600)}`;
-  toast("wait", words, { label: item.mesh_trust ? "Look" : "Answer", run: answer }, keyOf(item));
+  toast("wait", toastOf(item), { label: item.mesh_trust ? "Look" : "Answer", run: answer }, keyOf(item));
+}
+
+/** What a person's own work and a permission request say, they say of themselves: nobody's name stands before it. */
+function toastOf(item: InboxItem): string {
+  if (item.from.id === HUMAN) return gist(item.text);
+  const text = textOf(item).slice(0, 600);
+  return item.permission ? text : `${titleOf(item)}: ${text}`;
+}
+
+/** The bars before what a program wrote are drawn as boxes on its card. */
+function textOf({ text, permission }: InboxItem): string {
+  return permission ? text.replace(/^│ ?/gm, "") : text;
 }
 
 /** A node of one's own is nobody's question: its words say what it is. */
