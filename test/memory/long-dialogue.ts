@@ -165,8 +165,11 @@ export function longDialogue(seed: number): LongDialogue {
   return { days, questions };
 }
 
-/** As files of a memory, in the ways people write a dialogue down. */
-export const FORMS: Readonly<Record<string, (dialogue: LongDialogue) => Record<string, string>>> = {
+/** A dialogue as files of a memory: their texts by path. */
+export type Written = (dialogue: Pick<LongDialogue, "days">) => Record<string, string>;
+
+/** The ways people write a dialogue down. */
+export const FORMS = {
   "a line each": inDays(({ speaker, words }) => `${speaker}: ${words}`, "\n"),
   "a paragraph each, names bold": inDays(({ speaker, words }) => `**${speaker}**: ${words}`, "\n\n"),
   "with the time before each": inDays(({ id, speaker, words }) => `[${clock(id)}] ${speaker}: ${words}`, "\n"),
@@ -181,14 +184,14 @@ export const FORMS: Readonly<Record<string, (dialogue: LongDialogue) => Record<s
   "one file": ({ days }) => ({
     "talks.md": days.map(({ date, turns }) => `## ${spokenDay(date)}\n\n${turns.map(line).join("\n")}\n`).join("\n"),
   }),
-};
+} satisfies Readonly<Record<string, Written>>;
 
 const line = ({ speaker, words }: Turn) => `${speaker}: ${words}`;
 const clock = (id: number) =>
   `${String(9 + (Math.floor(id / 60) % 12)).padStart(2, "0")}:${String(id % 60).padStart(2, "0")}`;
 
 function inDays(shown: (turn: Turn) => string, seam: string) {
-  return ({ days }: LongDialogue) => files(days, ({ turns }) => `${turns.map(shown).join(seam)}\n`);
+  return ({ days }: Pick<LongDialogue, "days">) => files(days, ({ turns }) => `${turns.map(shown).join(seam)}\n`);
 }
 
 function files(days: LongDialogue["days"], text: (day: LongDialogue["days"][number]) => string) {
