@@ -36,6 +36,7 @@ export default defineConfig({
       "test/mesh/{sessions,tmux}.test.ts",
       "test/mesh/topologies-claude.test.ts",
       "test/outside/{acp-misbehaving,autonomous,claude-code,swap}.test.ts",
+      "test/outside/night.test.ts",
       "test/scenarios/infinite-year.test.ts",
       "test/simulation/*.test.ts",
     ],
