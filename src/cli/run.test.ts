@@ -154,7 +154,7 @@ test("show tells everything on one page", async () => {
     `Project  ${folder.path}`,
     "Board: 1 of 1 node completed",
     "Workers",
-    "Result\nA is fast.\nB is not.",
+    "Summary\nA is fast.\nB is not.",
     "published/report.md",
   ]) {
     expect(stdout).toContain(part);

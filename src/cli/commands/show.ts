@@ -13,7 +13,7 @@ import { standingOf, standingWords } from "../wording/standing.ts";
 import { standingPaint } from "../wording/status-paint.ts";
 import { troubleLines } from "../wording/trouble-lines.ts";
 import { undoneWords } from "../wording/undone.ts";
-import { plain, plainLines, wrap } from "../wording/width.ts";
+import { plain, plainLines, wrap, wrapMessage } from "../wording/width.ts";
 import { workersTable } from "./workers.ts";
 
 export async function show(call: Invocation, word: string): Promise<ExitCode> {
@@ -110,11 +110,15 @@ function endLines(call: Invocation, now: Situation, status: Standing): string[] 
   if (status === "completed")
     return section(
       call,
-      "Result",
+      "Summary",
       plainLines(summary ?? "").flatMap((line) => wrap(line, call.terminal.columns)),
     );
   const goOn = `Go on with: ${commandLine(call, "resume", id)}`;
-  if (status === "failed") return section(call, "Failed", [...plainLines(error ?? ""), goOn + raisingWords(now)]);
+  if (status === "failed")
+    return section(call, "Failed", [
+      ...plainLines(error ?? "").flatMap((line) => wrapMessage(line, call.terminal.columns)),
+      goOn + raisingWords(now),
+    ]);
   if (status === "interrupted") return section(call, "Interrupted", ["Its process ended without a word.", goOn]);
   if (status === "paused") return section(call, "Paused", [goOn]);
   return status === "stopped" ? section(call, "Stopped", [goOn]) : [];

@@ -8,8 +8,9 @@ import { Refusal, UsageError } from "../exit-code.ts";
 import { Terminal } from "../terminal.ts";
 import { reportFailure } from "./failure.ts";
 
-async function reported(error: unknown, json: boolean, env: Record<string, string> = {}) {
+async function reported(error: unknown, json: boolean, env: Record<string, string> = {}, columns?: number) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  if (columns !== undefined) Object.assign(stderr, { isTTY: true, columns });
   const exit = reportFailure(error, new Terminal({ stdin, stdout, stderr }, env, "/"), json);
   stdout.end();
   stderr.end();
@@ -28,6 +29,14 @@ test("what a person can fix is told in its own words", async () => {
     stderr: "✗ The goal is empty.\n",
   });
   expect((await reported(new Refusal("It is completed."), false)).exit).toBe(1);
+});
+
+test("at a terminal it is wrapped at words", async () => {
+  const error = new HomeLockedError("/home/x", 812);
+  expect((await reported(error, false, { NO_COLOR: "1" }, 40)).stderr).toBe(
+    "✗ The home /home/x is in use by pid 812.\nStop it, or choose another home with\n--home or AGIRAPH_HOME.\n",
+  );
+  expect((await reported(new UsageError("A\nB"), false, {}, 40)).stderr).toBe("\u001b[31m✗\u001b[39m A\nB\n");
 });
 
 test("whatever part of the program says it", async () => {

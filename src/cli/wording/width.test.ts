@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { cut, harmless, plain, plainLines, widthOf, wrap } from "./width.ts";
+import { cut, harmless, plain, plainLines, widthOf, wrap, wrapMessage } from "./width.ts";
 
 test("nothing that a model says can steer the terminal", () => {
   expect({
@@ -65,6 +65,25 @@ test("wrapped words are all there, in order, and none too wide", () => {
       expect(Math.max(...lines.map(widthOf))).toBeLessThanOrEqual(columns);
     }),
   );
+});
+
+test("a message is wrapped at words; its commands and paths stay whole, to be copied", () => {
+  const message =
+    "The home /home/alice/projects/agiraph-home/of-the-team is in use. Stop it: agiraph stop chip-faster-measure-both. " +
+    "`agiraph status` shows more · bring it back: npm start -- rm ID --undo · or wait";
+  expect(wrapMessage(message, 40)).toEqual([
+    "The home",
+    "/home/alice/projects/agiraph-home/of-the-team",
+    "is in use. Stop it:",
+    "agiraph stop chip-faster-measure-both.",
+    "`agiraph status` shows more · bring it",
+    "back: npm start -- rm ID --undo · or",
+    "wait",
+  ]);
+  expect(wrapMessage("Sign in: agiraph programs login claude", 20)).toEqual([
+    "Sign in:",
+    "agiraph programs login claude",
+  ]);
 });
 
 test("what goes to a terminal keeps colours, tabs and line breaks, and no other control", () => {

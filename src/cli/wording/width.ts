@@ -90,8 +90,8 @@ export function pad(text: string, columns: number): string {
   return text + " ".repeat(Math.max(0, columns - widthOf(text)));
 }
 
-/** Wraps at spaces; a word that is too wide for a line is broken. */
-export function wrap(text: string, columns: number): string[] {
+/** Wraps at spaces; a word that is too wide for a line is broken, or left whole for the terminal to break. */
+export function wrap(text: string, columns: number, tooWide: "broken" | "whole" = "broken"): string[] {
   const room = Math.max(columns, 2);
   const lines: string[] = [];
   let line = "";
@@ -102,7 +102,7 @@ export function wrap(text: string, columns: number): string[] {
       lines.push(line.trimEnd());
       [line, width] = ["", 0];
     }
-    for (const letter of needed > room ? piece : [piece]) {
+    for (const letter of needed > room && tooWide === "broken" ? piece : [piece]) {
       const more = letter === piece ? needed : widthOfLetter(letter);
       if (width > 0 && width + more > room) {
         lines.push(line.trimEnd());
@@ -115,6 +115,19 @@ export function wrap(text: string, columns: number): string[] {
   if (line.trimEnd() !== "" || lines.length === 0) lines.push(line.trimEnd());
   return lines;
 }
+
+/**
+ * A message with commands and paths in it, wrapped for reading: what people copy stays whole, because a line break within
+ * would be copied too.
+ */
+export function wrapMessage(text: string, columns: number): string[] {
+  const whole = text.replace(COMMAND, (command) => command.replaceAll(" ", UNBROKEN));
+  return wrap(whole, columns, "whole").map((line) => line.replaceAll(UNBROKEN, " "));
+}
+
+/** A command is quoted, or follows a colon and ends with its sentence. */
+const COMMAND = /`[^`]+`|(?<=: )(?:agiraph|npm start --|tx) .+?(?=[.,;)](?: |$)| ·|$)/g;
+const UNBROKEN = "\u00a0";
 
 /** Less room than this beside a prefix, and the lines after the first begin at the edge. */
 const LEAST_ROOM = 20;
