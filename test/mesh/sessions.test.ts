@@ -208,6 +208,40 @@ withTmux("two who want a session at once get one", LONG, async () => {
   await member.close();
 });
 
+withTmux("TMUX-MEMBER-3: who dies in a dialog while a message waits is begun again, then broken", LONG, async () => {
+  await using terminals = new Terminals();
+  const actor = join(import.meta.dirname, "terminal-actor.ts");
+  const screen = join(import.meta.dirname, "../../src/mesh/terminal/screens/codex-trust.txt");
+  const states: string[] = [];
+  const pid = () =>
+    Number(execFileSync("tmux", ["-S", terminals.server.socket, "list-panes", "-a", "-F", "#{pane_pid}"]).toString());
+  const member = new TmuxMember({
+    ...{ server: terminals.server, session: "line-one", kind: "codex", cwd: terminals.dir, hooks: null },
+    async prepare() {
+      const argv: [string, ...string[]] = [process.execPath, actor, join(terminals.dir, "keys"), screen];
+      return { argv, env: { PATH: process.env.PATH ?? "" }, hooks: null, before: null };
+    },
+    words: () => "[tx] Task",
+    record: (state, detail) => {
+      states.push(state === "broken" ? `broken: ${detail}` : state);
+      if (state === "dialog") process.kill(pid(), "SIGKILL");
+    },
+    isLeaving: () => false,
+    before: async () => {},
+    notes: new SessionNotes(join(terminals.dir, "notes")),
+    now: () => 0,
+    waitsForPerson: () => {},
+    isActive: () => true,
+    giveUp: async () => {},
+    clearsBefore: false,
+    atOnceMs: 0,
+  });
+  await expect(member.tell({ name: "1.md", header: { type: "task" }, body: "x" } as never)).rejects.toThrow();
+  expect(states.filter((state) => state === "starting")).toHaveLength(3);
+  expect(states.at(-1)).toMatch(/^broken: It ended before it took a message, 3 times: it ended/);
+  await member.close();
+});
+
 withTmux("TMUX-MEMBER-7: with clear_before each task begins in a new session, and only then", LONG, async () => {
   const script =
     'echo start >> starts; while read -r line; do case "$line" in *"[tx] Task"*) tx done "Done." ;; esac; done';

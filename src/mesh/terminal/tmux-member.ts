@@ -41,6 +41,8 @@ export interface TmuxMemberPorts {
   /** Its task has failed; why. */
   giveUp(why: string): Promise<void>;
   patience?: Patience;
+  /** A program that dies later than this after its start had started. */
+  atOnceMs?: number;
   /** Whether each task begins in a new session. */
   clearsBefore: boolean;
   /** Whether the terminal is left running when the member is closed: the runtime closes, and terminals outlive it. */
@@ -55,8 +57,9 @@ export interface TmuxMemberPorts {
  * TMUX-MEMBER-1. Delivered messages are noted with the session and deleted with it: after a crash of ours nothing is
  *     delivered twice, and a new session gets what the old one had.
  * TMUX-MEMBER-2. A session that has ended is started again by the next message.
- * TMUX-MEMBER-3. A session that dies at once, before it got any message, is restarted at most twice. Then it is broken,
- *     which is reported with the reason, and it stays down until somebody starts it (`revive`).
+ * TMUX-MEMBER-3. A session that dies before it got any message, at once or while one waits for it (in a dialog, say),
+ *     is restarted at most twice. Then it is broken, which is reported with the reason, and it stays down until somebody
+ *     starts it (`revive`).
  * TMUX-MEMBER-5. A session that ends while its task is active, alone or with the tmux server, is restarted and given
  *     its task, with its conversation if the program can resume it; after a few times it is broken, too.
  * TMUX-MEMBER-6. A program that stops working before its task has ended is reminded (task-watch.ts).
@@ -74,6 +77,7 @@ export class TmuxMember implements Member {
   /** When the program was started; undefined once it has heard something. */
   #startedAt: number | undefined;
   #stillborn = 0;
+  #isTelling = false;
   /** How often it has ended while it worked on its task. */
   #deaths = 0;
   /** How its last session ended. */
@@ -140,6 +144,15 @@ export class TmuxMember implements Member {
   }
 
   async #tell(message: MeshMessage): Promise<void> {
+    this.#isTelling = true;
+    try {
+      await this.#tellUntilHeard(message);
+    } finally {
+      this.#isTelling = false;
+    }
+  }
+
+  async #tellUntilHeard(message: MeshMessage): Promise<void> {
     if (this.#ports.clearsBefore && message.header.type === "task") await this.#clearFor(message.name);
     for (;;) {
       const session = await this.start();
@@ -273,10 +286,11 @@ export class TmuxMember implements Member {
 
   /** TMUX-MEMBER-3. */
   #diedAtOnce(how: string, startedAt: number): void {
-    const isAtOnce = performance.now() - startedAt < AT_ONCE_MS;
-    this.#stillborn = isAtOnce ? this.#stillborn + 1 : 0;
+    const isAtOnce = performance.now() - startedAt < (this.#ports.atOnceMs ?? AT_ONCE_MS);
+    this.#stillborn = isAtOnce || this.#isTelling ? this.#stillborn + 1 : 0;
     if (this.#stillborn < MOST_STILLBORN) return;
-    this.#broken = `It died at once, ${MOST_STILLBORN} times: ${how}.`;
+    const when = isAtOnce ? "It died at once" : "It ended before it took a message";
+    this.#broken = `${when}, ${MOST_STILLBORN} times: ${how}.`;
     this.#say("broken", this.#broken);
   }
 
