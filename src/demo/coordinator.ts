@@ -105,7 +105,7 @@ function openMove(
   if (running.length === 0) return undefined;
   const done = work.length - running.length;
   const progress = news.length > 0 && done > 0 ? `${grouped(done)} of ${work.length} done. ` : "";
-  return act(`${progress}I wait for ${enumeration(running)}.`);
+  return act(`${progress}I am waiting for ${enumeration(running)}.`);
 }
 
 function troubleOf(subject: string, fate: Fate): string[] {

@@ -29,7 +29,7 @@ export function partlyDone({ beyond }: Goal): string[] {
   return [`${PARTLY} Not done, because it needs a language model: ${enumeration(parts)}.`];
 }
 
-export const PARTLY = "Only a part of the goal is done, the survey of the files.";
+export const PARTLY = "Only part of the goal is done: the survey of the files.";
 
 /** DEMO-SURVEY-4: a goal that is not a survey is refused rather than turned into one. */
 export function cannotDo(task: string): ModelFailure {

@@ -33,7 +33,7 @@ test("after a crash in the middle of create_work_node it looks on the board befo
 
   const spec = { role: "tool", call_id: "demo-run-1-4", tool: "read_file", ok: true } as const;
   const isThere = await replyTo([...history, { ...spec, content: `# node-1\n\n${task}\n` }], tools);
-  expect(textOf(isThere)).toBe("[demo] I wait for node-1.");
+  expect(textOf(isThere)).toBe("[demo] I am waiting for node-1.");
   const isNot = await replyTo([...history, { ...spec, content: "# node-1\n\nSomething else\n" }], tools);
   expect(callsIn([isNot])).toEqual([["create_work_node", made?.type === "call" ? made.args : undefined]]);
 });

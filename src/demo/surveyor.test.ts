@@ -245,14 +245,14 @@ test.each([
   const goal = "Survey ./docs, then compare the manuals and tell me which is better.";
   await using demo = await survey(goal, DOCS, createSurveyor(), undefined, tools);
   const partly =
-    "Only a part of the goal is done, the survey of the files. Not done, because it needs a language model: “compare the manuals” and “tell me which is better”.";
+    "Only part of the goal is done: the survey of the files. Not done, because it needs a language model: “compare the manuals” and “tell me which is better”.";
   expect(demo.summary()?.startsWith(partly)).toBe(true);
   const path = tools ? "report.md" : "nodes/node-1/published/report.md";
   expect(await demo.file(path)).toContain(`**Note:** ${partly}\n`);
   for (const node of Object.values(demo.agent.now.board.nodes))
     expect(node).toMatchObject({
       status: "completed",
-      summary: expect.stringMatching(/^Only a part of the goal is done/),
+      summary: expect.stringMatching(/^Only part of the goal is done/),
     });
 });
 

@@ -119,7 +119,7 @@ function endLines(call: Invocation, now: Situation, status: Standing): string[] 
       ...plainLines(error ?? "").flatMap((line) => wrapMessage(line, call.terminal.columns)),
       goOn + raisingWords(now),
     ]);
-  if (status === "interrupted") return section(call, "Interrupted", ["Its process ended without a word.", goOn]);
+  if (status === "interrupted") return section(call, "Interrupted", ["Its process ended unexpectedly.", goOn]);
   if (status === "paused") return section(call, "Paused", [goOn]);
   return status === "stopped" ? section(call, "Stopped", [goOn]) : [];
 }
