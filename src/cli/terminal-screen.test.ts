@@ -250,7 +250,8 @@ describe.skipIf(!hasTmux)(
       await pane.shows("    2  Red");
       const screen = await pane.screen();
       const from = screen.findIndex((line) => line.startsWith("? coordinator asks:"));
-      expect(screen.slice(from, from + 5).map(stable)).toEqual([
+      expect(screen.slice(from - 1, from + 5).map(stable)).toEqual([
+        "goes on with ollama/test",
         "? coordinator asks: Which of these two",
         "  colours should the northern wall of",
         "  the house have?",

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { jsonLine } from "./wording/json-line.ts";
 import { type Paint, paintFor } from "./wording/paint.ts";
-import { harmless } from "./wording/width.ts";
+import { harmless, wrap } from "./wording/width.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -79,6 +79,12 @@ export class Terminal {
   /** Words for a person. */
   say(words: string): void {
     this.stderr.write(`${this.stderr.isTTY ? harmless(words) : words}\n`);
+  }
+
+  /** A sentence, broken at spaces where somebody reads it. */
+  sayWrapped(words: string, paint: (text: string) => string = String): void {
+    const { isTTY, columns } = this.stderr;
+    for (const line of isTTY ? wrap(words, columns || 80) : [words]) this.say(paint(line));
   }
 
   async drained(): Promise<void> {

@@ -87,8 +87,9 @@ async function watchResumed(call: Invocation, settings: Settings, { other, befor
     );
     return EXIT.done;
   }
-  terminal.say(
-    terminal.errPaint.dim(`Agent: ${resumed.name} (${resumed.id}) goes on with ${resumed.model}, ${placeOf(other)}`),
+  terminal.sayWrapped(
+    `Agent: ${resumed.name} (${resumed.id}) goes on with ${resumed.model}, ${placeOf(other)}`,
+    terminal.errPaint.dim,
   );
   return watchJoined(call, settings, other, resumed, before.seq);
 }
@@ -160,5 +161,5 @@ function tellModel({ terminal }: Invocation, { now }: Agent, before: Situation["
       `${terminal.errPaint.yellow("!")} ${before.name} had ${before.model}. To go back: --model ${before.model}`,
     );
   if (status !== "completed")
-    terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id}) goes on with ${created.model}`));
+    terminal.sayWrapped(`Agent: ${created.name} (${id}) goes on with ${created.model}`, terminal.errPaint.dim);
 }

@@ -19,7 +19,6 @@ import { type Remark, watchTeam } from "../talk/watch-team.ts";
 import type { Terminal } from "../terminal.ts";
 import { watchOption } from "../watch-option.ts";
 import { count } from "../wording/format.ts";
-import { wrap } from "../wording/width.ts";
 import { asUsageError } from "../wrong-flag.ts";
 
 export interface RunOptions {
@@ -90,9 +89,9 @@ async function runHere(call: Invocation, held: HeldHome, settings: Settings, ord
   try {
     tellRepairs(runtime, settings.home, terminal);
     const { model, why, note } = await runtime.order(order).catch(asUsageError);
-    sayWrapped(terminal, terminal.errPaint.dim, `Model: ${model} (${why ?? "--model"})`);
+    terminal.sayWrapped(`Model: ${model} (${why ?? "--model"})`, terminal.errPaint.dim);
     const listening = held.listen();
-    if (note) sayWrapped(terminal, String, note);
+    if (note) terminal.sayWrapped(note);
     const made = await runtime.execute({ do: "create", ...order, model }, AT_TERMINAL);
     const agent = await runtime.agent(made.id as AgentId);
     const { id, created } = agent.now.agent;
@@ -130,12 +129,6 @@ function projectOf({ cwd }: Terminal, { project }: RunOptions): string {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
     throw new UsageError(`--project: ${folder} is not a folder.`);
   return folder;
-}
-
-/** Prose, broken at spaces; commands are better left to the terminal, where they can be copied whole. */
-function sayWrapped(terminal: Terminal, paint: (text: string) => string, words: string): void {
-  const { stderr } = terminal;
-  for (const line of stderr.isTTY ? wrap(words, stderr.columns ?? 80) : [words]) terminal.say(paint(line));
 }
 
 /** Looking at the other agents may find damage in their logs; it is said when they have been looked at. */
