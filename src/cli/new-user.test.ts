@@ -33,7 +33,7 @@ test("status and version say what everybody asks first", async () => {
     { process: null, agents: { total: 1, by_status: { waiting_for_human: 1 } }, waiting: 1 },
   ]);
   const { stdout } = await call("status");
-  expect(stdout).toContain("none: nothing works in this home now");
+  expect(stdout).toContain("none: no process is using this home");
   expect(stdout).toContain("1 waiting for you");
 });
 

@@ -47,6 +47,15 @@ test("the person who reads it is spoken to, in every sentence that can be about 
   ]);
 });
 
+test("a node that the same worker has again is not told as taken from them", () => {
+  const ann = "ann";
+  const again = { node_id: "node-2", reserved_for: ann, why: "reassigned" } as const;
+  expect([
+    told({ type: "node.reopened", data: { ...again, from: ann } }),
+    told({ type: "node.reopened", data: { ...again, from: HUMAN } }),
+  ]).toEqual(["node-2 is open again for Ann", "node-2 is open again for Ann, taken from you"]);
+});
+
 test("text from outside stays as it is: what draws the sentence makes it safe", () => {
   const task = "Survey\n\u001b[2J\u202Ethe docs";
   const fact = sampleFact("node.created") as Extract<Fact, { type: "node.created" }>;

@@ -73,7 +73,7 @@ export const WORK: Sentences<Work> = {
     thing(
       node_id,
       `is open again${reserved_for === null ? "" : ` for ${name(reserved_for)}`}` +
-        `${from === undefined ? "" : `, taken from ${name(from)}`}${why === undefined ? "" : REOPENED[why]}`,
+        `${from === undefined || from === reserved_for ? "" : `, taken from ${name(from)}`}${why === undefined ? "" : REOPENED[why]}`,
       { tone: "new", node: node_id },
     ),
 };

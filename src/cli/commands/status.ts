@@ -35,7 +35,7 @@ export async function status(call: Invocation): Promise<ExitCode> {
   await terminal.printLines([
     `agiraph ${version}`,
     `Home     ${home}`,
-    `Process  ${holder ? holderWords(holder) : "none: nothing works in this home now"}`,
+    `Process  ${holder ? holderWords(holder) : "none: no process is using this home"}`,
     `Agents   ${shown.length === 0 ? `none yet. Begin with: ${commandLine(call, "run")} "your goal"` : kinds.join(", ")}`,
     `For you  ${waiting === 0 ? "nothing" : `${count(waiting, "thing")}: ${commandLine(call, "inbox")}`}`,
   ]);
