@@ -4,7 +4,7 @@ import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
 
 /** What a worker may do with its node; the runtime implements it. */
 export interface NodePort {
-  /** Records the intent, renames, completes. Resolves with a refusal when there is nothing true to publish. */
+  /** Records the intent and renames; the node is completed when the work on it ends. Resolves with a refusal when there is nothing true to publish. */
   publish(
     summary: string,
     learned: string,

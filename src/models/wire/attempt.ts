@@ -5,7 +5,7 @@ import { AnswerOpening } from "../answer-opening.ts";
  * One attempt at one request: it can be stopped from outside, and it stops itself when the connection goes silent or
  * floods us.
  *
- * ATTEMPT-1. `signal` fires once, for one of the reasons of `Broken`. `broken` says which.
+ * ATTEMPT-1. `signal` fires once, for one `BreakReason`. `broken` says which.
  * ATTEMPT-2. Silence means no bytes, not no text: a ping or a comment keeps an attempt alive. The SDKs swallow those,
  *     so `listening` counts them below the SDK, at the response's reader.
  * ATTEMPT-3. There is one timer per attempt; received bytes postpone it.

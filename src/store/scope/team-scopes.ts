@@ -120,7 +120,7 @@ export interface WorkerPlace {
 const RECORD = "It is part of the record, which only the runtime writes.";
 const FINAL = "What is published is final.";
 
-/** Seed 002 §1.0 and the contract's table, first match wins. */
+/** What the coordinator may read and write (seed 002 §1.0); the first match wins. */
 function coordinatorRows(run: string): AccessRow[] {
   return [
     { at: `${run}/nodes/*/_spec.md`, access: "write", why: "" },
