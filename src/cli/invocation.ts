@@ -26,7 +26,7 @@ export function programWords(env: Environment): string {
 /** A command line that calls the same program on the same home again, for people to copy. */
 export function commandLine({ terminal, home }: Invocation, ...words: string[]): string {
   const at = home === undefined ? [] : ["--home", home];
-  return [programWords(terminal.env), ...[...words, ...at].map(quoted)].join(" ");
+  return [programWords(terminal.env), ...[...words, ...at].map(shellWord)].join(" ");
 }
 
 /** Rewrites texts of other rooms, which do not know how the program was called and say `agiraph run`. */
@@ -37,7 +37,8 @@ export function asCalled(text: string, env: Environment): string {
 /** The program is called in lower case only where a command follows; in prose it is Agiraph. */
 const NAMED = /(?<![\w/.-])agiraph (?=[a-z])/g;
 
-function quoted(word: string): string {
+/** A word as it is typed in a shell: in quotes, if it needs them. */
+export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 

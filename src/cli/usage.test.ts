@@ -97,6 +97,35 @@ test("wrong usage ends with 2 and says what was meant", async () => {
   expect(ended.map(({ code }) => code)).toEqual(wrong.map(() => 2));
 });
 
+test("who forgets the quotes around a text is shown where they belong", async () => {
+  const loose = [
+    ["run", "Survey", "the", "files"],
+    ["run", "Survey", "the", "files", "--budget", "2"],
+    ["send", "survey", "Leave", "the", "tests", "out"],
+    ["answer", "survey", "the", "second"],
+    ["nudge", "survey", "It", "costs", "$5"],
+    ["cancel", "survey", "node-4", "not", "needed"],
+    ["tx", "send", "review", "Look", "again"],
+  ];
+  const ended = await Promise.all(loose.map((words) => call(...words)));
+  expect(ended.map(({ code, stdout, stderr }) => [code, stdout, stderr.split("\n")[0]])).toEqual(
+    [
+      'goal in quotes: agiraph run "Survey the files"',
+      'goal in quotes: agiraph run "Survey the files" …',
+      'message in quotes: agiraph send survey "Leave the tests out"',
+      'answer in quotes: agiraph answer survey "the second"',
+      "hint in quotes: agiraph nudge survey 'It costs $5'",
+      'reason in quotes: agiraph cancel survey node-4 "not needed"',
+      'message in quotes: tx send review "Look again"',
+    ].map((words) => [2, "", `✗ Put the ${words}`]),
+  );
+  const asData = await call("run", "Survey", "files", "--json");
+  expect(JSON.parse(asData.stdout)).toEqual({
+    error: { code: "usage", message: 'Put the goal in quotes: agiraph run "Survey files" …' },
+  });
+  expect((await call("show", "survey", "files")).stderr).toMatch(/^✗ too many arguments for 'show'/);
+});
+
 test("with --json an error is one JSON object on stdout and a sentence on stderr, never a stack", async () => {
   const { code, stdout, stderr } = await call("show", "nobody", "--json");
   expect({ code, error: JSON.parse(stdout), stack: /^ +at /m.test(stderr) }).toEqual({

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { ExitCode } from "../exit-code.ts";
-import type { Invocation } from "../invocation.ts";
+import { type Invocation, shellWord } from "../invocation.ts";
 import { oneOf } from "./option-values.ts";
 
 /**
@@ -14,6 +14,8 @@ export interface CommandSpec<Call = Invocation> {
   description: string;
   /** Its arguments, as commander writes them: `<agent>`, `[reason]`, `[words...]`; and what they are. */
   args?: readonly (readonly [name: string, description?: string])[];
+  /** What its last argument is, if that is text, which people may forget to put in quotes: `goal`. */
+  lastIsText?: string;
   options?: readonly OptionSpec[];
   /** What to type after the name of the program. */
   examples?: readonly string[];
@@ -61,10 +63,28 @@ function addCommand<Call>(program: Command, spec: CommandSpec<Call>, { calledAs,
   command.showHelpAfterError(seeHelp(`${calledAs} ${spec.name}`));
   if (spec.examples) command.addHelpText("after", examplesText(calledAs, spec.examples));
   if (spec.notes) command.addHelpText("after", spec.notes);
+  if (spec.lastIsText) command.allowExcessArguments();
   command.action(async (...given: unknown[]) => {
     given.pop();
+    if (spec.lastIsText) refuseLooseWords(command, spec.lastIsText, calledAs);
     await perform(spec.run, command, given);
   });
+}
+
+/** Several words where one text was expected. */
+function refuseLooseWords(command: Command, what: string, calledAs: string): void {
+  const { args, registeredArguments } = command;
+  if (args.length <= registeredArguments.length) return;
+  const before = args.slice(0, registeredArguments.length - 1).map(shellWord);
+  const text = args.slice(registeredArguments.length - 1).join(" ");
+  const line = [calledAs, command.name(), ...before, inQuotes(text)].join(" ");
+  const hasOptions = Object.keys(command.optsWithGlobals()).length > 0;
+  command.error(`error: Put the ${what} in quotes: ${line}${hasOptions ? " …" : ""}`);
+}
+
+/** In double quotes, unless the shell would change something in them. */
+function inQuotes(text: string): string {
+  return /["$`\\!]/.test(text) ? shellWord(text) : `"${text}"`;
 }
 
 function optionOf([flags, description, value]: OptionSpec): Option {

@@ -9,6 +9,7 @@ export const STEERING: CommandGroup = {
       name: "run",
       description: "create an agent for a goal and watch its team work until it ends",
       args: [["<goal>", "what to achieve, in plain words; - reads it from stdin"]],
+      lastIsText: "goal",
       options: [
         ["--model <provider/model>", "the model that thinks (AGIRAPH_MODEL)"],
         ["--worker-model <provider/model>", "the workers' model (AGIRAPH_WORKER_MODEL); by default the same"],
@@ -112,6 +113,7 @@ export const CHANGING_WORK: CommandGroup = {
         ["<node>", "as `board` lists it, e.g. node-3"],
         ["[reason]", "why, for the team; - reads it from stdin"],
       ],
+      lastIsText: "reason",
       examples: ['cancel survey node-4 "no longer needed"'],
       run: async (call, agent: string, node: string, reason?: string) =>
         (await import("../commands/speak.ts")).cancel(call, agent, node, reason),

@@ -29,6 +29,7 @@ export const TALKING: CommandGroup = {
       name: "send",
       description: "send a message to an agent, or to a member of its team",
       args: [AGENT, TEXT],
+      lastIsText: "message",
       options: [["--to <name>", "the name of a worker, or * for everyone; by default the coordinator"], DETACH],
       examples: ['send survey "Leave the tests out"', 'send survey "Look at ./old first" --to Alice'],
       run: async (call, agent: string, text: string, options: object) =>
@@ -38,6 +39,7 @@ export const TALKING: CommandGroup = {
       name: "answer",
       description: "answer a question of an agent",
       args: [AGENT, TEXT],
+      lastIsText: "answer",
       options: [["--question <id>", "which question, if several are open"], DETACH],
       examples: ['answer survey "PostgreSQL"', 'answer survey "allow once" --question question-2'],
       run: async (call, agent: string, text: string, options: object) =>
@@ -47,6 +49,7 @@ export const TALKING: CommandGroup = {
       name: "nudge",
       description: "give the coordinator a hint while it works; it need not reply",
       args: [AGENT, TEXT],
+      lastIsText: "hint",
       options: [DETACH],
       examples: ['nudge survey "The figures are in ./figures.md"'],
       run: async (call, agent: string, text: string, options: object) =>

@@ -99,6 +99,7 @@ const MESSAGES: CommandGroup<TxCall> = {
         ["<to>", "mesh, mesh/agent, or in a session an agent of the same mesh"],
         ["<text>", "what to say; - reads it from stdin"],
       ],
+      lastIsText: "message",
       options: [
         ["--type <type>", "what kind of message", MESSAGE_TYPES],
         ["--answer <message>", "the question that it answers"],
