@@ -235,7 +235,7 @@ test("a completed agent is not resumed, and stopping it again changes nothing", 
   const resumed = await call(["resume", id]);
   expect({ code: resumed.code, stderr: resumed.stderr }).toEqual({
     code: 1,
-    stderr: `✗ chip-faster-measure-both (${id}) is completed; there is nothing to continue. Its result: agiraph show ${id}\n`,
+    stderr: `✗ chip-faster-measure-both (${id}) is completed; there is nothing to continue. Its result: agiraph show ${id}. To have more done: agiraph send ${id} "…"\n`,
   });
   const before = await stat(join(folder.path, "home/agents", id, "events.jsonl"));
   expect(await call(["stop", id])).toEqual({

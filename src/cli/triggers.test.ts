@@ -153,7 +153,7 @@ test("resume of an agent that is done keeps time for its triggers, wakes it, and
   const nothing = await call("resume", "paint");
   expect([nothing.code, lines(nothing)[0]]).toEqual([
     1,
-    "✗ paint-house (ID) is completed; there is nothing to continue. Its result: agiraph show ID",
+    '✗ paint-house (ID) is completed; there is nothing to continue. Its result: agiraph show ID. To have more done: agiraph send ID "…"',
   ]);
 });
 

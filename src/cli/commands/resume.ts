@@ -150,7 +150,7 @@ function checkResumable(call: Invocation, found: Situation): void {
     );
   if (status === "completed" && !waitsForTriggers(found))
     throw new Refusal(
-      `${created.name} (${id}) is completed; there is nothing to continue. Its result: ${commandLine(call, "show", id)}`,
+      `${created.name} (${id}) is completed; there is nothing to continue. Its result: ${commandLine(call, "show", id)}. To have more done: ${commandLine(call, "send", id)} "…"`,
     );
 }
 
