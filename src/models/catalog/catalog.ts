@@ -148,11 +148,15 @@ class ModelMaker {
   }
 
   #added(at: AddedPlace): Promise<Model> {
-    const { env, config } = this.#options;
+    const { env, config, stallMs, startTimer = nodeTimer } = this.#options;
     const { id, provider, model: name } = at;
     const context = { apiKey: keyIn(env, provider.keyVariable), settings: samplingOf(at, config) };
-    const ports = { costOf: (usage: Usage) => this.#prices.costOf(id, usage), now: this.#now };
-    return createProvidedModel({ id, contextWindow: windowOf(at, config), provider, name, context }, ports);
+    const contextWindow = windowOf(at, config);
+    const ports = { costOf: (usage: Usage) => this.#prices.costOf(id, usage), startTimer, now: this.#now };
+    return createProvidedModel(
+      { id, contextWindow, provider, name, context, ...(stallMs !== undefined && { stallMs }) },
+      ports,
+    );
   }
 
   async #own(at: ProviderPlace | ServerPlace): Promise<Model> {

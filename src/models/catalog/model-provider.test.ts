@@ -2,7 +2,8 @@ import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { ModelFailure, ModelRequest } from "../model.ts";
-import { createCatalog } from "./catalog.ts";
+import type { StartTimer } from "../wire/attempt.ts";
+import { type CatalogOptions, createCatalog } from "./catalog.ts";
 import { defineProvider, type ProvidedModel, type ProviderContext } from "./model-provider.ts";
 
 const KEY = "key-of-acme-0123456789";
@@ -11,7 +12,7 @@ const text = (words: string) => [{ type: "text" as const, text: words }];
 const never = new AbortController().signal;
 
 /** Waits for nothing, and counts how often it would have. */
-function catalogWith(reply: ProvidedModel["reply"], env: Record<string, string> = { ACME_SECRET: KEY }) {
+function catalogWith(reply: ProvidedModel["reply"], options: Partial<CatalogOptions> = {}) {
   const waits: number[] = [];
   const made: [string, ProviderContext][] = [];
   const acme = defineProvider({
@@ -25,7 +26,8 @@ function catalogWith(reply: ProvidedModel["reply"], env: Record<string, string> 
   });
   const config = { models: { "acme/rocket-2": { temperature: 0.5 } } };
   const sleep = async (ms: number) => void waits.push(ms);
-  const catalog = createCatalog({ env, config, sleep, random: () => 0, providers: [acme] });
+  const env = { ACME_SECRET: KEY };
+  const catalog = createCatalog({ env, config, sleep, random: () => 0, providers: [acme], ...options });
   return { catalog, waits, made };
 }
 
@@ -60,7 +62,7 @@ test("its models are listed, resolved and corrected; without its key it says whi
     "There is no model acme/rockte-2. Did you mean acme/rocket-2?",
   );
   expect(() => catalog.resolve("acne/rocket-2")).toThrow(/Did you mean acme\/…\? Providers are .*, acme;/);
-  const without = catalogWith(async () => ({ content: [] }), {}).catalog;
+  const without = catalogWith(async () => ({ content: [] }), { env: {} }).catalog;
   expect(() => without.resolve("acme/rocket-2")).toThrow("acme/rocket-2 needs a key: ACME_SECRET is not set.");
 });
 
@@ -85,6 +87,20 @@ test.each([
   const failed = await model.reply(request, never).catch((error: ModelFailure) => error);
   expect(failed).toMatchObject({ name: "ModelFailure", reason });
   expect(waits.length).toBe(2);
+});
+
+test.each([
+  [{ content: "Hi." }, "content: expected a list; there is text"],
+  [
+    { content: [{ type: "text" }], usage: { input: -1 } },
+    "content.0.text: expected text in quotes; it is missing; usage.input: expected at least 0",
+  ],
+  [undefined, "expected an object in braces; it is missing"],
+])("PROVIDER-1: what is wrong with a reply is said by its fields: %j", async (said, problem) => {
+  const { catalog } = catalogWith(async () => said as unknown as { content: [] });
+  const model = await catalog.model("acme/rocket-2");
+  const message = `acme/rocket-2 did not send a valid reply: ${problem}.`;
+  await expect(model.reply(request, never)).rejects.toMatchObject({ reason: "unreadable", message });
 });
 
 test("PROVIDER-1: a flood is a failure that is not tried again", async () => {
@@ -131,4 +147,65 @@ test("PROVIDER-3: what it throws is told by its kind, tried again where it may h
   const model = await two.catalog.model("acme/rocket-2");
   expect(z.object({ content: z.unknown() }).parse(await model.reply(request, never)).content).toEqual(text("Hi."));
   expect(two.waits.length).toBe(1);
+});
+
+/** Time that passes only when it is told to. */
+function manualTime() {
+  let now = 0;
+  const due = new Map<() => void, { at: number; ms: number }>();
+  const startTimer: StartTimer = (ms, callback) => {
+    const refresh = () => void due.set(callback, { at: now + ms, ms });
+    refresh();
+    return { refresh, stop: () => void due.delete(callback) };
+  };
+  const pass = (ms: number) => {
+    now += ms;
+    for (const [callback, { at }] of due) if (at <= now && due.delete(callback)) callback();
+  };
+  return { options: { startTimer, now: () => now, retry: { maxAttempts: 1 } }, pass, due };
+}
+
+test("PROVIDER-4: a provider that is silent for 120 s is ended and told so; each delta postpones that", async () => {
+  const { options, pass, due } = manualTime();
+  const words: string[] = [];
+  const onDelta = ({ text }: { text: string }) => void words.push(text);
+  let asked: ModelRequest | undefined;
+  let told: AbortSignal | undefined;
+  const { catalog } = catalogWith((request, signal) => {
+    asked = request;
+    told = signal;
+    return new Promise(() => {});
+  }, options);
+  const model = await catalog.model("acme/rocket-2");
+  const replying = model.reply({ ...request, onDelta }, never).catch((error: ModelFailure) => error);
+  pass(119_000);
+  asked?.onDelta?.({ kind: "text", text: "Hm" });
+  pass(119_000);
+  asked?.onDelta?.({ kind: "reasoning", text: "" });
+  pass(119_000);
+  expect(told?.aborted).toBe(false);
+  pass(1000);
+  expect(told?.aborted).toBe(true);
+  const message = "acme/rocket-2 sent nothing for 120 s; the request was dropped.";
+  expect(await replying).toMatchObject({ name: "ModelFailure", reason: "stalled", retryable: true, message });
+  asked?.onDelta?.({ kind: "text", text: "too late" });
+  expect({ words, timers: due.size }).toEqual({ words: ["Hm"], timers: 0 });
+});
+
+test("PROVIDER-4: signs of life without a word are enough for 30 minutes, no longer", async () => {
+  const { options, pass } = manualTime();
+  let asked: ModelRequest | undefined;
+  const { catalog } = catalogWith((request) => {
+    asked = request;
+    return new Promise(() => {});
+  }, options);
+  const replying = (await catalog.model("acme/rocket-2")).reply(request, never).catch((error: ModelFailure) => error);
+  for (let minute = 1; minute <= 31; minute++) {
+    pass(60_000);
+    asked?.onDelta?.({ kind: "reasoning", text: "" });
+  }
+  expect(await replying).toMatchObject({
+    reason: "stalled",
+    message: "acme/rocket-2 sent nothing but keep-alives for 30 min; the request was dropped.",
+  });
 });

@@ -1,8 +1,12 @@
 import { z } from "zod";
 import { orAbort } from "../../boundary/or-abort.ts";
+import { problemsIn } from "../../boundary/unknown-field.ts";
 import { NO_USAGE, type Part, partSchema, type ReplyEntry, type Usage } from "../../protocol/index.ts";
 import { modelFailureOf } from "../failure.ts";
 import { type Model, ModelFailure, type ModelRequest } from "../model.ts";
+import { type Attempt, beginAttempt, type StartTimer } from "../wire/attempt.ts";
+import { brokenOff, LONGEST_MS, QUIET_MS } from "../wire/provider-model.ts";
+import { STALL_MS } from "../wire/provider-quirks.ts";
 import { isTooDeep } from "../wire/reply-reader.ts";
 import type { ModelSettings, Price } from "./model-config.ts";
 
@@ -13,6 +17,8 @@ import type { ModelSettings, Price } from "./model-config.ts";
  *     failure.
  * PROVIDER-2. A stop takes effect at once, whether the provider honours the signal or not.
  * PROVIDER-3. Whatever it throws is one ModelFailure: retried, scrubbed and recorded like that of any other provider.
+ * PROVIDER-4. It may be silent only as long as a built-in one; then the try is dropped. Each delta is a sign of life,
+ *     even an empty one. Deltas that come after the end of a try are ignored.
  */
 export interface ModelProvider {
   /** Lower-case letters, digits, - and _. */
@@ -47,7 +53,7 @@ export interface ProviderContext {
 }
 
 export interface ProvidedModel {
-  /** One try: it is repeated where it may help. Report words as they come with `request.onDelta`. */
+  /** One try: it is repeated where it may help. Report words as they come with `request.onDelta`; silence ends the try. */
   reply(request: ModelRequest, signal: AbortSignal): Promise<ProvidedReply>;
 }
 
@@ -74,28 +80,36 @@ interface ProvidedModelSettings extends Pick<Model, "id" | "contextWindow"> {
   /** Its name without the provider's. */
   name: string;
   context: ProviderContext;
+  stallMs?: number;
 }
 
 interface ProvidedModelPorts {
   costOf(usage: Usage): Promise<number | null>;
+  startTimer: StartTimer;
   now(): number;
 }
 
 export async function createProvidedModel(
-  { id, contextWindow, provider, name, context }: ProvidedModelSettings,
+  { id, contextWindow, provider, name, context, stallMs = STALL_MS }: ProvidedModelSettings,
   ports: ProvidedModelPorts,
 ): Promise<Model> {
   const made = await provider.model(name, context);
   if (typeof made?.reply !== "function") throw new Error(`${id}: the provider ${provider.name} gave no model.`);
   const { searchesWeb = false, seesPictures = false } = offeredModel(provider, name) ?? {};
+  const { startTimer, now } = ports;
+  const limits = { stallMs, ...UNMEASURED, quietMs: QUIET_MS, longestMs: LONGEST_MS, startTimer, now };
   const reply: Model["reply"] = async (request, signal) => {
     signal.throwIfAborted();
+    const attempt = beginAttempt(signal, limits);
+    const { onDelta, end } = heardDeltas(attempt, request);
     let said: unknown;
     try {
-      said = await orAbort(made.reply(request, signal), signal);
+      said = await orAbort(made.reply({ ...request, onDelta }, attempt.signal), attempt.signal);
     } catch (error) {
-      if (signal.aborted) throw signal.reason;
-      throw modelFailureOf(error, id, ports.now(), { keyVariable: provider.keyVariable ?? null });
+      const failure = brokenOff(id, attempt, signal, limits);
+      throw failure ?? modelFailureOf(error, id, now(), { keyVariable: provider.keyVariable ?? null });
+    } finally {
+      end();
     }
     const { content, usage, cost_usd, finish } = checked(id, said);
     const cost = cost_usd ?? (await ports.costOf(usage));
@@ -103,6 +117,25 @@ export async function createProvidedModel(
   };
   return { id, contextWindow, searchesWeb, seesPictures, reply };
 }
+
+/** Passes deltas on until the attempt ends; each keeps it alive. */
+function heardDeltas(attempt: Attempt, request: ModelRequest) {
+  let hasEnded = false;
+  const onDelta: NonNullable<ModelRequest["onDelta"]> = (delta) => {
+    if (hasEnded || attempt.broken !== null) return;
+    if (delta.text !== "") attempt.said();
+    attempt.heard(0);
+    if (delta.text !== "") request.onDelta?.(delta);
+  };
+  const end = () => {
+    hasEnded = true;
+    attempt.close();
+  };
+  return { onDelta, end };
+}
+
+/** We do not see the bytes that it receives; its reply is measured when it is whole. */
+const UNMEASURED = { maxBytes: Number.POSITIVE_INFINITY, maxEventBytes: Number.POSITIVE_INFINITY };
 
 const count = z.int().nonnegative().default(0);
 
@@ -120,7 +153,9 @@ const MAX_CHARS = 2 * 1024 * 1024;
 function checked(id: string, said: unknown): z.infer<typeof replySchema> {
   const parsed = replySchema.safeParse(said);
   if (!parsed.success)
-    throw unreadable(id, `not a reply: ${z.prettifyError(parsed.error).replaceAll("\n", " ")}`, true);
+    throw new ModelFailure("unreadable", `${id} did not send a valid reply: ${problemsOf(parsed.error)}.`, {
+      retryable: true,
+    });
   const { content } = parsed.data;
   const size = isTooDeep(content) ? null : sizeOf(content);
   if (size === null) throw unreadable(id, "a reply that cannot be written as JSON", true);
@@ -130,6 +165,10 @@ function checked(id: string, said: unknown): z.infer<typeof replySchema> {
   if (content.some((part) => part.type === "call" || (part.type === "text" && part.text.trim() !== "")))
     return parsed.data;
   throw new ModelFailure("empty", `${id} replied with neither words nor calls.`, { retryable: true });
+}
+
+function problemsOf(error: z.ZodError): string {
+  return problemsIn(error, replySchema).replaceAll("\n", "; ");
 }
 
 /** Null for what is not JSON, like a BigInt: an extension may hand over anything. */

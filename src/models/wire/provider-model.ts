@@ -49,8 +49,8 @@ const WRAPPING = 50;
 /** The longest event repeats the whole reply, with its letters escaped. */
 const EVENT_WRAPPING = 4;
 /** Models think for many minutes without a word, while their provider pings. */
-const QUIET_MS = 30 * 60_000;
-const LONGEST_MS = 6 * 60 * 60_000;
+export const QUIET_MS = 30 * 60_000;
+export const LONGEST_MS = 6 * 60 * 60_000;
 
 export function createProviderModel(settings: ProviderModelSettings, ports: ProviderModelPorts): Model {
   const { id, contextWindow, searchesWeb, seesPictures = false } = settings;
@@ -124,23 +124,16 @@ class ProviderModel {
         return reader.error === undefined && attempt.broken === null;
       });
     } catch (error) {
-      throw this.#brokenOff(attempt, outer) ?? this.#failed(error, reader, attempt);
+      throw brokenOff(this.#id, attempt, outer, this.#limits) ?? this.#failed(error, reader, attempt);
     } finally {
       attempt.close();
     }
-    const broken = this.#brokenOff(attempt, outer);
+    const broken = brokenOff(this.#id, attempt, outer, this.#limits);
     if (broken !== undefined) throw broken;
     const problem = this.#problemIn(reader);
     if (problem !== undefined) throw this.#failed(problem, reader, attempt);
     if (reader.finish === undefined) throw truncated(this.#id);
     return { reader, finish: reader.finish };
-  }
-
-  #brokenOff({ broken }: Attempt, outer: AbortSignal): unknown {
-    if (outer.aborted) return outer.reason;
-    if (broken === null || broken === "stopped") return undefined;
-    const [reason, retryable, what] = BREAKS[broken](this.#limits);
-    return new ModelFailure(reason, `${this.#id} ${what}; the request was dropped.`, { retryable });
   }
 
   /** Why this is not a whole reply. */
@@ -178,6 +171,14 @@ const UNREAD: readonly FailureReason[] = ["truncated", "unreadable"];
 interface WholeReply {
   reader: ReplyReader;
   finish: NonNullable<ReplyReader["finish"]>;
+}
+
+/** Why the attempt was ended before its reply was whole; undefined if it was not. */
+export function brokenOff(id: string, { broken }: Attempt, outer: AbortSignal, limits: Limits): unknown {
+  if (outer.aborted) return outer.reason;
+  if (broken === null || broken === "stopped") return undefined;
+  const [reason, retryable, what] = BREAKS[broken](limits);
+  return new ModelFailure(reason, `${id} ${what}; the request was dropped.`, { retryable });
 }
 
 type Break = [reason: FailureReason, retryable: boolean, what: string];

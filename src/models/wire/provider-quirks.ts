@@ -41,6 +41,9 @@ export interface Quirks {
   readonly stallMs: number;
 }
 
+/** How long a provider may send nothing at all. */
+export const STALL_MS = 120_000;
+
 const plain: Quirks = {
   key: "",
   options: {},
@@ -58,7 +61,7 @@ const plain: Quirks = {
   effortOption: null,
   searchLimitOption: null,
   maxOutputTokens: null,
-  stallMs: 120_000,
+  stallMs: STALL_MS,
 };
 
 export const anthropicQuirks: Quirks = {
