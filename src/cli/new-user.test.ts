@@ -2,6 +2,7 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { ProviderTurn } from "../testing/provider-turn.ts";
+import { agiraph } from "./testing/cli-process.ts";
 import { jsonLines } from "./testing/json-lines.ts";
 import { ask, finish, lines, scriptedAgent } from "./testing/scripted-agent.ts";
 
@@ -56,7 +57,10 @@ test("a model that cannot be used is refused before anything goes on", async () 
   await scripted([ask({ question: "Which colour?" })]);
   await run();
   const unusable = await call("resume", "paint", "--model", "nobody/knows");
-  expect([unusable.code, unusable.stderr]).toEqual([2, expect.stringContaining("nobody/knows")]);
+  expect([unusable.code, unusable.stderr]).toEqual([2, expect.stringMatching(/^✗ --model: .*nobody\/knows/)]);
+  const { folder, env } = options();
+  const resumed = await agiraph(["resume", "paint"], { folder, env: { ...env, AGIRAPH_MODEL: "nobody/knows" } });
+  expect([resumed.code, resumed.stderr]).toEqual([2, expect.stringMatching(/^✗ AGIRAPH_MODEL: .*nobody\/knows/)]);
 });
 
 test("an agent goes on with another model, by --model and by AGIRAPH_MODEL", async () => {
@@ -68,7 +72,6 @@ test("an agent goes on with another model, by --model and by AGIRAPH_MODEL", asy
   expect(lines(resumed)).toEqual(expect.arrayContaining(["coordinator asks (question-1):", "  Which colour?"]));
   expect(lines(resumed)).toContain("! paint-house had ollama/test. To go back: --model ollama/test");
   const { folder, env } = options();
-  const { agiraph } = await import("./testing/cli-process.ts");
   const resumedBy = (AGIRAPH_MODEL: string) => agiraph(["resume", "paint"], { folder, env: { ...env, AGIRAPH_MODEL } });
   await resumedBy("ollama/third");
   // Meant for others: no program leads in place of a model.

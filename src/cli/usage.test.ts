@@ -243,6 +243,35 @@ test("a damaged config.json is named with its line, and nothing else is done", a
   expect({ code: doctor.code, told: doctor.stdout.includes("config.json:2") }).toEqual({ code: 1, told: true });
 });
 
+test("the name of a model that does not exist is reported with the place where it was set", async () => {
+  const home = join(folder.path, "misnamed");
+  await mkdir(home);
+  const said = async (config: object, env: Record<string, string>, ...flags: string[]) => {
+    await writeFile(join(home, "config.json"), JSON.stringify(config));
+    const { code, stderr } = await agiraph(["run", "goal", "--home", home, ...flags], { folder: folder.path, env });
+    return [code, /^✗ (.*?): /m.exec(stderr)?.[1]];
+  };
+  const both = { model: "nope", worker_model: "nope" };
+  const variables = { AGIRAPH_MODEL: "nope", AGIRAPH_WORKER_MODEL: "nope" };
+  expect([
+    await said(both, {}),
+    await said(both, variables),
+    await said(both, variables, "--model", "nope"),
+    await said(both, {}, "--model", "demo/surveyor"),
+    await said(both, variables, "--model", "demo/surveyor"),
+    await said(both, variables, "--model", "demo/surveyor", "--worker-model", "nope"),
+  ]).toEqual(
+    [
+      '"model" in config.json',
+      "AGIRAPH_MODEL",
+      "--model",
+      '"worker_model" in config.json',
+      "AGIRAPH_WORKER_MODEL",
+      "--worker-model",
+    ].map((source) => [2, source]),
+  );
+});
+
 test("doctor names the channels, and the one whose secret is missing", async () => {
   const home = join(folder.path, "home");
   await mkdir(home, { recursive: true });

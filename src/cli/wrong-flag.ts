@@ -1,19 +1,35 @@
 import { UsageError } from "./exit-code.ts";
 
-/** An error in the value of a flag is a usage error; other errors must be fixed elsewhere. */
-export function asUsageError(error: unknown): never {
-  for (const { field, problem } of wrongFields(error)) {
-    const flag = FLAGS[field];
-    if (flag !== undefined && (field === "tools" || isUnknownModel(error))) throw new UsageError(`${flag}: ${problem}`);
-  }
-  throw error;
+type Field = "tools" | "model" | "worker_model";
+
+/** Where each value came from, as a person would look for it. */
+export type Sources = Readonly<Partial<Record<Field, string>>>;
+
+/** `otherwise`: where a model's name came from if no flag has it. Without one, the problem itself says it. */
+export function sourcesOf(flags: { model?: string; workerModel?: string }, otherwise: Sources = {}): Sources {
+  return {
+    ...otherwise,
+    tools: "--tools",
+    ...(flags.model && { model: "--model" }),
+    ...(flags.workerModel && { worker_model: "--worker-model" }),
+  };
 }
 
-const FLAGS: Readonly<Record<string, string>> = {
-  tools: "--tools",
-  model: "--model",
-  worker_model: "--worker-model",
-};
+/** An error in the value of a flag, or in a model's name, is a usage error; other errors must be fixed elsewhere. */
+export function asUsageError(sources: Sources): (error: unknown) => never {
+  return (error) => {
+    for (const { field, problem } of wrongFields(error)) {
+      if (field !== "tools" && !(isModelField(field) && isUnknownModel(error))) continue;
+      const source = sources[field];
+      throw new UsageError(source === undefined ? problem : `${source}: ${problem}`);
+    }
+    throw error;
+  };
+}
+
+function isModelField(field: string): field is "model" | "worker_model" {
+  return field === "model" || field === "worker_model";
+}
 
 /** Here it is one field; from another process they come with its refusal. */
 function wrongFields(error: unknown): readonly { field: string; problem: string }[] {

@@ -68,9 +68,10 @@ export async function checkedOrder(order: NewAgent, ports: OrderPorts): Promise<
   const budget_usd = order.budget_usd ?? config.budget_usd;
   const budget_tokens = order.budget_tokens ?? config.budget_tokens;
   const cycle_seconds = order.cycle_seconds ?? (order.mode === "infinite" ? config.cycle_seconds : undefined);
-  const { note } = inField("model", () => ports.checkModel(model));
+  const { note } = inField("model", () => ports.checkModel(model), sourceOf("model", order, ports.settings));
   inField("model", () => checkLead(model, ports));
-  if (worker_model) inField("worker_model", () => ports.checkModel(worker_model));
+  if (worker_model)
+    inField("worker_model", () => ports.checkModel(worker_model), sourceOf("worker_model", order, ports.settings));
   const { tools } = order;
   if (tools) inField("tools", () => ports.checkTools(tools));
   for (const id of [model, worker_model]) if (id && ports.programFor(id) === undefined) await ports.catalog.model(id);
@@ -92,14 +93,29 @@ function checkLead(model: string, { programFor, kindOf }: ProgramNames): void {
   );
 }
 
-/** A name that cannot be used here comes with what to use instead. */
-export function inField<T>(field: "model" | "worker_model" | "tools", check: () => T): T {
+const VARIABLES = { model: "AGIRAPH_MODEL", worker_model: "AGIRAPH_WORKER_MODEL" } as const;
+
+/** Where a model's name is set that the order does not have. */
+function sourceOf(
+  field: "model" | "worker_model",
+  order: NewAgent,
+  { env, config }: OrderPorts["settings"],
+): string | undefined {
+  if (order[field]) return undefined;
+  if (env[VARIABLES[field]]) return VARIABLES[field];
+  return config[field] ? `"${field}" in config.json` : undefined;
+}
+
+/** A name that cannot be used here comes with what to use instead; one that is unknown, with its source. */
+export function inField<T>(field: "model" | "worker_model" | "tools", check: () => T, source?: string): T {
   try {
     return check();
   } catch (error) {
-    const modelCode = isUnknownModel(error) ? "unknown_model" : "unusable_model";
+    const isUnknown = isUnknownModel(error);
+    const modelCode = isUnknown ? "unknown_model" : "unusable_model";
     const code = field === "tools" ? "bad_request" : modelCode;
-    throw new WrongField(field, error instanceof Error ? error.message : String(error), code, { cause: error });
+    const problem = error instanceof Error ? error.message : String(error);
+    throw new WrongField(field, isUnknown && source ? `${source}: ${problem}` : problem, code, { cause: error });
   }
 }
 

@@ -17,7 +17,7 @@ import { resumedModels } from "../home/resumed-models.ts";
 import { AT_TERMINAL, commandLine, type Invocation } from "../invocation.ts";
 import { watchTeam } from "../talk/watch-team.ts";
 import { waitsForTriggers } from "../wording/resting.ts";
-import { asUsageError } from "../wrong-flag.ts";
+import { asUsageError, sourcesOf } from "../wrong-flag.ts";
 
 export interface ResumeOptions {
   model?: string;
@@ -72,8 +72,13 @@ async function resumeThere(
   const { budget: budget_usd, budgetTokens: budget_tokens } = options;
   const given = { ...(budget_usd && { budget_usd }), ...(budget_tokens && { budget_tokens }) };
   const models = { ...(model && { model }), ...(worker_model && { worker_model }) };
-  const resumed = await other.client.give({ do: "resume", id, ...given, ...models }).catch(asUsageError);
+  const resumed = await other.client.give({ do: "resume", id, ...given, ...models }).catch(asUsage(options));
   return { other, before: now, resumed };
+}
+
+/** What no flag says, `resumedModels` takes from variables. */
+function asUsage(options: ResumeOptions) {
+  return asUsageError(sourcesOf(options, { model: "AGIRAPH_MODEL", worker_model: "AGIRAPH_WORKER_MODEL" }));
 }
 
 async function watchResumed(call: Invocation, settings: Settings, { other, before, resumed }: Resumed) {
@@ -122,11 +127,11 @@ async function resumeHere(
           `${created.name} (${id}) is completed: it waits for its triggers, so a budget changes nothing.`,
         );
       if (model ?? worker_model)
-        await runtime.execute({ do: "set_models", id, ...models }, AT_TERMINAL).catch(asUsageError);
+        await runtime.execute({ do: "set_models", id, ...models }, AT_TERMINAL).catch(asUsage(options));
       agent.keepTime();
     } else {
       const given = { ...(budget_usd && { budget_usd }), ...(budget_tokens && { budget_tokens }) };
-      await runtime.execute({ do: "resume", id, ...given, ...models }, AT_TERMINAL).catch(asUsageError);
+      await runtime.execute({ do: "resume", id, ...given, ...models }, AT_TERMINAL).catch(asUsage(options));
     }
     tellModel(call, agent, created);
     if (isDetached(terminal.env)) tellParent({ id, name: created.name });

@@ -19,7 +19,7 @@ import { type Remark, watchTeam } from "../talk/watch-team.ts";
 import type { Terminal } from "../terminal.ts";
 import { watchOption } from "../watch-option.ts";
 import { count } from "../wording/format.ts";
-import { asUsageError } from "../wrong-flag.ts";
+import { asUsageError, sourcesOf } from "../wrong-flag.ts";
 
 export interface RunOptions {
   name?: string;
@@ -67,14 +67,15 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   }
   const settings = await settingsOf(call, options);
   const order = { ...orderOf(goal, options, project), ...(watch && { watch }) };
+  const asUsage = asUsageError(sourcesOf(options));
   const here = async () => ({ held: await HeldHome.open(call, followed(settings)) });
   // What its commands may do is decided by the process that works: without a sandbox it works alone.
-  if (options.unsafeNoSandbox) return runHere(call, (await here()).held, settings, order);
+  if (options.unsafeNoSandbox) return runHere(call, (await here()).held, settings, order, asUsage);
   const reached = await reachHome<{ held: HeldHome } | { other: OtherProcess; made: AgentSummary }>(settings, {
-    there: async (other) => ({ other, made: await other.client.give({ do: "create", ...order }).catch(asUsageError) }),
+    there: async (other) => ({ other, made: await other.client.give({ do: "create", ...order }).catch(asUsage) }),
     here,
   });
-  if ("held" in reached) return runHere(call, reached.held, settings, order);
+  if ("held" in reached) return runHere(call, reached.held, settings, order, asUsage);
   const { other, made } = reached;
   terminal.say(terminal.errPaint.dim(`Model: ${made.model}`));
   const { placeOf, watchJoined } = await import("../home/run-joined.ts");
@@ -82,13 +83,19 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   return watchJoined(call, settings, other, made, 0);
 }
 
-async function runHere(call: Invocation, held: HeldHome, settings: Settings, order: CreateAgent): Promise<ExitCode> {
+async function runHere(
+  call: Invocation,
+  held: HeldHome,
+  settings: Settings,
+  order: CreateAgent,
+  asUsage: (error: unknown) => never,
+): Promise<ExitCode> {
   const { terminal } = call;
   const { runtime } = held;
   let own: AgentId | undefined;
   try {
     tellRepairs(runtime, settings.home, terminal);
-    const { model, why, note } = await runtime.order(order).catch(asUsageError);
+    const { model, why, note } = await runtime.order(order).catch(asUsage);
     terminal.sayWrapped(`Model: ${model} (${why ?? "--model"})`, terminal.errPaint.dim);
     const listening = held.listen();
     if (note) terminal.sayWrapped(note);
