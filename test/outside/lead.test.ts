@@ -246,6 +246,35 @@ test("permission that an earlier process asked for decides nothing in this one",
   expect(stood.join(" ")).toBe("worker.busy worker.waiting worker.busy worker.waiting worker.busy");
 });
 
+test("one that hangs is restarted, and the record says why", async () => {
+  const clock = manualClock();
+  const hangs: Play = async (program) => {
+    program.emit(begun);
+    await new Promise(() => {});
+  };
+  const dies: Play = async (program) => {
+    program.emit(begun);
+    await program.followed();
+    throw new Error("no disk");
+  };
+  const plan = led(hangs, dies, dies);
+  await using team = await startTeam({ ...plan, clock });
+  await until(team.agent, ({ outside }) => outside.sessions.coordinator !== undefined);
+  await expect.poll(() => clock.due).toContain(clock.now() + 900_000);
+  await clock.advance(900_000);
+  // What we say about it is not what it said.
+  const error = "The program ended (exit code 70) without finishing. It said: no disk\nno disk";
+  expect(await team.outcome()).toEqual({ kind: "failed", error });
+  const types = ["process.started", "process.exited", "model.warned"];
+  const facts = (await team.facts()).filter(({ type }) => types.includes(type)).slice(0, 4);
+  expect(facts).toMatchObject([
+    { type: "process.started" },
+    { type: "process.exited" },
+    { type: "model.warned", data: { message: "It gave no sign of life for 900 s. It is being restarted." } },
+    { type: "process.started" },
+  ]);
+});
+
 test("one that dies again and again ends the run, with the reason", async () => {
   const dies: Play = async (program) => {
     program.emit(begun);

@@ -1,4 +1,4 @@
-import { callsOf, type Outcome, type ReplyEntry } from "../../protocol/index.ts";
+import { callsOf, type NewFact, type Outcome, type ReplyEntry } from "../../protocol/index.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import { Approvals } from "./approvals.ts";
 import { RESUMED, resumeText, settlePast, unheardResults } from "./first-words.ts";
@@ -310,8 +310,8 @@ export class ProgramRun {
 
   async #restart(): Promise<void> {
     this.#watchdog.starts();
+    const facts = [...this.#whyRestarted(), ...this.#approvals.withdraw()];
     this.#hung = undefined;
-    const facts = this.#approvals.withdraw();
     if (facts.length > 0) await this.#transcript.note(...facts);
     await this.#speech.between(async () => {
       if (this.#outcome.isOver) return;
@@ -322,6 +322,15 @@ export class ProgramRun {
       this.#follow(await this.#signedIn(() => this.#restarts.restart()));
     });
     this.#answers.resume();
+  }
+
+  /** Not by `warned`, which keeps what the program itself said. */
+  #whyRestarted(): NewFact[] {
+    if (this.#hung === undefined) return [];
+    const { actor, spawned } = this.#startup.assignment;
+    const { worker_id, node_id } = actor;
+    const message = `${this.#hung} It is being restarted.`;
+    return [{ type: "model.warned", data: { worker_id, node_id, model: spawned.model, message } }];
   }
 
   /** It waits for something that is on record, and can be resumed when that comes: PROGRAM-RUN-5. */
