@@ -107,6 +107,12 @@ test("an agent is erased for good: only when somebody says so, and nothing bring
   ]);
   expect(erased.stderr).toMatch(/^Erased for good: gone \(agent-\w+\), \d+ files, [\d.]+ KiB\.\n$/);
   expect(onStdout(await call("ls", "--all", "--json")).map(({ name }) => name)).toEqual(["keep"]);
+  // What began with the name of another that is gone is not taken for it.
+  const other = await call("rm", "kee", "--purge", "--yes");
+  expect([other.code, other.stderr]).toEqual([
+    1,
+    expect.stringContaining('There is no agent "kee", only keep (agent-'),
+  ]);
   expect(await readdir(join(home, "agents"))).toHaveLength(1);
 });
 
@@ -148,7 +154,7 @@ test("while somebody works in the home nothing is erased", async () => {
   await scripted([{ gate: "thought", text: "late" }]);
   const running = start();
   await running.saw("Agent: paint-house");
-  const refused = await call("rm", "paint", "--purge", "--yes");
+  const refused = await call("rm", "paint-house", "--purge", "--yes");
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(`pid ${running.pid} (agiraph run)`)]);
   running.signal("SIGINT");
   await running.ended;

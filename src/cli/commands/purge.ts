@@ -3,7 +3,7 @@ import type { AgentId } from "../../protocol/index.ts";
 import { eraseAgent, sizeOf } from "../../store/home/erase-agent.ts";
 import { agentDir } from "../../store/paths.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
-import { lookAtAgent } from "../home/look.ts";
+import { lookAtNamed } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { isAttended } from "../live/interactive.ts";
 import { bytes, count } from "../wording/format.ts";
@@ -11,7 +11,7 @@ import { bytes, count } from "../wording/format.ts";
 /** Erases an agent permanently, after the person has confirmed. Works only while no process uses its home. */
 export async function purge(call: Invocation, word: string, isSure: boolean): Promise<ExitCode> {
   const { terminal, json } = call;
-  const { settings, now, holder } = await lookAtAgent(call, word);
+  const { settings, now, holder } = await lookAtNamed(call, word);
   const { id, created } = now.agent;
   const name = `${created.name} (${id})`;
   if (holder)

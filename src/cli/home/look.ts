@@ -11,7 +11,7 @@ import { isRunning } from "../../store/home/process-mark.ts";
 import { openStore } from "../../store/open-store.ts";
 import { lockFile } from "../../store/paths.ts";
 import type { AgentLog, Store } from "../../store/store.ts";
-import { UsageError } from "../exit-code.ts";
+import { Refusal, UsageError } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
 
 /** A read-only view of a home, in which another process may be working. */
@@ -32,6 +32,17 @@ export async function lookAtAgent(call: Invocation, word: string): Promise<Look 
   const look = await lookAt(call);
   const now = await findAgent(look.store, word);
   return { ...look, now, log: await look.store.open(now.agent.id) };
+}
+
+/** For what erases an agent: by its whole name or id. The beginning may be that of another, once the one that was meant is gone. */
+export async function lookAtNamed(call: Invocation, word: string): Promise<Look & { now: Situation; log: AgentLog }> {
+  const look = await lookAtAgent(call, word);
+  const { id, created } = look.now.agent;
+  if (word !== id && word !== created.name)
+    throw new Refusal(
+      `There is no agent "${word}", only ${created.name} (${id}). To erase that one, give its whole name or its id.`,
+    );
+  return look;
 }
 
 interface SettingsOptions {
