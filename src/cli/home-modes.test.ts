@@ -1,8 +1,9 @@
-import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { chmod, chown, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { temporaryHome } from "../testing/index.ts";
-import { agiraph } from "./testing/cli-process.ts";
+import { agiraph, mainFile, surroundings } from "./testing/cli-process.ts";
 
 const attacked = ["ran.txt", "config.json", ".env"];
 
@@ -45,6 +46,40 @@ test("a .env that others may read is closed to them, which is said once", async 
     expect.not.stringContaining("could be read"),
   ]);
 });
+
+test("a home that we may not read is named with whom it belongs to, whatever is asked of it", async ({ skip }) => {
+  if (process.getuid?.() !== 0) skip("only root can become another user");
+  const { path: folder, remove } = await temporaryHome();
+  onTestFinished(remove);
+  const home = join(folder, "home");
+  for (const part of ["agents", "journal"]) await mkdir(join(home, part), { recursive: true });
+  for (const name of ["VERSION", "home.lock.json", ".env"]) await writeFile(join(home, name), "1\n", { mode: 0o644 });
+  for (const path of [folder, home]) await chmod(path, 0o755);
+  const call = (...words: string[]) => {
+    const as = { uid: STRANGER, gid: STRANGER, cwd: "/", env: surroundings({ folder }), encoding: "utf8" } as const;
+    return spawnSync(process.execPath, [mainFile, ...words, "--home", home], as);
+  };
+  if (/Cannot find module|EACCES/.test(call("version").stderr)) skip("the program cannot be read by another user");
+  const refusal = (why: string) =>
+    `✗ The home ${home} cannot be read: ${why}. Choose another with --home or AGIRAPH_HOME.\n`;
+  for (const name of ["VERSION", "home.lock.json", ".env", "agents"]) {
+    await chmod(join(home, name), 0o600);
+    const { status, stderr } = call("ls");
+    expect([status, stderr]).toEqual([1, refusal(`${join(home, name)} belongs to root`)]);
+    await chmod(join(home, name), 0o755);
+  }
+  await chown(home, STRANGER + 1, STRANGER + 1);
+  await chmod(home, 0o700);
+  const closed = `${home} belongs to another user (uid ${STRANGER + 1})`;
+  for (const words of [["ls"], ["run", "goal"], ["show", "x"], ["resume", "x"], ["models"]])
+    expect([words, call(...words).stderr]).toEqual([words, refusal(closed)]);
+  expect(call("doctor").stdout).toContain(closed);
+  await chown(home, STRANGER, STRANGER);
+  await chmod(home, 0o000);
+  expect(call("ls").stderr).toBe(refusal(`the mode of ${home} forbids it`));
+});
+
+const STRANGER = 60641;
 
 /** A home that everybody may write, in which somebody named a program and said that the home is to be trusted. */
 async function homeOfAll() {

@@ -8,6 +8,7 @@ import type { AgentId } from "../protocol/index.ts";
 import { codeOf } from "../store/disk/disk.ts";
 import { nodeDisk } from "../store/disk/node-disk.ts";
 import { requireTrustedHome } from "../store/home/home-modes.ts";
+import { requireReadableHome } from "../store/home/readable-home.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { liveScrubber } from "./config/known-secrets.ts";
@@ -148,6 +149,7 @@ export function lookAtHome(home: string): Promise<Store> {
 }
 
 async function openHome(root: string, clock: Clock, readOnly: boolean): Promise<Store> {
+  requireReadableHome(root);
   try {
     return await openStore({ root, disk: nodeDisk, clock, readOnly });
   } catch (error) {

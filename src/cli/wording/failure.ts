@@ -55,6 +55,7 @@ const KINDS: Record<string, Omit<Failure, "message">> = {
   SettingsError: { code: "settings", exit: EXIT.failed },
   NoSuchAgent: { code: "no_such_agent", exit: EXIT.failed },
   NotFoundError: { code: "not_found", exit: EXIT.failed },
+  UnreadableHome: { code: "unreadable_home", exit: EXIT.failed },
   UntrustedHome: { code: "untrusted_home", exit: EXIT.failed },
   HomeLockedError: { code: "home_locked", exit: EXIT.failed },
   NewerVersionError: { code: "newer_version", exit: EXIT.failed },

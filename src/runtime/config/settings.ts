@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import type { Config } from "../../protocol/config.ts";
+import { requireReadableHome } from "../../store/home/readable-home.ts";
 import { parseConfig, SettingsError } from "./config-file.ts";
 
 export { SettingsError } from "./config-file.ts";
@@ -29,6 +30,7 @@ export async function loadSettings(
 ): Promise<Settings> {
   const beside = packageRoot === undefined ? {} : await envFile(join(packageRoot, ".env"));
   const home = resolve(flags.home || env.AGIRAPH_HOME || beside.AGIRAPH_HOME || join(homedir(), ".agiraph"));
+  requireReadableHome(home);
   // Whether the home is trusted is not for a file in it to say.
   const { AGIRAPH_TRUST_HOME_MODES: _, ...inHome } = await envFile(join(home, ".env"));
   const config = await readConfig(join(home, "config.json")).catch((error: unknown): Config => {
