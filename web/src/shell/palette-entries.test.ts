@@ -2,6 +2,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { AgentSummary, MeshProjectView, Person } from "../live/api.ts";
 
 beforeEach(() => {
+  // A feed goes to rest a minute after nobody looks at it: by then other tests run in this process.
+  vi.useFakeTimers();
   const place = { addEventListener() {}, removeEventListener() {} };
   vi.stubGlobal("window", place);
   vi.stubGlobal("document", { ...place, hidden: false });
@@ -16,6 +18,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.unstubAllGlobals();
+  vi.useRealTimers();
 });
 
 test("everything is there once, however often it is called the same, and stays there once one has been at it", async () => {
