@@ -18,7 +18,7 @@ const worker = { worker_id: workerIdSchema };
 /** Nodes below that had ended without the worker being told: whoever hears of this end hears of them too. */
 const unheard = { unheard: z.array(nodeIdSchema).optional() };
 /** Who acts, and on which node; the coordinator acts on none. */
-const actor = { worker_id: workerIdSchema, node_id: nodeIdSchema.nullable() };
+const byWorker = { worker_id: workerIdSchema, node_id: nodeIdSchema.nullable() };
 
 /** Of a budget: money or tokens. */
 const spent = z.object({
@@ -198,16 +198,16 @@ export const factData = {
     tools: z.array(z.string()).optional(),
   }),
   "worker.retired": z.object(worker),
-  "worker.busy": z.object(actor),
+  "worker.busy": z.object(byWorker),
   "worker.idle": z.object(worker),
   "worker.waiting": z.object({
-    ...actor,
+    ...byWorker,
     for: z.enum(["human", "news", "rate_limit", "children", "budget"]),
     until_ts: z.number().optional(),
   }),
   "worker.stopped": z.object(worker),
   /** A program has begun to work on it, or to lead; by this id it can be taken up again after a restart. */
-  "worker.session": z.object({ ...actor, session_id: z.string() }),
+  "worker.session": z.object({ ...byWorker, session_id: z.string() }),
   /**
    * A person allows it this, in this run, without being asked again: `key` stands for the tool and what it is called
    * with, `what` says so in words. Without a key it was for a whole tool, and is not applied any more.
@@ -220,7 +220,7 @@ export const factData = {
   }),
   /** A person took back what they had always allowed. */
   "permission.revoked": z.object({ ...worker, key: z.string() }),
-  "worker.checkpointed": z.object({ ...actor, summary: z.string(), call_id: z.string().optional() }),
+  "worker.checkpointed": z.object({ ...byWorker, summary: z.string(), call_id: z.string().optional() }),
 
   "message.sent": z.object({
     message_id: z.string(),
@@ -244,12 +244,12 @@ export const factData = {
   "message.forwarded": z.object({ message_id: z.string(), to: workerIdSchema }),
   /** Its reader has gone and nobody will see it. */
   "message.expired": z.object({ message_id: z.string(), why: z.string() }),
-  "suggestion.made": z.object({ ...actor, suggestion: z.string() }),
+  "suggestion.made": z.object({ ...byWorker, suggestion: z.string() }),
 
   /** Somebody waits for a person's answer: it waits at no cost, also over restarts. */
   "human.question": z.object({
     question_id: z.string(),
-    ...actor,
+    ...byWorker,
     /** The call that is answered with the response. */
     call_id: z.string(),
     text: z.string(),
@@ -276,14 +276,14 @@ export const factData = {
   "memory.written": z.object({ path: z.string(), bytes: z.int().nonnegative(), by: z.string() }),
   /** What was said before is summed up; the words themselves stay in the conversation's file. */
   "memory.compacted": z.object({
-    ...actor,
+    ...byWorker,
     /** How many entries it hides. */
     entries: z.int().nonnegative(),
     tokens_before: z.int().nonnegative(),
     tokens_after: z.int().nonnegative(),
   }),
   /** A worker thinks the agent should keep this; the first is known as `insight-1`, and so on. */
-  "insight.offered": z.object({ ...actor, title: z.string(), content: z.string() }),
+  "insight.offered": z.object({ ...byWorker, title: z.string(), content: z.string() }),
   "insight.accepted": z.object({ insight_id: z.string(), path: z.string() }),
   "insight.declined": z.object({ insight_id: z.string(), why: z.string() }),
 
@@ -310,9 +310,9 @@ export const factData = {
     attempts: z.int().positive(),
   }),
 
-  "model.called": z.object({ ...actor, model: z.string(), turn: z.int() }),
+  "model.called": z.object({ ...byWorker, model: z.string(), turn: z.int() }),
   "model.responded": z.object({
-    ...actor,
+    ...byWorker,
     model: z.string(),
     turn: z.int(),
     usage: usageSchema,
@@ -327,7 +327,7 @@ export const factData = {
     usage_correction: usageCorrectionSchema.optional(),
   }),
   "model.failed": z.object({
-    ...actor,
+    ...byWorker,
     model: z.string(),
     turn: z.int(),
     reason: z.string(),
@@ -336,11 +336,11 @@ export const factData = {
     /** Null when we gave up. */
     retry_in_ms: z.number().nullable(),
   }),
-  "model.warned": z.object({ ...actor, model: z.string(), message: z.string() }),
+  "model.warned": z.object({ ...byWorker, model: z.string(), message: z.string() }),
 
-  "tool.called": z.object({ ...actor, call_id: z.string(), tool: z.string(), gist: z.string() }),
+  "tool.called": z.object({ ...byWorker, call_id: z.string(), tool: z.string(), gist: z.string() }),
   "tool.result": z.object({
-    ...actor,
+    ...byWorker,
     call_id: z.string(),
     tool: z.string(),
     ok: z.boolean(),
@@ -349,9 +349,9 @@ export const factData = {
   }),
 
   /** A server of `mcp_servers` is not there: its tools are missing, everything else goes on. */
-  "mcp.failed": z.object({ ...actor, server: z.string(), why: z.string() }),
+  "mcp.failed": z.object({ ...byWorker, server: z.string(), why: z.string() }),
   /** A server describes a tool otherwise than before, while somebody has it: it may do something else now. */
-  "mcp.changed": z.object({ ...actor, server: z.string(), tool: z.string() }),
+  "mcp.changed": z.object({ ...byWorker, server: z.string(), tool: z.string() }),
 
   ...triggerFacts,
 
@@ -373,7 +373,7 @@ export const factData = {
 
   /** `omitted`: what of the project it does not see, and why; where that is new to who started it. */
   "process.started": z.object({
-    ...actor,
+    ...byWorker,
     pid: z.int(),
     command: z.string(),
     sandbox: z.string(),
@@ -387,7 +387,7 @@ export const factData = {
    * `output`: the end of what a background command printed and nobody has read. `interrupted`: it ended with our process.
    */
   "process.exited": z.object({
-    ...actor,
+    ...byWorker,
     pid: z.int(),
     code: z.int().nullable(),
     signal: z.string().nullable(),

@@ -27,12 +27,7 @@ import { workerIdOf } from "./team/worker-names.ts";
 import { type LookAt, looking } from "./views/agent-views.ts";
 
 export interface ToolFactory {
-  tools(
-    scope: Scope,
-    actor: ActingWorker,
-    model: Pick<Model, "searchesWeb" | "seesPictures">,
-    record: Recorder,
-  ): Tool[];
+  tools(scope: Scope, self: ActingWorker, model: Pick<Model, "searchesWeb" | "seesPictures">, record: Recorder): Tool[];
   /** The one sandbox of the house, opened by whoever needs it first. */
   sandbox(): Promise<Sandbox>;
   /** What commands find there, if it is known by now. */
@@ -41,8 +36,8 @@ export interface ToolFactory {
   check(command: string, scope: Scope, signal: AbortSignal, record: Recorder): Promise<string | null>;
   /** What is there now, for triggers that wait for a change. */
   look: LookAt;
-  /** What other people's servers give to this actor. One that is not there is on record, once until it was there. */
-  foreignTools(actor: ActingWorker, record: Recorder): Promise<() => readonly Tool[]>;
+  /** What other people's servers give to this worker. One that is not there is on record, once until it was there. */
+  foreignTools(self: ActingWorker, record: Recorder): Promise<() => readonly Tool[]>;
   close(): Promise<void>;
 }
 
@@ -75,8 +70,8 @@ export function createToolFactory(
     sandbox,
     machine,
     // Programs that think for themselves have hands of their own; what was added they get with what others' servers give.
-    async foreignTools(actor, record) {
-      const foreign = await foreignTools(actor, record);
+    async foreignTools(self, record) {
+      const foreign = await foreignTools(self, record);
       return added.length === 0 ? foreign : () => [...clean(added), ...foreign()];
     },
     close() {
@@ -108,26 +103,26 @@ function builtInTools(
   scrubber: Scrubber,
 ): ToolFactory["tools"] {
   const { env } = settings;
-  return (scope, actor, model, record) => {
+  return (scope, self, model, record) => {
     const { network } = settings.config;
-    const turn = () => record.pending().spending.by_worker[actor.worker_id]?.calls ?? 0;
+    const turn = () => record.pending().spending.by_worker[self.worker_id]?.calls ?? 0;
     return [
       ...fileTools(
-        actor.worker_id === COORDINATOR ? withMemoryKept(scope, record) : scope,
+        self.worker_id === COORDINATOR ? withMemoryKept(scope, record) : scope,
         model.seesPictures ? picturesIn(record.log.dir) : undefined,
       ),
       ...shellTools({
         sandbox,
-        where: actor.worker_id === COORDINATOR ? WHERE_TO_LEAD : WHERE_TO_WORK,
+        where: self.worker_id === COORDINATOR ? WHERE_TO_LEAD : WHERE_TO_WORK,
         binds: () => scope.binds(),
         env: placesOf(scope, record.now().agent),
         ...(network ? { network } : {}),
-        recorded: (id) => commandNamed(record.pending().commands, actor.worker_id, id),
-        onProcess: (event) => record.log.append({ facts: [factOf(event, actor, scrubber)] }).durable.catch(() => {}),
+        recorded: (id) => commandNamed(record.pending().commands, self.worker_id, id),
+        onProcess: (event) => record.log.append({ facts: [factOf(event, self, scrubber)] }).durable.catch(() => {}),
       }),
       ...(env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [searchTool(model.searchesWeb, { env, fetch, turn })]),
       webFetchTool(fetchOptions(settings)),
-      ...memoryTools(actor, record, embedder()),
+      ...memoryTools(self, record, embedder()),
     ];
   };
 }
@@ -156,11 +151,11 @@ function mcpTools(
     ));
   const onRecord = new Set<string>();
   return {
-    async foreignTools(actor, { log }) {
-      const isGiven = ({ workers }: McpServerConfig) => !workers || workers.map(workerIdOf).includes(actor.worker_id);
+    async foreignTools(self, { log }) {
+      const isGiven = ({ workers }: McpServerConfig) => !workers || workers.map(workerIdOf).includes(self.worker_id);
       if (!Object.values(servers()).some(isGiven)) return () => [];
       const { tools, changed, broken } = await (await open()).open(isGiven);
-      const { worker_id, node_id } = actor;
+      const { worker_id, node_id } = self;
       const keyOf = (server: string) => JSON.stringify([log.id, server]);
       const why = new Map(broken.map((found) => [found.server, found.why]));
       for (const [server, entry] of Object.entries(servers()))

@@ -121,7 +121,7 @@ export function agentMemoryTools(port: InsightsPort): Tool[] {
 /** A worker's own memory; and a way to offer something to the agent's, which it cannot see. */
 export function workerMemoryTools(
   port: MemoryPort,
-  actor: { worker_id: string; node_id: `node-${number}` | null },
+  self: { worker_id: string; node_id: `node-${number}` | null },
 ): Tool[] {
   return [
     hidden(
@@ -141,7 +141,7 @@ export function workerMemoryTools(
       repeatable: false,
       parameters: offer,
       async run({ title, content: words }) {
-        await port.record({ type: "insight.offered", data: { ...actor, title, content: words } });
+        await port.record({ type: "insight.offered", data: { ...self, title, content: words } });
         return "The coordinator has it and decides. Go on with your work.";
       },
     }),

@@ -42,10 +42,10 @@ export function inOneReply({ contextWindow }: { contextWindow: number }): Assign
  * made once: what they say must not change from turn to turn.
  */
 export async function beginAssignment(
-  { node, worker, scope, actor, cursor, place }: NodeWork,
+  { node, worker, scope, self, cursor, workplace }: NodeWork,
   { rules, files, inputs, audience }: AssignmentFormat,
 ) {
-  const { log, prompts, now } = place;
+  const { log, prompts, now } = workplace;
   const [identity, memory, notebook, task, usual, built] = await Promise.all([
     textIn(scope, "identity.md"),
     textIn(scope, "memory.md"),
@@ -59,7 +59,7 @@ export async function beginAssignment(
     identity,
     memory,
     notebook,
-    surroundings: await surroundingsOf(scope, place, audience),
+    surroundings: await surroundingsOf(scope, workplace, audience),
     team: audience === "nobody" ? goalWords(node, now()) : teamWords(node, worker, now()),
     rules: usual.replaceAll("{file}", answerFileName(node)),
     files,
@@ -75,7 +75,7 @@ export async function beginAssignment(
     ...(node.reopened && "assigned_seq" in node && { assigned: node.assigned_seq }),
   };
   const entries: Entry[] = [{ role: "system", content: system }, first];
-  await log.append({ entries: { file: actor.conversation, entries } }).durable;
+  await log.append({ entries: { file: self.conversation, entries } }).durable;
   return { system, history: [first], words: first.content, turn: 1, tried: 0, flushTurns: 0, cursor };
 }
 

@@ -18,52 +18,61 @@ export async function workOnNode(
   node: NodeState,
   worker: WorkerState,
   team: Colleagues,
-  place: Workplace,
+  workplace: Workplace,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const model = await place.model(worker.spawned.model);
+  const model = await workplace.model(worker.spawned.model);
   const single = node.spec.inference === "single";
   let own: readonly Tool[] = [];
-  const work = await resumeWork(node, worker, place, signal, () => closeTools(own));
-  const { actor, scope, port, mailbox, begun } = work;
+  const work = await resumeWork(node, worker, workplace, signal, () => closeTools(own));
+  const { self, scope, port, mailbox, begun } = work;
   mailbox.aside = () => team.begun(worker.id);
   const format = single ? inOneReply(model) : withTools(scope);
   const begin = async () => {
     const first = await beginAssignment(work, format);
     return { ...first, history: [...work.earlier, ...first.history] };
   };
-  const human = openHumanLine(actor, place, mailbox);
+  const human = openHumanLine(self, workplace, mailbox);
   try {
     const mailPort = {
       waiting: () => mailbox.waiting,
       arrived: (until: AbortSignal, all: boolean) => {
-        const isWaitedFor = () => openBelow(node, place.now().board).length > 0;
+        const isWaitedFor = () => openBelow(node, workplace.now().board).length > 0;
         const isEnough = all && isWaitedFor() ? () => mailbox.hasMoreThanResults || !isWaitedFor() : undefined;
         return waitForMail(work, waitsFor(work), until, isEnough);
       },
     };
-    const all = () => [...place.tools(scope, actor, model, place), ...nodeTools(work, { mail: mailPort, human, team })];
-    own = single ? [] : allowedOnNode(all(), worker, place);
-    const foreign = single ? () => [] : await place.foreignTools(actor, place);
+    const all = () => [
+      ...workplace.tools(scope, self, model, workplace),
+      ...nodeTools(work, { mail: mailPort, human, team }),
+    ];
+    own = single ? [] : allowedOnNode(all(), worker, workplace);
+    const foreign = single ? () => [] : await workplace.foreignTools(self, workplace);
     // It is told when its own sub-nodes end, but not what colleagues do: only the former is worth waiting for.
-    const othersWork = () => openBelow(node, place.now().board).length > 0;
+    const othersWork = () => openBelow(node, workplace.now().board).length > 0;
     const repeats = { othersWork, news: (until: AbortSignal) => mailPort.arrived(until, false) };
-    const toolbox = withRepeatGuard(new Toolbox(own, () => allowedOnNode(foreign(), worker, place)), repeats);
+    const toolbox = withRepeatGuard(new Toolbox(own, () => allowedOnNode(foreign(), worker, workplace)), repeats);
     const past = begun ?? (await begin());
     const job = {
       ...past,
       // The contract limits all tries together, but each try gets at least one turn.
-      maxTurns: Math.max(single ? 1 : place.maxTurns + past.flushTurns, past.tried + 1),
+      maxTurns: Math.max(single ? 1 : workplace.maxTurns + past.flushTurns, past.tried + 1),
       compactable: single
         ? null
         : {
-            flushWords: () => place.prompts("memory-flush"),
-            restate: () => restateForWorker(node, worker.id, scope, place.now(), mailbox.untoldFrom),
+            flushWords: () => workplace.prompts("memory-flush"),
+            restate: () => restateForWorker(node, worker.id, scope, workplace.now(), mailbox.untoldFrom),
           },
       onReplyWithoutCall: single ? publishAnswer(node, scope, port) : waitOrAsk(work),
     };
     const mail = () => untoldMail(work);
-    return await runRecordedLoop(job, { model, toolbox, mail, isUrgent: () => mailbox.isUrgent }, actor, place, signal);
+    return await runRecordedLoop(
+      job,
+      { model, toolbox, mail, isUrgent: () => mailbox.isUrgent },
+      self,
+      workplace,
+      signal,
+    );
   } finally {
     await closeTools(own);
     human.close();

@@ -25,17 +25,17 @@ export async function workByHuman(
   node: NodeState,
   worker: WorkerState,
   _team: Colleagues,
-  place: Workplace,
+  workplace: Workplace,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { log, now } = place;
+  const { log, now } = workplace;
   const { run_id } = node.spec;
-  const actor = { worker_id: HUMAN, node_id: node.id, conversation: conversationFile(run_id, HUMAN) };
+  const self = { worker_id: HUMAN, node_id: node.id, conversation: conversationFile(run_id, HUMAN) };
   const { project } = now().agent.created;
   const scope = workerScope({ agentDir: log.dir, runId: run_id, nodeId: node.id, workerId: HUMAN, project });
-  const port = publisher({ node, worker, scope, place, signal });
-  const questions = new QuestionAsker(actor, place);
-  let question = wordsFor(node, place);
+  const port = publisher({ node, worker, scope, workplace, signal });
+  const questions = new QuestionAsker(self, workplace);
+  let question = wordsFor(node, workplace);
   try {
     for (;;) {
       const id = await questions.put({ question, choices: CHOICES }, { id: nodeQuestionId(node.id) }, [
@@ -56,7 +56,7 @@ export async function workByHuman(
       };
       await log.append({ facts: [{ type: "tool.result", data: { worker_id: HUMAN, node_id: node.id, ...settled } }] })
         .durable;
-      question = `${node.id} is not published: ${published.reason}\n\n${wordsFor(node, place)}`;
+      question = `${node.id} is not published: ${published.reason}\n\n${wordsFor(node, workplace)}`;
     }
   } catch (error) {
     return outcomeOf(error, signal);
@@ -64,10 +64,10 @@ export async function workByHuman(
 }
 
 /** Puts a node before the human while the agent rests: the next start finds the question, and its answer. */
-export async function askHumanToWork(node: NodeState, place: QuestionPorts): Promise<void> {
-  const actor = { worker_id: HUMAN, node_id: node.id, conversation: conversationFile(node.spec.run_id, HUMAN) };
-  const order = { question: wordsFor(node, place), choices: CHOICES };
-  await new QuestionAsker(actor, place).put(order, { id: nodeQuestionId(node.id) }, [waitingOn(node)]);
+export async function askHumanToWork(node: NodeState, workplace: QuestionPorts): Promise<void> {
+  const self = { worker_id: HUMAN, node_id: node.id, conversation: conversationFile(node.spec.run_id, HUMAN) };
+  const order = { question: wordsFor(node, workplace), choices: CHOICES };
+  await new QuestionAsker(self, workplace).put(order, { id: nodeQuestionId(node.id) }, [waitingOn(node)]);
 }
 
 function waitingOn({ id }: NodeState): NewFact {

@@ -17,20 +17,23 @@ export interface NodeToolPorts {
 }
 
 /** What every worker on a node has, be it a model or a program: the team, the human, and the node itself. */
-export function nodeTools({ node, actor, scope, port, place }: NodeWork, { mail, human, team }: NodeToolPorts): Tool[] {
+export function nodeTools(
+  { node, self, scope, port, workplace }: NodeWork,
+  { mail, human, team }: NodeToolPorts,
+): Tool[] {
   const refs = Object.keys(node.spec.refs).length > 0 ? [readRefTool(scope, node.spec.refs)] : [];
-  const send = (to: string, content: string) => team.send(actor.worker_id, to, content);
+  const send = (to: string, content: string) => team.send(self.worker_id, to, content);
   return [
     ...refs,
     ...mailTools({ ...mail, send }),
     askHumanTool(human),
-    createWorkNodeTool({ createNode: (order) => team.createNode(actor, order) }),
-    suggestTool((suggestion) => team.suggest(actor, suggestion)),
-    checkpointTool({ checkpoint: (summary) => checkpoint(summary, actor, place) }),
+    createWorkNodeTool({ createNode: (order) => team.createNode(self, order) }),
+    suggestTool((suggestion) => team.suggest(self, suggestion)),
+    checkpointTool({ checkpoint: (summary) => checkpoint(summary, self, workplace) }),
     giveUpTool(),
     publishTool(port),
     // Few workers have triggers; what they schedule says how to cancel it.
-    ...scheduleTools(place.schedule(actor.worker_id), "worker's").map((tool) =>
+    ...scheduleTools(workplace.schedule(self.worker_id), "worker's").map((tool) =>
       tool.spec.name === "list_triggers" ? hidden(tool) : tool,
     ),
   ];

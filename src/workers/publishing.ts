@@ -18,7 +18,7 @@ export interface Publishing {
   node: NodeState;
   worker: WorkerState;
   scope: Scope;
-  place: Workplace;
+  workplace: Workplace;
   signal: AbortSignal;
   /** Stops everything that could still write to the node's folder. */
   stopWriters?: (() => Promise<void>) | undefined;
@@ -29,8 +29,8 @@ export interface Publishing {
  * The node is completed later, by the caller who receives the outcome. `stopWriters` is called once every check has
  * passed, so that what was checked is what is published.
  */
-export function publisher({ node, worker, scope, place, signal, stopWriters }: Publishing): NodePort {
-  const { log, now } = place;
+export function publisher({ node, worker, scope, workplace, signal, stopWriters }: Publishing): NodePort {
+  const { log, now } = workplace;
   const dir = nodeDir(log.dir, node.spec.run_id, node.id);
   return {
     async publish(summary, learned, below) {
@@ -41,13 +41,13 @@ export function publisher({ node, worker, scope, place, signal, stopWriters }: P
         return { ok: true, files: current.files };
       }
       // As it is now: it may have been changed since it was begun.
-      const { checks = [], deliverables } = (place.pending().board.nodes[node.id] ?? node).spec;
-      const open = openBelow(node, place.pending().board);
+      const { checks = [], deliverables } = (workplace.pending().board.nodes[node.id] ?? node).spec;
+      const open = openBelow(node, workplace.pending().board);
       if (below === "must have ended" && open.length > 0) return { ok: false, reason: stillOpen(open) };
       // Seed 000: the summary of a role may be its whole result.
       if (node.spec.role !== undefined && deliverables.length === 0) await writeIfEmpty(scope, summary);
       for (const command of checks) {
-        const problem = await place.check(command, scope, signal, place);
+        const problem = await workplace.check(command, scope, signal, workplace);
         if (problem !== null) return { ok: false, reason: failedCheck(command, problem) };
       }
       if (stopWriters) {
@@ -58,7 +58,7 @@ export function publisher({ node, worker, scope, place, signal, stopWriters }: P
       const prepared = await preparePublish(dir, deliverables);
       if (!prepared.ok) return prepared;
       if (learned.trim()) await remember(scope, node, learned);
-      if (hasEnded(place.pending().board.nodes[node.id])) {
+      if (hasEnded(workplace.pending().board.nodes[node.id])) {
         await undoPublish(dir);
         return { ok: false, reason: "the node has been ended." };
       }

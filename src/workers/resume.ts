@@ -15,8 +15,8 @@ import type { Workplace } from "./workplace.ts";
 export interface NodeWork {
   node: NodeState;
   worker: WorkerState;
-  place: Workplace;
-  actor: ActingWorker;
+  workplace: Workplace;
+  self: ActingWorker;
   scope: Scope;
   port: NodePort;
   /** The caller closes it. */
@@ -32,19 +32,19 @@ export interface NodeWork {
 export async function resumeWork(
   node: NodeState,
   worker: WorkerState,
-  place: Workplace,
+  workplace: Workplace,
   signal: AbortSignal,
   stopWriters?: () => Promise<void>,
 ): Promise<NodeWork> {
-  const { log } = place;
+  const { log } = workplace;
   const { run_id } = node.spec;
-  const actor: ActingWorker = {
+  const self: ActingWorker = {
     worker_id: worker.id,
     node_id: node.id,
     conversation: conversationFile(run_id, worker.id),
   };
-  const { project } = place.now().agent.created;
-  const published = manifestsOf(() => place.now().board);
+  const { project } = workplace.now().agent.created;
+  const published = manifestsOf(() => workplace.now().board);
   const scope = workerScope({
     agentDir: log.dir,
     runId: run_id,
@@ -53,26 +53,26 @@ export async function resumeWork(
     project,
     published,
   });
-  const port = publisher({ node, worker, scope, place, signal, stopWriters });
+  const port = publisher({ node, worker, scope, workplace, signal, stopWriters });
 
-  let stored = await log.conversation(actor.conversation);
+  let stored = await log.conversation(self.conversation);
   // A program keeps its own conversation, and has one for each node.
   const isRole = node.spec.role !== undefined && worker.spawned.kind === "harnessed";
   const earlier = isRole ? entriesBefore(stored, node.id) : [];
   let begun = pastOn(node, stored, earlier);
   const again = begun ? reopeningEntries(node, worker, stored, begun) : [];
   if (begun && again.length > 0) {
-    await log.append({ entries: { file: actor.conversation, entries: again } }).durable;
-    stored = await log.conversation(actor.conversation);
+    await log.append({ entries: { file: self.conversation, entries: again } }).durable;
+    stored = await log.conversation(self.conversation);
     begun = pastOn(node, stored, earlier);
   }
   // What was said between the assignment and its first words is the first news of it.
-  const assigned = "assigned_seq" in node ? node.assigned_seq : place.now().seq;
+  const assigned = "assigned_seq" in node ? node.assigned_seq : workplace.now().seq;
   // A worker that takes over a node is told everything that has ended below it.
   const cursor = begun?.cursor ?? (node.reopened ? 0 : assigned);
   const on = { node: node.id, told: Math.max(lastCursor(stored), assigned) };
-  const mailbox = await Mailbox.open(log, worker.id, cursor, place.now, on);
-  return { node, worker, place, actor, scope, port, mailbox, begun, earlier: sinceSummary(earlier), cursor };
+  const mailbox = await Mailbox.open(log, worker.id, cursor, workplace.now, on);
+  return { node, worker, workplace, self, scope, port, mailbox, begun, earlier: sinceSummary(earlier), cursor };
 }
 
 /** What was said on this node, if anything was; of a role, with what was said before it. */

@@ -29,11 +29,11 @@ test("only a line that stands there word for word is not written down again: its
   const store = await openStore({ root: home.path, clock });
   const log = await store.create("agent-abcd");
   mkdirSync(join(log.dir, "memory"));
-  const place = { log, clock, timeZone: "UTC" };
+  const workplace = { log, clock, timeZone: "UTC" };
   const first = { id: "run-1", goal: "Deploy" } as const;
-  await keepLearned(first, "- Deploy after migrating the users.\n- Use cp -r here", place);
+  await keepLearned(first, "- Deploy after migrating the users.\n- Use cp -r here", workplace);
   const learned = ["Deploy  after migrating the users", "* Use cp -R here", "Deploy before migrating the users."];
-  const fresh = await keepLearned({ id: "run-2", goal: "Deploy" }, learned.join("\n"), place);
+  const fresh = await keepLearned({ id: "run-2", goal: "Deploy" }, learned.join("\n"), workplace);
   await store.close();
   expect(fresh.split("\n")).toEqual(learned.slice(1));
 });

@@ -19,32 +19,32 @@ import type { ActingWorker, Recorder } from "./loop/recorded-loop.ts";
 const RECALL_TOKENS = 8000;
 
 /** The coordinator has the agent's memory, a worker only its own. */
-export function memoryTools(actor: ActingWorker, place: Recorder, embedder?: Embedder): Tool[] {
-  const { log, now } = place;
+export function memoryTools(self: ActingWorker, workplace: Recorder, embedder?: Embedder): Tool[] {
+  const { log, now } = workplace;
   const record = (...facts: NewFact[]) => log.append({ facts }).durable;
-  const port = { record, by: actor.worker_id, embedder };
-  if (actor.worker_id === COORDINATOR) {
-    const { toHuman } = place;
+  const port = { record, by: self.worker_id, embedder };
+  if (self.worker_id === COORDINATOR) {
+    const { toHuman } = workplace;
     return agentMemoryTools({
       ...port,
-      memory: agentMemory(place),
+      memory: agentMemory(workplace),
       insights: () => now().insights.open,
       author: { run: () => now().agent.run?.id ?? "run-1", agent: now().agent.created.name },
       ...(toHuman && { toHuman: (text) => toHuman(COORDINATOR, text) }),
     });
   }
-  const run = actor.node_id && now().board.nodes[actor.node_id]?.spec.run_id;
+  const run = self.node_id && now().board.nodes[self.node_id]?.spec.run_id;
   if (!run) return [];
-  const memory = new Memory(workerMemoryFiles(log.dir, run, actor.worker_id), timeOf(place));
-  return workerMemoryTools({ ...port, memory }, { worker_id: actor.worker_id, node_id: actor.node_id });
+  const memory = new Memory(workerMemoryFiles(log.dir, run, self.worker_id), timeOf(workplace));
+  return workerMemoryTools({ ...port, memory }, { worker_id: self.worker_id, node_id: self.node_id });
 }
 
 /**
  * The coordinator's files for its file tools. What is a memory file is written as by memory_write: what it said before is
  * kept, a daily log only grows, and the write is on record.
  */
-export function withMemoryKept(scope: Scope, place: Recorder): Scope {
-  const { log } = place;
+export function withMemoryKept(scope: Scope, workplace: Recorder): Scope {
+  const { log } = workplace;
   return {
     readFile: (path, options) => scope.readFile(path, options),
     openFile: (path) => scope.openFile(path),
@@ -57,7 +57,7 @@ export function withMemoryKept(scope: Scope, place: Recorder): Scope {
     async writeFile(path, content) {
       const file = memoryFileIn(path, log.dir);
       if (file === undefined || typeof content !== "string") return scope.writeFile(path, content);
-      const written = await agentMemory(place).write(file, content, "replace");
+      const written = await agentMemory(workplace).write(file, content, "replace");
       const data = { path: written.path, bytes: written.bytes, by: COORDINATOR };
       await log.append({ facts: [{ type: "memory.written", data }] }).durable;
       return { bytes: written.bytes };
@@ -77,26 +77,28 @@ function memoryFileIn(path: string, agentDir: string): string | undefined {
  * For the prompt, once a run: what the agent knows, the insights of its last team that wait for a decision, and which
  * parts of its memory need upkeep. An infinite agent has a trigger for that; a finite one does it when it is awake anyway.
  */
-export async function recalled(place: Recorder, keeps: "memory" | "nothing" = "memory"): Promise<string> {
-  const memory = agentMemory(place);
+export async function recalled(workplace: Recorder, keeps: "memory" | "nothing" = "memory"): Promise<string> {
+  const memory = agentMemory(workplace);
   const words = await recall(memory, RECALL_TOKENS);
-  const open = insightsIn(place.now());
-  const hasTrigger = place.now().agent.created.mode === "infinite";
-  const upkeep = !hasTrigger && keeps === "memory" ? await upkeepByTheWay(memory, place.clock.now()) : "";
+  const open = insightsIn(workplace.now());
+  const hasTrigger = workplace.now().agent.created.mode === "infinite";
+  const upkeep = !hasTrigger && keeps === "memory" ? await upkeepByTheWay(memory, workplace.clock.now()) : "";
   return [words, open, upkeep].filter((part) => part !== "").join("\n\n");
 }
 
 /** For a summary: what a run begins with in mind, as it is now. */
-export async function memoryNow(place: Pick<Recorder, "log" | "clock" | "sharedMemory" | "timeZone">): Promise<string> {
-  const parts = await recalledParts(agentMemory(place), RECALL_TOKENS);
+export async function memoryNow(
+  workplace: Pick<Recorder, "log" | "clock" | "sharedMemory" | "timeZone">,
+): Promise<string> {
+  const parts = await recalledParts(agentMemory(workplace), RECALL_TOKENS);
   return parts.map(({ path, text }) => `### ${path}\n\n${text}`).join("\n\n");
 }
 
 /** The parts of its memory that the agent is always shown, file by file, without the list of the other files. */
 export async function shownMemory(
-  place: Pick<Recorder, "log" | "clock" | "sharedMemory" | "timeZone">,
+  workplace: Pick<Recorder, "log" | "clock" | "sharedMemory" | "timeZone">,
 ): Promise<{ path: string; text: string }[]> {
-  return (await recalledParts(agentMemory(place), RECALL_TOKENS)).filter(({ path }) => !isListing(path));
+  return (await recalledParts(agentMemory(workplace), RECALL_TOKENS)).filter(({ path }) => !isListing(path));
 }
 
 function insightsIn({ insights }: Situation): string {
@@ -113,9 +115,9 @@ const LEARNED = "experiences/learned.md";
 export async function keepLearned(
   run: { id: RunId; goal: string },
   learned: string,
-  place: Pick<Recorder, "log" | "clock" | "timeZone">,
+  workplace: Pick<Recorder, "log" | "clock" | "timeZone">,
 ): Promise<string> {
-  const memory = agentMemory(place);
+  const memory = agentMemory(workplace);
   const known = await lastingStatements(memory, NOTED);
   const ofThisRun = known.filter(({ path, by }) => path === LEARNED && by === run.id);
   const others = known.filter((each) => !ofThisRun.includes(each));
@@ -133,11 +135,11 @@ export async function keepLearned(
 export async function keepLesson(
   run: { id: RunId; goal: string },
   learned: string,
-  place: Pick<Recorder, "log" | "clock" | "timeZone">,
+  workplace: Pick<Recorder, "log" | "clock" | "timeZone">,
 ): Promise<string> {
-  const refusal = await refusedBy(keepLearned(run, learned, place));
+  const refusal = await refusedBy(keepLearned(run, learned, workplace));
   if (refusal === null) return "";
-  const memory = agentMemory(place);
+  const memory = agentMemory(workplace);
   const isLost = await refusedBy(memory.write(memory.today, `Learned: ${learned.trim()}`, "append"));
   return isLost
     ? `What you learned was not kept: ${isLost.message}`
@@ -174,15 +176,15 @@ const NOTED = /^(?!\d{4}-\d{2}-\d{2}\.md$|(?:person\/)?index\.md$)/;
 export async function noteRun(
   run: { id: RunId; goal: string },
   outcome: Extract<Outcome, { kind: "finished" }>,
-  place: Pick<Recorder, "log" | "clock" | "timeZone">,
+  workplace: Pick<Recorder, "log" | "clock" | "timeZone">,
 ): Promise<void> {
-  const memory = agentMemory(place);
+  const memory = agentMemory(workplace);
   const mark = `(${run.id})`;
   for (const path of (await memory.dailyLogs()).slice(0, 2))
     if ((await memory.readIfThere(path)).includes(mark)) return;
   // Its file may be full: the log says it all the same.
   const fresh = outcome.learned
-    ? await keepLearned(run, outcome.learned, place).catch(() => outcome.learned ?? "")
+    ? await keepLearned(run, outcome.learned, workplace).catch(() => outcome.learned ?? "")
     : "";
   const lesson = fresh ? ` Learned (${LEARNED}): ${oneLine(fresh)}` : "";
   const line = `Finished "${oneLine(run.goal)}" ${mark}: ${oneLine(outcome.summary)} The output is in agent/runs/${run.id}/_output.md.${lesson}`;
@@ -190,20 +192,20 @@ export async function noteRun(
 }
 
 /** What is to be done for its memory, in words; null where there is nothing. */
-export function upkeepOf(place: Pick<Recorder, "log" | "clock" | "timeZone">): Promise<string | null> {
-  return upkeepOfMemory(agentMemory(place), place.clock.now());
+export function upkeepOf(workplace: Pick<Recorder, "log" | "clock" | "timeZone">): Promise<string | null> {
+  return upkeepOfMemory(agentMemory(workplace), workplace.clock.now());
 }
 
-function agentMemory(place: Pick<Recorder, "log" | "clock" | "sharedMemory" | "timeZone">): Memory {
-  const person = place.sharedMemory ? personMemoryFiles(place.sharedMemory) : undefined;
-  return new Memory(agentMemoryFiles(place.log.dir), timeOf(place), person);
+function agentMemory(workplace: Pick<Recorder, "log" | "clock" | "sharedMemory" | "timeZone">): Memory {
+  const person = workplace.sharedMemory ? personMemoryFiles(workplace.sharedMemory) : undefined;
+  return new Memory(agentMemoryFiles(workplace.log.dir), timeOf(workplace), person);
 }
 
-function timeOf(place: Pick<Recorder, "clock" | "timeZone">): PersonsTime {
+function timeOf(workplace: Pick<Recorder, "clock" | "timeZone">): PersonsTime {
   return {
-    now: () => place.clock.now(),
+    now: () => workplace.clock.now(),
     get timeZone() {
-      return place.timeZone;
+      return workplace.timeZone;
     },
   };
 }

@@ -13,15 +13,10 @@ import type { SurroundingsPorts } from "./surroundings.ts";
 export interface Workplace extends Recorder, SurroundingsPorts {
   prompts: Prompts;
   model(id: string): Promise<Model>;
-  /** Files, shell and web, bound to what this actor may touch. */
-  tools(
-    scope: Scope,
-    actor: ActingWorker,
-    model: Pick<Model, "searchesWeb" | "seesPictures">,
-    record: Recorder,
-  ): Tool[];
+  /** Files, shell and web, bound to what this worker may touch. */
+  tools(scope: Scope, self: ActingWorker, model: Pick<Model, "searchesWeb" | "seesPictures">, record: Recorder): Tool[];
   /** Tools of other people's servers (`mcp_servers`), as they are whenever it is asked. */
-  foreignTools(actor: ActingWorker, record: Recorder): Promise<() => readonly Tool[]>;
+  foreignTools(self: ActingWorker, record: Recorder): Promise<() => readonly Tool[]>;
   /** Runs a command that a spec wants to succeed, as the worker's own bash would; resolves with what went wrong, or null. */
   check(command: string, scope: Scope, signal: AbortSignal, record: Recorder): Promise<string | null>;
   maxTurns: number;
@@ -33,9 +28,9 @@ export interface Workplace extends Recorder, SurroundingsPorts {
 
 /** What a worker on a node may ask of the rest of its team. */
 export interface Colleagues {
-  createNode(actor: ActingWorker, order: NewWork): Promise<ToolOutput>;
+  createNode(self: ActingWorker, order: NewWork): Promise<ToolOutput>;
   send(from: WorkerId, to: string, content: string): Promise<ToolOutput>;
-  suggest(actor: ActingWorker, suggestion: string): Promise<ToolOutput>;
+  suggest(self: ActingWorker, suggestion: string): Promise<ToolOutput>;
   /** What was begun of the work that this one handed out: a line each, told once. */
   begun(reader: WorkerId): string[];
 }

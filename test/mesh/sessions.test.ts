@@ -210,7 +210,7 @@ withTmux("two who want a session at once get one", LONG, async () => {
 
 withTmux("TMUX-MEMBER-3: who dies in a dialog while a message waits is begun again, then broken", LONG, async () => {
   await using terminals = new Terminals();
-  const actor = join(import.meta.dirname, "terminal-actor.ts");
+  const player = join(import.meta.dirname, "dialog-player.ts");
   const screen = join(import.meta.dirname, "../../src/mesh/terminal/screens/codex-trust.txt");
   const states: string[] = [];
   const pid = () =>
@@ -218,7 +218,7 @@ withTmux("TMUX-MEMBER-3: who dies in a dialog while a message waits is begun aga
   const member = new TmuxMember({
     ...{ server: terminals.server, session: "line-one", kind: "codex", cwd: terminals.dir, hooks: null },
     async prepare() {
-      const argv: [string, ...string[]] = [process.execPath, actor, join(terminals.dir, "keys"), screen];
+      const argv: [string, ...string[]] = [process.execPath, player, join(terminals.dir, "keys"), screen];
       return { argv, env: { PATH: process.env.PATH ?? "" }, hooks: null, before: null };
     },
     words: () => "[tx] Task",

@@ -52,7 +52,7 @@ export class Terminals implements AsyncDisposable {
   }
 
   /** Codex as it was seen with a dialog open (`src/mesh/testing/screens/`), until a person answers it. */
-  async actor(
+  async player(
     name: string,
     screen: string,
   ): Promise<{ session: TmuxSession; answer: () => void; keys: () => string[] }> {
@@ -61,7 +61,7 @@ export class Terminals implements AsyncDisposable {
     const file = join(dir, "keys");
     const shown = join(import.meta.dirname, "../../src/mesh/terminal/screens", `${screen}.txt`);
     await this.server.start(name, {
-      argv: [process.execPath, join(import.meta.dirname, "terminal-actor.ts"), file, shown],
+      argv: [process.execPath, join(import.meta.dirname, "dialog-player.ts"), file, shown],
       env: { PATH: process.env.PATH ?? "", LANG: "C.UTF-8", TERM: "xterm-256color" },
       cwd: dir,
     });

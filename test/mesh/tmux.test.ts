@@ -66,7 +66,7 @@ withTmux(
     const screens = ["approve-command", "approve-edit", "trust", "sign-in", "news"];
     await Promise.all(
       screens.map(async (screen) => {
-        const { session, answer, keys } = await terminals.actor(`mesh-${screen}`, `codex-${screen}`);
+        const { session, answer, keys } = await terminals.player(`mesh-${screen}`, `codex-${screen}`);
         const said = session.say("two\nlines", "two", never);
         await terminals.until(`mesh-${screen}`, "dialog");
         answer();

@@ -57,8 +57,8 @@ export const mutants: Mutant[] = [
   mutant(
     "a message from before the worker began is lost",
     "workers/resume.ts",
-    '"assigned_seq" in node ? node.assigned_seq : place.now().seq',
-    "place.now().seq",
+    '"assigned_seq" in node ? node.assigned_seq : workplace.now().seq',
+    "workplace.now().seq",
   ),
   mutant(
     "after a crash all news is told again",
@@ -178,7 +178,7 @@ export const mutants: Mutant[] = [
   mutant(
     "a question is asked again after a crash",
     "workers/loop/questions.ts",
-    "const before = questionOf(questions, this.#actor.worker_id, call.id);",
+    "const before = questionOf(questions, this.#self.worker_id, call.id);",
     "const before = undefined as Question | undefined;",
   ),
   mutant(

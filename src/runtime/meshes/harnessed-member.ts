@@ -17,7 +17,7 @@ export interface HarnessedPorts {
   model(): Promise<Model>;
   /** Its prompt, as it is declared now. */
   prompt(): Promise<string>;
-  tools(actor: ActingWorker, model: Model): Tool[];
+  tools(self: ActingWorker, model: Model): Tool[];
   words(message: MeshMessage): string;
   /** Whether this task is still active. */
   isActive(name: string): boolean;
@@ -39,7 +39,7 @@ export interface HarnessedPorts {
  */
 export class HarnessedMember implements Member {
   readonly #ports: HarnessedPorts;
-  readonly #actor: ActingWorker;
+  readonly #self: ActingWorker;
   readonly #stop = new AbortController();
   #messages: { message: MeshMessage; told(): void }[] = [];
   #arrived = Promise.withResolvers<void>();
@@ -48,7 +48,7 @@ export class HarnessedMember implements Member {
   constructor(ports: HarnessedPorts) {
     this.#ports = ports;
     const { worker_id } = ports;
-    this.#actor = { worker_id, node_id: null, conversation: conversationFile(MESH_RUN, worker_id) };
+    this.#self = { worker_id, node_id: null, conversation: conversationFile(MESH_RUN, worker_id) };
   }
 
   tell(message: MeshMessage): Promise<void> {
@@ -97,13 +97,13 @@ export class HarnessedMember implements Member {
   async #converse(): Promise<Outcome> {
     const { prompt, recorder, maxTurns } = this.#ports;
     const model = await this.#ports.model();
-    const hands = this.#ports.tools(this.#actor, model);
+    const hands = this.#ports.tools(this.#self, model);
     const toolbox = this.#noticing(new Toolbox(hands));
     const system = await prompt();
     const past = await this.#takenUp();
     if (!past) {
       const first: Entry[] = [{ role: "system", content: system }];
-      await recorder.log.append({ entries: { file: this.#actor.conversation, entries: first } }).durable;
+      await recorder.log.append({ entries: { file: this.#self.conversation, entries: first } }).durable;
     }
     const { history = [], turn = 1 } = past ?? {};
     const job = { system: past?.system ?? system, history, turn, maxTurns: turn - 1 + maxTurns, compactable: null };
@@ -111,7 +111,7 @@ export class HarnessedMember implements Member {
       return await runRecordedLoop(
         { ...job, onReplyWithoutCall: (found, signal) => this.#onReplyWithoutCall(found, signal) },
         { model, toolbox, mail: () => this.#take() },
-        this.#actor,
+        this.#self,
         recorder,
         this.#stop.signal,
       );
@@ -125,7 +125,7 @@ export class HarnessedMember implements Member {
     const [first] = this.#messages;
     if (first?.message.header.type !== "task") return undefined;
     const words = this.#ports.words(first.message);
-    const stored = await this.#ports.recorder.log.conversation(this.#actor.conversation);
+    const stored = await this.#ports.recorder.log.conversation(this.#self.conversation);
     const past = pastOf(stored, "assignment", (entry) => entry.role === "user" && entry.content === words);
     if (!past) return undefined;
     this.#messages.shift();

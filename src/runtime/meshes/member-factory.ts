@@ -38,7 +38,7 @@ export interface MembersPorts {
   outside: ProgramPorts;
   sandbox(): Promise<Sandbox>;
   model(id: string): Promise<Model>;
-  tools(scope: ReturnType<typeof meshScope>, actor: ActingWorker, model: Model, record: Recorder): Tool[];
+  tools(scope: ReturnType<typeof meshScope>, self: ActingWorker, model: Model, record: Recorder): Tool[];
   maxTurns: number;
   /** How `tx` is called in a terminal. */
   tx: readonly string[];
@@ -172,8 +172,8 @@ export class MemberFactory {
       worker_id: memberIdOf(place.mesh, place.agent),
       recorder,
       model: () => model(agent.config.options?.model ?? ""),
-      tools: (actor, mind) => [
-        ...tools(scope, actor, mind, recorder).filter(({ spec }) => !NO_MEMORY.has(spec.name)),
+      tools: (self, mind) => [
+        ...tools(scope, self, mind, recorder).filter(({ spec }) => !NO_MEMORY.has(spec.name)),
         ...txTools(this.#layout, place, clock.now),
       ],
       record: report,

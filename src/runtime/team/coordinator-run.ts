@@ -24,14 +24,14 @@ interface RunEnd {
 export async function runCoordinator(
   run: { id: RunId; goal: string },
   team: TeamPort,
-  place: Workplace,
+  workplace: Workplace,
   { files, tasks, losersCancelled }: RunEnd,
   signal: AbortSignal,
 ): Promise<void> {
-  const { log, pending } = place;
+  const { log, pending } = workplace;
   const isProgram = pending().roster[COORDINATOR]?.spawned.kind !== "harnessed";
   const lead = isProgram ? coordinateOutside : coordinate;
-  const outcome = await lead(run, team, place, signal).catch(asOutcome(signal));
+  const outcome = await lead(run, team, workplace, signal).catch(asOutcome(signal));
   const { status } = pending().agent;
   // What goes wrong in the moment of a stop or a pause changes nothing about it.
   const isResting = status === "stopped" || status === "paused";
@@ -45,8 +45,9 @@ export async function runCoordinator(
   if (outcome.kind === "finished") await losersCancelled();
   // Before the facts, and safe to repeat: once the run has ended nobody comes back to it.
   if (outcome.kind === "finished" && outcome.summary !== HEARTBEAT_OK)
-    await noteRun(run, outcome, place).catch(() => {});
-  await log.append({ facts: [...endOf(pending(), run.id, outcome), ...nextTry(pending(), outcome, place)] }).durable;
+    await noteRun(run, outcome, workplace).catch(() => {});
+  await log.append({ facts: [...endOf(pending(), run.id, outcome), ...nextTry(pending(), outcome, workplace)] })
+    .durable;
   await files.writeEnd(run, outcome);
   // Nobody works for a run that has ended.
   tasks.abort(new Error("the run has ended"));

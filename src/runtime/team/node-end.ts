@@ -49,10 +49,10 @@ export async function endFacts(
   node: NodeState,
   who: Who,
   ended: Outcome,
-  place: Workplace,
+  workplace: Workplace,
 ): Promise<{ facts: NewFact[]; outcome: Outcome }> {
-  const { pending } = place;
-  const heard = await heardUpto(node, who, place);
+  const { pending } = workplace;
+  const heard = await heardUpto(node, who, workplace);
   const outcome: Outcome = hasEnded(pending().board.nodes[node.id]) ? { kind: "stopped" } : ended;
   const facts = [
     ...endingOf(who, outcome, unheardChildren(node.id, heard, pending()), pending().board),

@@ -27,7 +27,7 @@ interface NodeWork {
   worker: WorkerState;
   who: { node_id: NodeId; worker_id: WorkerId };
   team: Colleagues;
-  place: Workplace;
+  workplace: Workplace;
   signal: AbortSignal;
 }
 
@@ -42,23 +42,23 @@ export async function runNode(
   node: TakenNode,
   worker: WorkerState,
   team: Colleagues,
-  place: Workplace,
+  workplace: Workplace,
   signal: AbortSignal,
 ): Promise<void> {
   const who = { node_id: node.id, worker_id: worker.id };
-  const work: NodeWork = { node, worker, who, team, place, signal };
+  const work: NodeWork = { node, worker, who, team, workplace, signal };
   const unready = await prepare(work).then(() => null, asOutcome(signal));
   await begin(work);
   // Handed over and cut off by a crash: that was its end, nobody works on it any more.
   const handedOver = node.status === "publishing" ? node.partial : null;
   const outcome = unready ?? handedOver ?? (await tryTwice(work));
   if (outcome.kind !== "published" && outcome.kind !== "stopped")
-    await leavePartialResult(node, who, outcome, place).catch((error: unknown) => void asOutcome(signal)(error));
+    await leavePartialResult(node, who, outcome, workplace).catch((error: unknown) => void asOutcome(signal)(error));
   await end(work, outcome);
 }
 
-async function prepare({ node, worker, place }: NodeWork): Promise<void> {
-  const { log, now } = place;
+async function prepare({ node, worker, workplace }: NodeWork): Promise<void> {
+  const { log, now } = workplace;
   const dir = nodeDir(log.dir, node.spec.run_id, node.id);
   const home = workerDir(log.dir, node.spec.run_id, worker.id);
   const { name, identity = "A capable generalist.", memory = "" } = worker.spawned;
@@ -75,8 +75,8 @@ async function prepare({ node, worker, place }: NodeWork): Promise<void> {
 }
 
 async function begin(work: NodeWork): Promise<void> {
-  const { node, worker, who, place } = work;
-  const { log, now } = place;
+  const { node, worker, who, workplace } = work;
+  const { log, now } = workplace;
   const dir = nodeDir(log.dir, node.spec.run_id, node.id);
   if (node.status === "assigned" && !isOver(work)) {
     const pins = pinnedRefs(node.spec.refs, now().board);
@@ -88,13 +88,13 @@ async function begin(work: NodeWork): Promise<void> {
 }
 
 async function tryTwice(work: NodeWork): Promise<Outcome> {
-  const { node, place, signal } = work;
-  const contract = contractOf(node, place.now());
+  const { node, workplace, signal } = work;
+  const contract = contractOf(node, workplace.now());
   const outcome = await oneTry(work, contract).catch(asOutcome(signal));
   if (outcome.kind !== "failed" || node.failures > 0) return outcome;
   const again = await secondTry(work, outcome.error);
   if (signal.aborted || isOver(work)) return outcome;
-  await place.log.append(again).durable;
+  await workplace.log.append(again).durable;
   return oneTry(work, contract).catch(asOutcome(signal));
 }
 
@@ -103,14 +103,18 @@ async function tryTwice(work: NodeWork): Promise<Outcome> {
  * is a rate limit or waiting for sub-nodes.
  */
 async function oneTry(work: NodeWork, contract: StageContract | undefined): Promise<Outcome> {
-  const { node, worker, team, place, signal } = work;
-  const bounded = contract ? { ...place, maxTurns: Math.min(place.maxTurns, contract.max_iterations_per_node) } : place;
+  const { node, worker, team, workplace, signal } = work;
+  const bounded = contract
+    ? { ...workplace, maxTurns: Math.min(workplace.maxTurns, contract.max_iterations_per_node) }
+    : workplace;
   const { kind } = worker.spawned;
   const workOn = kind === "harnessed" ? workOnNode : kind === "human" ? workByHuman : workOutside;
   if (!contract) return workOn(node, worker, team, bounded, signal);
   const over = new AbortController();
-  const resting = () => cannotWork(worker.id, node.spec.run_id, place.now());
-  const stop = ringAfter(contract.timeout_seconds * 1000, resting, place, () => over.abort(new Error("out of time")));
+  const resting = () => cannotWork(worker.id, node.spec.run_id, workplace.now());
+  const stop = ringAfter(contract.timeout_seconds * 1000, resting, workplace, () =>
+    over.abort(new Error("out of time")),
+  );
   try {
     const outcome = await workOn(node, worker, team, bounded, AbortSignal.any([signal, over.signal]));
     const late = outcome.kind === "stopped" && over.signal.aborted && !signal.aborted;
@@ -121,13 +125,13 @@ async function oneTry(work: NodeWork, contract: StageContract | undefined): Prom
 }
 
 /** Who tries again knows what went wrong; who never got as far as the first words begins with them. */
-async function secondTry({ node, who, place }: NodeWork, error: string): Promise<Batch> {
+async function secondTry({ node, who, workplace }: NodeWork, error: string): Promise<Batch> {
   const facts: NewFact[] = [
     { type: "node.retried", data: { ...who, error } },
     { type: "node.started", data: who },
   ];
   const file = conversationFile(node.spec.run_id, who.worker_id);
-  const entries = await place.log.conversation(file);
+  const entries = await workplace.log.conversation(file);
   const hasBegun = entries.some((entry) => entry.role === "user" && entry.node_id === node.id);
   const content = `This try failed: ${error}\nGo on from there; another failure ends the node.`;
   return hasBegun
@@ -136,11 +140,11 @@ async function secondTry({ node, who, place }: NodeWork, error: string): Promise
 }
 
 async function end(work: NodeWork, ended: Outcome): Promise<void> {
-  const { node, worker, who, place } = work;
-  const { log, now } = place;
-  const { facts, outcome } = await endFacts(node, who, ended, place);
+  const { node, worker, who, workplace } = work;
+  const { log, now } = workplace;
+  const { facts, outcome } = await endFacts(node, who, ended, workplace);
   await log.append({ facts }).durable;
-  if (outcome.kind !== "stopped") await place.outside.ended?.(worker.spawned, node.id).catch(() => {});
+  if (outcome.kind !== "stopped") await workplace.outside.ended?.(worker.spawned, node.id).catch(() => {});
   const { status } = now().board.nodes[node.id] ?? node;
   const dir = nodeDir(log.dir, node.spec.run_id, node.id);
   const home = workerDir(log.dir, node.spec.run_id, worker.id);
@@ -149,8 +153,8 @@ async function end(work: NodeWork, ended: Outcome): Promise<void> {
   await writeHistory(home, now().board, node.spec.run_id, worker.id).catch(() => {});
 }
 
-function isOver({ node, place }: NodeWork): boolean {
-  return hasEnded(place.pending().board.nodes[node.id]);
+function isOver({ node, workplace }: NodeWork): boolean {
+  return hasEnded(workplace.pending().board.nodes[node.id]);
 }
 
 function contractOf(node: NodeState, now: Situation): StageContract | undefined {

@@ -281,8 +281,8 @@ export class Team {
     } else if (node.held) await record(this.#ports, [{ type: "node.released", data: { node_id: id } }]);
   }
 
-  async suggest(actor: { worker_id: WorkerId; node_id: NodeId | null }, suggestion: string): Promise<ToolOutput> {
-    await record(this.#ports, [{ type: "suggestion.made", data: { ...actor, suggestion } }]);
+  async suggest(by: { worker_id: WorkerId; node_id: NodeId | null }, suggestion: string): Promise<ToolOutput> {
+    await record(this.#ports, [{ type: "suggestion.made", data: { ...by, suggestion } }]);
     return "The coordinator has your suggestion and decides. Go on with your work.";
   }
 

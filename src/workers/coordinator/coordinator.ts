@@ -22,14 +22,14 @@ import { Waking } from "./waking.ts";
 export async function coordinate(
   run: { id: RunId; goal: string },
   team: TeamPort,
-  place: Workplace,
+  workplace: Workplace,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { log, now } = place;
+  const { log, now } = workplace;
   const { project, model: modelId } = now().agent.created;
   const published = manifestsOf(() => now().board);
   const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project, published });
-  const model = await place.model(modelId);
+  const model = await workplace.model(modelId);
 
   const stored = await log.conversation(CONVERSATION);
   const begun = pastOf(stored, "beginning", (entry) => entry.role === "user" && entry.run_id === run.id);
@@ -37,40 +37,40 @@ export async function coordinate(
   const cursor = begun?.cursor ?? now().agent.run?.started_seq ?? now().seq;
   const mailbox = await Mailbox.open(log, COORDINATOR, cursor, now);
   mailbox.aside = () => team.begun(COORDINATOR);
-  const waking = new Waking(LEAD, mailbox, place, stored);
-  const reflection = reflectionOn(run.id, begun, place);
-  const mail = mailPort(mailbox, team, place);
-  const baseTools = place.tools(scope, LEAD, model, place);
-  const human = openHumanLine(LEAD, place, mailbox);
-  const sleep = new LongSleep(place, (until) => waking.sleep(until));
+  const waking = new Waking(LEAD, mailbox, workplace, stored);
+  const reflection = reflectionOn(run.id, begun, workplace);
+  const mail = mailPort(mailbox, team, workplace);
+  const baseTools = workplace.tools(scope, LEAD, model, workplace);
+  const human = openHumanLine(LEAD, workplace, mailbox);
+  const sleep = new LongSleep(workplace, (until) => waking.sleep(until));
   const ports = { baseTools, mail, human, endCycle: (until: AbortSignal) => sleep.until(until) };
   const repeats = {
     othersWork: () => team.unfinished() !== null,
     news: (until: AbortSignal) => mail.arrived(until, false),
     cycle: () => waking.cycle,
   };
-  const toolbox = (await leadToolbox(place, repeats))(leadTools(run, team, ports, reflection, place));
-  const past = begun ?? (await beginRun({ run, scope, toolbox, cursor, place, before: pastHistory(stored) }));
+  const toolbox = (await leadToolbox(workplace, repeats))(leadTools(run, team, ports, reflection, workplace));
+  const past = begun ?? (await beginRun({ run, scope, toolbox, cursor, workplace, before: pastHistory(stored) }));
   await waking.begin(begun ? "resumed" : "begins");
   try {
     const job = {
       ...past,
       history: withShortPast(past.history.map(withoutGivingUp), run.id),
       // A run that is resumed gets the full number of turns again.
-      maxTurns: past.turn - 1 + place.maxTurns,
+      maxTurns: past.turn - 1 + workplace.maxTurns,
       lastTurn: (turn: number) => waking.lastTurn(turn),
       compactable: {
-        flushWords: () => place.prompts("memory-flush"),
+        flushWords: () => workplace.prompts("memory-flush"),
         async restate() {
           await waking.restated();
-          return restateForCoordinator(run, scope, now(), mailbox.untoldFrom, await surroundings(place));
+          return restateForCoordinator(run, scope, now(), mailbox.untoldFrom, await surroundings(workplace));
         },
-        ...(isInfinite(place) && { window: MOST_IN_CYCLES, wokeLate: () => sleep.takeLate() }),
+        ...(isInfinite(workplace) && { window: MOST_IN_CYCLES, wokeLate: () => sleep.takeLate() }),
       },
-      onReplyWithoutCall: waitOrEnd({ run: run.id, team, mailbox, waking, sleep, place }),
+      onReplyWithoutCall: waitOrEnd({ run: run.id, team, mailbox, waking, sleep, workplace }),
     };
     const hearing = { mail: () => waking.told(mailbox.take()), isUrgent: () => mailbox.isUrgent };
-    return await runRecordedLoop(job, { model, toolbox, ...hearing }, LEAD, place, signal);
+    return await runRecordedLoop(job, { model, toolbox, ...hearing }, LEAD, workplace, signal);
   } finally {
     await closeTools(baseTools);
     human.close();
@@ -82,14 +82,14 @@ export async function coordinate(
 /** Whatever it does in a cycle, an infinite agent is shown no more than this, however large its model's window is. */
 const MOST_IN_CYCLES = 64_000;
 
-function mailPort(mailbox: Mailbox, team: TeamPort, place: Workplace): Pick<MailPort, "waiting" | "arrived"> {
+function mailPort(mailbox: Mailbox, team: TeamPort, workplace: Workplace): Pick<MailPort, "waiting" | "arrived"> {
   return {
     waiting: () => mailbox.waiting,
     async arrived(until, all) {
-      const reason = awaited(team, place);
+      const reason = awaited(team, workplace);
       const isEnough =
         all && reason === "news" ? () => mailbox.hasMoreThanResults || team.unfinished() === null : undefined;
-      if (reason !== null) await waitForMail({ actor: LEAD, mailbox, place }, reason, until, isEnough);
+      if (reason !== null) await waitForMail({ self: LEAD, mailbox, workplace }, reason, until, isEnough);
     },
   };
 }

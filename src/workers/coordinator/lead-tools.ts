@@ -41,16 +41,18 @@ export function leadTools(
   team: TeamPort,
   { baseTools, mail, human, endCycle }: LeadPorts,
   reflection: ReflectionPort,
-  place: Workplace,
+  workplace: Workplace,
 ): Tool[] {
   const checkpoint: CheckpointPort["checkpoint"] = async (summary, call, signal, learned) => {
     // Before the fact: when the call is repeated after a crash, both are there, once.
-    const notice = learned?.trim() ? await keepLesson(run, learned, place) : "";
+    const notice = learned?.trim() ? await keepLesson(run, learned, workplace) : "";
     const data = { worker_id: COORDINATOR, node_id: null, summary, ...(call && { call_id: call.id }) };
     // Repeated after a crash, it is on record already.
-    if (!call || place.pending().agent.checkpoint !== call.id)
-      await place.log.append({ facts: [{ type: "worker.checkpointed", data }] }).durable;
-    const said = isInfinite(place) ? await endCycle(signal) : `Recorded. ${learned?.trim() ? "" : `${REFLECT} `}Go on.`;
+    if (!call || workplace.pending().agent.checkpoint !== call.id)
+      await workplace.log.append({ facts: [{ type: "worker.checkpointed", data }] }).durable;
+    const said = isInfinite(workplace)
+      ? await endCycle(signal)
+      : `Recorded. ${learned?.trim() ? "" : `${REFLECT} `}Go on.`;
     return [notice, said].filter(Boolean).join("\n\n");
   };
   return [
@@ -58,21 +60,24 @@ export function leadTools(
     createWorkNodeTool({ createNode: (order) => team.createNode(LEAD, order) }),
     ...mailTools({ ...mail, send: (to, content) => team.send(COORDINATOR, to, content) }),
     askHumanTool(human),
-    ...coordinationTools(team, (named) => namedResults(place.pending(), place.log.dir, named), reflection),
-    ...scheduleTools(place.schedule(COORDINATOR), "coordinator's"),
+    ...coordinationTools(team, (named) => namedResults(workplace.pending(), workplace.log.dir, named), reflection),
+    ...scheduleTools(workplace.schedule(COORDINATOR), "coordinator's"),
     // A finite agent has no cycle that it could end.
-    isInfinite(place) ? checkpointTool({ checkpoint }, true) : hidden(checkpointTool({ checkpoint }, true)),
+    isInfinite(workplace) ? checkpointTool({ checkpoint }, true) : hidden(checkpointTool({ checkpoint }, true)),
   ];
 }
 
 /** Limits tools to those that this agent was given, and adds those of MCP servers. */
-export async function leadToolbox(place: Workplace, repeats: RepeatPorts): Promise<(tools: readonly Tool[]) => Tools> {
-  const allowed = place.now().agent.created.tools;
-  const foreign = await place.foreignTools(LEAD, place);
-  const always = isInfinite(place) ? ["checkpoint", "finish"] : ["finish"];
+export async function leadToolbox(
+  workplace: Workplace,
+  repeats: RepeatPorts,
+): Promise<(tools: readonly Tool[]) => Tools> {
+  const allowed = workplace.now().agent.created.tools;
+  const foreign = await workplace.foreignTools(LEAD, workplace);
+  const always = isInfinite(workplace) ? ["checkpoint", "finish"] : ["finish"];
   return (tools) => {
     const toolbox = new Toolbox(onlyThese(tools, allowed, always), () => onlyThese(foreign(), allowed, []));
-    return withRepeatGuard(toolbox, isInfinite(place) ? { ...repeats, patient: PATIENT_IN_CYCLES } : repeats);
+    return withRepeatGuard(toolbox, isInfinite(workplace) ? { ...repeats, patient: PATIENT_IN_CYCLES } : repeats);
   };
 }
 

@@ -33,7 +33,7 @@ interface Waiting {
   mailbox: Mailbox;
   waking: Waking;
   sleep: LongSleep;
-  place: Workplace;
+  workplace: Workplace;
 }
 
 /**
@@ -42,19 +42,19 @@ interface Waiting {
  * answer never is, nor is a promise, an apology, a refusal or a call that was written but not made. Where nodes failed,
  * only `finish` can say that the goal is met all the same.
  */
-export function waitOrEnd({ run, team, mailbox, waking, sleep, place }: Waiting) {
+export function waitOrEnd({ run, team, mailbox, waking, sleep, workplace }: Waiting) {
   return async (found: ReplyWithoutCall, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
-    const reason = awaited(team, place);
-    if (reason !== null && mailbox.waiting === 0) await waitForMail({ actor: LEAD, mailbox, place }, reason, signal);
+    const reason = awaited(team, workplace);
+    if (reason !== null && mailbox.waiting === 0) await waitForMail({ self: LEAD, mailbox, workplace }, reason, signal);
     if (mailbox.waiting > 0) return waking.told(mailbox.take());
     // An infinite agent that has nothing more to say has ended its cycle.
-    if (isInfinite(place) && (found.missedCall === undefined || found.inARow > 1)) {
+    if (isInfinite(workplace) && (found.missedCall === undefined || found.inARow > 1)) {
       if (found.inARow === 1 && hasMuchToNote(found.history))
         return [{ role: "user", from: "agiraph", content: BEFORE_SLEEP }];
       await sleep.until(signal);
       return waking.told(mailbox.take());
     }
-    return endOrAsk(run, found, place);
+    return endOrAsk(run, found, workplace);
   };
 }
 
@@ -62,12 +62,12 @@ export function waitOrEnd({ run, team, mailbox, waking, sleep, place }: Waiting)
 export function endOrAsk(
   run: RunId,
   { reply, inARow, missedCall: unheard }: Omit<ReplyWithoutCall, "history">,
-  place: Workplace,
+  workplace: Workplace,
 ): Outcome | UserEntry[] {
   // It says of a look that there was nothing to do; of a goal it says nothing.
   const isBeat = isQuiet(reply);
-  if (isBeat && place.now().agent.run?.trigger) return finished(reply);
-  const failed = failedIn(run, place.now());
+  if (isBeat && workplace.now().agent.run?.trigger) return finished(reply);
+  const failed = failedIn(run, workplace.now());
   const isAnswer = reply.finish === "stop" && unheard === undefined && !isNoAnswer(textOf(reply));
   if (!isBeat && inARow > 1 && isAnswer) return failed ? notMet(failed, reply) : finished(reply);
   if (inARow > PATIENCE) return neverFinished(reply);

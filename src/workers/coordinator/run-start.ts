@@ -23,7 +23,7 @@ export interface RunStart {
   toolbox: Tools;
   /** News up to this fact was told, or came before the run. */
   cursor: number;
-  place: Workplace;
+  workplace: Workplace;
   /** What was said in earlier runs. */
   before: readonly Entry[];
   /** What only a program is told; a model in our loop has the short names of its scope. */
@@ -31,16 +31,16 @@ export interface RunStart {
 }
 
 /** The first words of a run, on disk with the prompt they were said under. Neither changes from turn to turn. */
-export async function beginRun({ run, scope, toolbox, cursor, place, before, program }: RunStart): Promise<Past> {
-  const { log, now, prompts } = place;
+export async function beginRun({ run, scope, toolbox, cursor, workplace, before, program }: RunStart): Promise<Past> {
+  const { log, now, prompts } = workplace;
   const { created } = now().agent;
-  const infinite = isInfinite(place);
+  const infinite = isInfinite(workplace);
   const firstDay = infinite ? ", your first day; each waking tells the date" : "";
   const [soul, memory, usual, around] = await Promise.all([
     textIn(scope, "agent/SOUL.md"),
-    recalled(place, toolbox.specs.some(({ name }) => name === "memory_write") ? "memory" : "nothing"),
+    recalled(workplace, toolbox.specs.some(({ name }) => name === "memory_write") ? "memory" : "nothing"),
     prompts("operating-rules"),
-    surroundingsOf(scope, place, program ? "program" : "loop", firstDay),
+    surroundingsOf(scope, workplace, program ? "program" : "loop", firstDay),
   ]);
   const rules = [usual, program?.rules ?? "", infinite ? cycleRules(created) : ""].filter(Boolean).join("\n\n");
   const brief = {
@@ -54,7 +54,7 @@ export async function beginRun({ run, scope, toolbox, cursor, place, before, pro
   const system = coordinatorPrompt(brief);
   const from = now().agent.run?.trigger ? "agiraph" : HUMAN;
   const first: UserEntry = { role: "user", from, content: run.goal, run_id: run.id, upto: cursor };
-  if (infinite) first.memory = await seenMemory(place);
+  if (infinite) first.memory = await seenMemory(workplace);
   const entries: Entry[] = [{ role: "system", content: system }, first];
   await log.append({ entries: { file: CONVERSATION, entries } }).durable;
   return { system, history: [...before, first], turn: 1, tried: 0, flushTurns: 0, cursor };
@@ -66,8 +66,8 @@ export function pastHistory(stored: Awaited<ReturnType<Workplace["log"]["convers
 }
 
 /** What a summary says of the world outside the work. */
-export async function surroundings(place: Workplace): Promise<{ today: string; memory: string }> {
-  return { today: momentIn(place.clock.now(), place.timeZone), memory: await memoryNow(place) };
+export async function surroundings(workplace: Workplace): Promise<{ today: string; memory: string }> {
+  return { today: momentIn(workplace.clock.now(), workplace.timeZone), memory: await memoryNow(workplace) };
 }
 
 /** Only the goal ends a run: a coordinator that gave up may try again when the run is resumed. */

@@ -18,9 +18,9 @@ const SHORT_BYTES = 3_000;
  * its memory.
  */
 export class Waking {
-  readonly #actor: ActingWorker;
+  readonly #self: ActingWorker;
   readonly #mailbox: Mailbox;
-  readonly #place: Workplace;
+  readonly #workplace: Workplace;
   readonly #memory: SeenMemory;
   /** The number of the cycle in this process. */
   cycle = 0;
@@ -28,11 +28,11 @@ export class Waking {
   /** What is to be said with the next news; null while it is awake. */
   #words: { memory: string; hashes: Record<string, string> } | null = null;
 
-  constructor(actor: ActingWorker, mailbox: Mailbox, place: Workplace, stored: readonly StoredEntry[]) {
-    this.#actor = actor;
+  constructor(self: ActingWorker, mailbox: Mailbox, workplace: Workplace, stored: readonly StoredEntry[]) {
+    this.#self = self;
     this.#mailbox = mailbox;
-    this.#place = place;
-    this.#memory = new SeenMemory(place, hashesIn(stored));
+    this.#workplace = workplace;
+    this.#memory = new SeenMemory(workplace, hashesIn(stored));
   }
 
   close(): void {
@@ -41,18 +41,18 @@ export class Waking {
 
   /** A run begins, with the memory in its prompt, or is resumed after any length of time. */
   async begin(why: "begins" | "resumed"): Promise<void> {
-    if (!isInfinite(this.#place)) return;
+    if (!isInfinite(this.#workplace)) return;
     const words = await this.#memory.look();
     if (why === "resumed") this.#words = words;
     // Watching begins at once; the time of a cycle runs from the end of the one before.
-    else if (this.#place.now().agent.created.watch) await this.#setNext();
+    else if (this.#workplace.now().agent.created.watch) await this.#setNext();
   }
 
   async sleep(signal: AbortSignal): Promise<string> {
     await this.#setNext();
     await this.#memory.lookAtOwn();
     if (this.#mailbox.waiting === 0) {
-      await waitForMail({ actor: this.#actor, mailbox: this.#mailbox, place: this.#place }, "news", signal);
+      await waitForMail({ self: this.#self, mailbox: this.#mailbox, workplace: this.#workplace }, "news", signal);
     }
     this.cycle += 1;
     this.#firstTurn = undefined;
@@ -61,7 +61,7 @@ export class Waking {
   }
 
   async #setNext(): Promise<void> {
-    const { log, pending, clock, timeZone } = this.#place;
+    const { log, pending, clock, timeZone } = this.#workplace;
     const facts = nextCycle(pending(), clock.now(), timeZone);
     if (facts.length > 0) await log.append({ facts }).durable;
   }
@@ -82,19 +82,19 @@ export class Waking {
 
   /** A summary has shown the memory as it is. */
   async restated(): Promise<void> {
-    if (isInfinite(this.#place)) await this.#memory.look();
+    if (isInfinite(this.#workplace)) await this.#memory.look();
   }
 
   /** The last turn it may take: each cycle has its own turns. */
   lastTurn(turn: number): number {
     this.#firstTurn ??= turn;
-    return this.#firstTurn - 1 + this.#place.maxTurns;
+    return this.#firstTurn - 1 + this.#workplace.maxTurns;
   }
 
   #dated(news: string): string {
-    const { clock, timeZone, pending } = this.#place;
+    const { clock, timeZone, pending } = this.#workplace;
     const { last_checkpoint: last } = pending().agent;
-    const before = last && isInfinite(this.#place);
+    const before = last && isInfinite(this.#workplace);
     const did = before ? ` Your last checkpoint (${momentIn(last.ts * 1000, timeZone)}): ${oneLine(last.summary)}` : "";
     return `[It is ${momentIn(clock.now(), timeZone)}.${did}]\n\n${news}`;
   }
@@ -102,16 +102,16 @@ export class Waking {
 
 /** Which parts of its memory the agent has seen, or wrote itself. */
 class SeenMemory {
-  readonly #place: Workplace;
+  readonly #workplace: Workplace;
   readonly #own = new Set<string>();
   readonly close: () => void;
   #texts = new Map<string, string>();
   #hashes: Record<string, string>;
 
-  constructor(place: Workplace, hashes: Record<string, string>) {
-    this.#place = place;
+  constructor(workplace: Workplace, hashes: Record<string, string>) {
+    this.#workplace = workplace;
     this.#hashes = hashes;
-    this.close = place.log.subscribe((fact) => {
+    this.close = workplace.log.subscribe((fact) => {
       if (fact.type === "memory.written" && fact.data.by === COORDINATOR)
         this.#own.add(fact.data.path.replace(/^memory\//, ""));
     }, "all but turns");
@@ -119,13 +119,13 @@ class SeenMemory {
 
   /** What it wrote in the cycle that ends. */
   async lookAtOwn(): Promise<void> {
-    for (const { path, text } of await shownMemory(this.#place)) if (this.#own.has(path)) this.#see(path, text);
+    for (const { path, text } of await shownMemory(this.#workplace)) if (this.#own.has(path)) this.#see(path, text);
     this.#own.clear();
   }
 
   /** What others have changed since the last look, in words; from now on it is seen. */
   async look(): Promise<{ memory: string; hashes: Record<string, string> }> {
-    const parts = await shownMemory(this.#place);
+    const parts = await shownMemory(this.#workplace);
     const changed = parts.filter(({ path, text }) => this.#hashes[path] !== hashOf(text));
     const news = changed.map(({ path, text }) => changeOf(path, this.#texts.get(path), text));
     this.#hashes = {};
@@ -150,8 +150,8 @@ function changeOf(path: string, before: string | undefined, now: string): string
 }
 
 /** What an agent has seen after it was shown the memory as it is now. */
-export async function seenMemory(place: Workplace): Promise<Record<string, string>> {
-  return Object.fromEntries((await shownMemory(place)).map(({ path, text }) => [path, hashOf(text)]));
+export async function seenMemory(workplace: Workplace): Promise<Record<string, string>> {
+  return Object.fromEntries((await shownMemory(workplace)).map(({ path, text }) => [path, hashOf(text)]));
 }
 
 /** As the last waking recorded it. */

@@ -29,7 +29,7 @@ function lineAfter(...facts: NewFact[]) {
   const now = begin({ ...at, type: "agent.created", data: { ...born, ...nothing } });
   for (const fact of facts) apply(now, { ...at, ...fact, seq: now.seq + 1 } as Fact);
   const log = { subscribe: () => () => {}, append: () => ({ facts: [], durable: Promise.resolve() }) };
-  const place = { log: log as Partial<Recorder["log"]> as Recorder["log"], now: () => now, pending: () => now };
-  const actor = { ...lead, conversation: "conversation.jsonl" };
-  return openHumanLine(actor, { ...place, clock: manualClock() }, { isUrgent: false, onNews: () => () => {} });
+  const workplace = { log: log as Partial<Recorder["log"]> as Recorder["log"], now: () => now, pending: () => now };
+  const self = { ...lead, conversation: "conversation.jsonl" };
+  return openHumanLine(self, { ...workplace, clock: manualClock() }, { isUrgent: false, onNews: () => () => {} });
 }

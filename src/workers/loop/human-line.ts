@@ -18,11 +18,11 @@ export interface HumanLine extends HumanPort {
  * ASKING-3. A message is not an answer. It interrupts the wait: the call ends, the question stays open, and its answer
  *     arrives as a message.
  */
-export function openHumanLine(actor: ActingWorker, place: QuestionPorts, mail: Interruption): HumanLine {
-  const { worker_id, node_id } = actor;
+export function openHumanLine(self: ActingWorker, workplace: QuestionPorts, mail: Interruption): HumanLine {
+  const { worker_id, node_id } = self;
   const who = { worker_id, node_id };
-  const { log, pending } = place;
-  const questions = new QuestionAsker(actor, place);
+  const { log, pending } = workplace;
+  const questions = new QuestionAsker(self, workplace);
   const deadlines = new AbortController();
   const keepDeadline = (question: Question) => {
     if (question.deadline_ts !== undefined) void questions.giveUpAt(question, question.deadline_ts, deadlines.signal);

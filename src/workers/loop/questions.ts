@@ -12,13 +12,13 @@ export type Interruption = Pick<Mailbox, "isUrgent" | "onNews">;
 /** A question of an agent may be answered in any words; a request for permission only by one of its choices. */
 type QuestionOrder = NewQuestion & { only_choices?: boolean; permission?: { tool: string; key: string } };
 
-/** The questions that one actor puts to the human: asked, awaited, and given up at their deadline. */
+/** The questions that one worker puts to the human: asked, awaited, and given up at their deadline. */
 export class QuestionAsker {
-  readonly #actor: ActingWorker;
+  readonly #self: ActingWorker;
   readonly #ports: QuestionPorts;
 
-  constructor(actor: ActingWorker, ports: QuestionPorts) {
-    this.#actor = actor;
+  constructor(self: ActingWorker, ports: QuestionPorts) {
+    this.#self = self;
     this.#ports = ports;
   }
 
@@ -26,7 +26,7 @@ export class QuestionAsker {
   async put(order: QuestionOrder, call: Pick<CallPart, "id">, meanwhile: NewFact[]): Promise<string> {
     const { log, pending } = this.#ports;
     const { questions } = pending();
-    const before = questionOf(questions, this.#actor.worker_id, call.id);
+    const before = questionOf(questions, this.#self.worker_id, call.id);
     const id = before?.id ?? `question-${questions.asked + 1}`;
     if (!before) await log.append({ facts: [this.#asked(id, order, call), ...meanwhile] }).durable;
     else if (!before.answer && meanwhile.length > 0) await log.append({ facts: meanwhile }).durable;
@@ -66,7 +66,7 @@ export class QuestionAsker {
     const left = deadline * 1000 - clock.now();
     if (left > 0) await clock.sleep(left, signal).catch(() => {});
     if (signal.aborted || !pending().questions.open[id]) return;
-    const { worker_id } = this.#actor;
+    const { worker_id } = this.#self;
     const response = { question_id: id, worker_id, text: fallback ?? "", channel: DEADLINE };
     // If the log cannot be written, the next append fails and says so.
     await log.append({ facts: [{ type: "human.response", data: response }] }).durable.catch(() => {});
@@ -74,7 +74,7 @@ export class QuestionAsker {
 
   #asked(question_id: string, order: QuestionOrder, call: Pick<CallPart, "id">): NewFact {
     const { question: text, choices, only_choices, permission, channel, deadline_seconds: seconds } = order;
-    const { worker_id, node_id } = this.#actor;
+    const { worker_id, node_id } = this.#self;
     return {
       type: "human.question",
       data: {

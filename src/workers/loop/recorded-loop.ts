@@ -67,7 +67,7 @@ export interface Recorder {
 export async function runRecordedLoop(
   job: LoopJob,
   ports: LoopPorts,
-  actor: ActingWorker,
+  self: ActingWorker,
   record: Recorder,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -78,7 +78,7 @@ export async function runRecordedLoop(
   const flush = openFlush(job.history);
   let isFlushing = flush >= 0;
   let isAnswering = isFromHuman(job.history.at(isFlushing ? flush - 1 : -1));
-  const model = modelFacts(ports, actor, record, () => turn);
+  const model = modelFacts(ports, self, record, () => turn);
   const loop = workLoop(job, { ...ports, model }, signal);
   try {
     for (;;) {
@@ -90,16 +90,16 @@ export async function runRecordedLoop(
       }
       const entry = step.value;
       if (lost !== undefined) throw lost;
-      const facts = factsOf(entry, actor, turn, clock.now() - began);
+      const facts = factsOf(entry, self, turn, clock.now() - began);
       if (isFromHuman(entry)) isAnswering = true;
       if (entry.role === "user" || entry.role === "summary") isFlushing = entry.role === "user" && entry.flush === true;
       // What is said while things are written down does not answer anybody.
       if (entry.role === "assistant" && !isFlushing) {
         const words = isAnswering ? wordsAloud(entry) : "";
-        if (words && record.aloud) facts.push(record.aloud(actor.worker_id, words));
+        if (words && record.aloud) facts.push(record.aloud(self.worker_id, words));
         isAnswering = false;
       }
-      const { durable } = log.append({ facts, entries: { file: actor.conversation, entries: [entry] } });
+      const { durable } = log.append({ facts, entries: { file: self.conversation, entries: [entry] } });
       // A result need not wait for the disk: nothing but the next reply builds on it, and that one comes after it.
       written = durable;
       if (entry.role === "assistant") await durable;
@@ -140,9 +140,9 @@ export function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
 }
 
 /** The same model, with each call, failure and warning in the log, and the budget asked first. */
-function modelFacts({ model }: LoopPorts, actor: ActingWorker, record: Recorder, turn: () => number) {
+function modelFacts({ model }: LoopPorts, self: ActingWorker, record: Recorder, turn: () => number) {
   const { log, live, clock } = record;
-  const { worker_id, node_id } = actor;
+  const { worker_id, node_id } = self;
   const who = { worker_id, node_id, model: model.id };
   const note = (...facts: NewFact[]) => log.append({ facts }).durable.catch(() => {}); // the next entry will say so
   const pictures = new ShownPictures((picture) => readPicture(log.dir, picture));
@@ -163,7 +163,7 @@ function modelFacts({ model }: LoopPorts, actor: ActingWorker, record: Recorder,
         onWarning: (message) => note({ type: "model.warned", data: { ...who, message } }),
       };
       for (let parks = 0; ; parks++) {
-        const pay = await enterPurse(model.id, actor, record, signal);
+        const pay = await enterPurse(model.id, self, record, signal);
         if (parks === 0) note({ type: "model.called", data: { ...who, turn: turn() } });
         let cost: Cost | undefined;
         let parkedFor: number;

@@ -5,19 +5,19 @@ import type { ActingWorker, Recorder } from "./recorded-loop.ts";
 import type { ReplyWithoutCall } from "./work-loop.ts";
 
 export interface MailReader {
-  actor: ActingWorker;
+  self: ActingWorker;
   mailbox: Mailbox;
-  place: Pick<Recorder, "log">;
+  workplace: Pick<Recorder, "log">;
 }
 
 /** Waiting is a promise that the log resolves; it costs nothing and everyone can see it. */
 export async function waitForMail(
-  { actor, mailbox, place: { log } }: MailReader,
+  { self, mailbox, workplace: { log } }: MailReader,
   reason: "news" | "children" | "human",
   signal: AbortSignal,
   isEnough?: () => boolean,
 ): Promise<void> {
-  const { worker_id, node_id } = actor;
+  const { worker_id, node_id } = self;
   const who = { worker_id, node_id };
   await log.append({ facts: [{ type: "worker.waiting", data: { ...who, for: reason } }] }).durable;
   await mailbox.arrived(signal, isEnough);
@@ -28,14 +28,14 @@ export async function waitForMail(
 /** Who reads the mail on a node. */
 export interface NodeReader extends MailReader {
   node: NodeState;
-  place: Pick<Recorder, "log" | "pending">;
+  workplace: Pick<Recorder, "log" | "pending">;
 }
 
 /** What can come for a worker who does nothing: the end of a sub-node, an answer, or just any message. */
-export function waitsFor({ node, actor, place }: NodeReader): "children" | "human" | "news" {
-  const { board, questions } = place.pending();
+export function waitsFor({ node, self, workplace }: NodeReader): "children" | "human" | "news" {
+  const { board, questions } = workplace.pending();
   if (openBelow(node, board).length > 0) return "children";
-  return deferredBy(questions, actor.worker_id, actor.node_id).length > 0 ? "human" : "news";
+  return deferredBy(questions, self.worker_id, self.node_id).length > 0 ? "human" : "news";
 }
 
 const PATIENCE = 3;
@@ -58,6 +58,6 @@ export function waitOrAsk(reader: NodeReader) {
 }
 
 /** The mail that has not been told yet. A node that was ended from outside gets none: its mail goes elsewhere. */
-export function untoldMail({ node, mailbox, place }: NodeReader): UserEntry[] {
-  return hasEnded(place.pending().board.nodes[node.id]) ? [] : mailbox.take();
+export function untoldMail({ node, mailbox, workplace }: NodeReader): UserEntry[] {
+  return hasEnded(workplace.pending().board.nodes[node.id]) ? [] : mailbox.take();
 }

@@ -31,20 +31,20 @@ export class Approvals {
   readonly #policy: () => PermissionPolicy;
   readonly #isAllowed: (request: ToolRequest) => boolean;
   readonly #name: string;
-  readonly #actor: ActingWorker;
-  readonly #place: Workplace;
+  readonly #self: ActingWorker;
+  readonly #workplace: Workplace;
   readonly #waiting = new Set<PermissionRequest>();
   /** Questions that were answered and whose call is not over, by the program's call. */
   readonly #granted = new Map<string, Granted[]>();
   /** Names under which this process has asked, or has an answer that it may not have used (APPROVAL-1). */
   readonly #taken = new Set<string>();
 
-  constructor({ policy, isAllowed, name }: Asking, actor: ActingWorker, place: Workplace) {
+  constructor({ policy, isAllowed, name }: Asking, self: ActingWorker, workplace: Workplace) {
     this.#policy = policy;
     this.#isAllowed = isAllowed;
     this.#name = name;
-    this.#actor = actor;
-    this.#place = place;
+    this.#self = self;
+    this.#workplace = workplace;
   }
 
   /** A person was asked and has not answered. */
@@ -57,16 +57,16 @@ export class Approvals {
     if (policy !== "ask") return decisionOf(policy === "allow");
     if (this.#isAllowed(request)) return decisionOf(true);
     const rule = ruleOf(request);
-    if (this.#permitted(this.#place.pending()).some(({ key }) => key === rule?.key)) return decisionOf(true);
+    if (this.#permitted(this.#workplace.pending()).some(({ key }) => key === rule?.key)) return decisionOf(true);
     if (this.#waiting.size >= MOST_WAITING) return { allow: false, why: TOO_MANY };
-    const { worker_id, node_id } = this.#actor;
-    const questions = new QuestionAsker(this.#actor, this.#place);
+    const { worker_id, node_id } = this.#self;
+    const questions = new QuestionAsker(this.#self, this.#workplace);
     const asked = this.#nameFor(request);
     const waiting: NewFact = { type: "worker.waiting", data: { worker_id, node_id, for: "human" } };
     this.#waiting.add(request);
     this.#taken.add(asked);
     try {
-      const question = await permissionQuestion(this.#name, request, this.#place.log.dir);
+      const question = await permissionQuestion(this.#name, request, this.#workplace.log.dir);
       if (question === undefined) return { allow: false, why: TOO_LONG };
       const choices = [ONCE, ...(rule ? [rule.choice] : []), NEVER];
       const permission = { tool: request.tool, key: rule?.key ?? requestKey(request) };
@@ -77,7 +77,7 @@ export class Approvals {
       // It still waits while other requests of it are open.
       const facts = isAwaited && !this.areOpen ? [this.#busy] : [];
       if (rule && answer === rule.choice) facts.push(this.#permission(request, rule));
-      if (facts.length > 0) await this.#place.log.append({ facts }).durable;
+      if (facts.length > 0) await this.#workplace.log.append({ facts }).durable;
       if (answer === ONCE || answer === rule?.choice) return { allow: true };
       return {
         allow: false,
@@ -100,7 +100,7 @@ export class Approvals {
   settledBy(call_id: string): NewFact[] {
     const granted = this.#granted.get(call_id) ?? [];
     this.#granted.delete(call_id);
-    const { worker_id, node_id } = this.#actor;
+    const { worker_id, node_id } = this.#self;
     return granted.map(({ request, asked }) => {
       this.#taken.delete(asked);
       const data = { call_id: asked, tool: request.tool, ok: true, ms: 0, gist: gist(requestGist(request)) };
@@ -116,7 +116,7 @@ export class Approvals {
   #permission(request: PermissionRequest, { key, choice }: Rule): NewFact {
     const { tool } = request;
     const what = `${choice}: ${requestGist(request)}`;
-    return { type: "worker.permitted", data: { worker_id: this.#actor.worker_id, tool, key, what } };
+    return { type: "worker.permitted", data: { worker_id: this.#self.worker_id, tool, key, what } };
   }
 
   #grant(request: PermissionRequest, asked: string): void {
@@ -133,12 +133,12 @@ export class Approvals {
   }
 
   get #busy(): NewFact {
-    const { worker_id, node_id } = this.#actor;
+    const { worker_id, node_id } = this.#self;
     return { type: "worker.busy", data: { worker_id, node_id } };
   }
 
   #permitted({ outside }: Situation): readonly Permission[] {
-    return permissionsOf(outside, this.#actor.worker_id);
+    return permissionsOf(outside, this.#self.worker_id);
   }
 }
 

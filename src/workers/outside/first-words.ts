@@ -137,10 +137,10 @@ async function isFile(path: string): Promise<boolean> {
 }
 
 /** Where things are, by their full paths: a program does not know the short names of a scope. */
-export async function filesText({ node, actor, scope, place }: NodeWork): Promise<string> {
-  const { log, now } = place;
+export async function filesText({ node, self, scope, workplace }: NodeWork): Promise<string> {
+  const { log, now } = workplace;
   const { run_id } = node.spec;
-  const home = workerDir(log.dir, run_id, actor.worker_id);
+  const home = workerDir(log.dir, run_id, self.worker_id);
   const { project } = now().agent.created;
   const lines = [
     `- Your current folder, ${scope.cwd}: your work on ${node.id}. Publishing it makes it read-only for all.`,

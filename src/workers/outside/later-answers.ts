@@ -14,8 +14,8 @@ const LATER = "later-";
  * The answer counts as taken when the words that tell it are on disk, so it is told once, whatever crashes.
  */
 export class LaterAnswers {
-  readonly #actor: ActingWorker;
-  readonly #place: Workplace;
+  readonly #self: ActingWorker;
+  readonly #workplace: Workplace;
   readonly #signal: AbortSignal;
   readonly #tell: (words: UserEntry, facts: NewFact[]) => Promise<void>;
   readonly #onTrouble: (error: unknown) => void;
@@ -23,15 +23,15 @@ export class LaterAnswers {
   readonly #awaited = new Set<string>();
 
   constructor(
-    actor: ActingWorker,
-    place: Workplace,
+    self: ActingWorker,
+    workplace: Workplace,
     signal: AbortSignal,
     tell: (words: UserEntry, facts: NewFact[]) => Promise<void>,
     onTrouble: (error: unknown) => void,
   ) {
-    this.#actor = actor;
-    this.#questions = new QuestionAsker(actor, place);
-    this.#place = place;
+    this.#self = self;
+    this.#questions = new QuestionAsker(self, workplace);
+    this.#workplace = workplace;
     this.#signal = signal;
     this.#tell = tell;
     this.#onTrouble = onTrouble;
@@ -43,14 +43,14 @@ export class LaterAnswers {
 
   /** Waits again for the answers to questions that were asked before a restart. */
   resume(): void {
-    const { open, answered } = this.#place.pending().questions;
+    const { open, answered } = this.#workplace.pending().questions;
     for (const question of [...Object.values(open), ...Object.values(answered)])
       if (this.#isMine(question)) this.#await(question.id);
   }
 
   readonly port: HumanPort = {
     ask: async (order, call) => {
-      const same = Object.values(this.#place.pending().questions.open).find(
+      const same = Object.values(this.#workplace.pending().questions.open).find(
         (each) => this.#isMine(each) && each.text === order.question,
       );
       this.#await(same?.id ?? (await this.#questions.put(order, { id: `${LATER}${call.id}` }, [])));
@@ -59,7 +59,7 @@ export class LaterAnswers {
   };
 
   #isMine({ worker_id, node_id, call_id }: Question): boolean {
-    return worker_id === this.#actor.worker_id && node_id === this.#actor.node_id && call_id.startsWith(LATER);
+    return worker_id === this.#self.worker_id && node_id === this.#self.node_id && call_id.startsWith(LATER);
   }
 
   #await(id: string): void {
@@ -78,7 +78,7 @@ export class LaterAnswers {
 
   #told(question: Question): [UserEntry, NewFact[]] {
     const content = `You asked: ${gist(question.text)}\n${answerInWords(question)}`;
-    const { worker_id, node_id } = this.#actor;
+    const { worker_id, node_id } = this.#self;
     const settled = {
       call_id: question.call_id,
       tool: "ask_human",

@@ -30,14 +30,14 @@ import { programOf, sessionKey } from "./programs.ts";
 export async function coordinateOutside(
   run: { id: RunId; goal: string },
   team: TeamPort,
-  place: Workplace,
+  workplace: Workplace,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { log, now } = place;
+  const { log, now } = workplace;
   const { project } = now().agent.created;
   const spawned = now().roster[COORDINATOR]?.spawned;
   if (!spawned) throw new Error("run without a coordinator");
-  const profile = place.outside.program(programOf(spawned));
+  const profile = workplace.outside.program(programOf(spawned));
   const begun = begunIn(await log.conversation(CONVERSATION), run.id);
   // What was said since the run began is its first news.
   const cursor = begun?.cursor ?? now().agent.run?.started_seq ?? now().seq;
@@ -47,8 +47,8 @@ export async function coordinateOutside(
   try {
     const published = manifestsOf(() => now().board);
     const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project, published });
-    const assignment = await leadAssignment({ run, spawned, begun, cursor, mailbox, team, place, scope });
-    programRun = new ProgramRun({ assignment, profile, place, signal: AbortSignal.any([signal, over.signal]) });
+    const assignment = await leadAssignment({ run, spawned, begun, cursor, mailbox, team, workplace, scope });
+    programRun = new ProgramRun({ assignment, profile, workplace, signal: AbortSignal.any([signal, over.signal]) });
     return await programRun.work();
   } catch (error) {
     return outcomeOf(error, signal);
@@ -73,22 +73,22 @@ interface Lead {
   cursor: number;
   mailbox: Mailbox;
   team: TeamPort;
-  place: Workplace;
+  workplace: Workplace;
   scope: Scope;
 }
 
 async function leadAssignment(lead: Lead): Promise<ProgramAssignment> {
-  const { run, spawned, begun, mailbox, team, place, scope } = lead;
-  const { log, now } = place;
+  const { run, spawned, begun, mailbox, team, workplace, scope } = lead;
+  const { log, now } = workplace;
   // The same in every run: programs know their sessions by the folder they work in.
   const folder = leadFolder(log.dir);
   mailbox.aside = () => team.begun(COORDINATOR);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const session = now().outside.sessions[sessionKey(LEAD)];
-  const waking = new Waking(LEAD, mailbox, place, []);
+  const waking = new Waking(LEAD, mailbox, workplace, []);
   const turns = leadTurns(lead);
   return {
-    actor: LEAD,
+    self: LEAD,
     // One home for all runs, as there is one conversation.
     run_id: "run-1",
     spawned,
@@ -116,8 +116,8 @@ async function leadAssignment(lead: Lead): Promise<ProgramAssignment> {
 }
 
 /** When a turn is over: what the lead waits for, and how many more turns it may take. */
-function leadTurns({ run, spawned, begun, team, place }: Lead) {
-  const { log, pending, clock, timeZone } = place;
+function leadTurns({ run, spawned, begun, team, workplace }: Lead) {
+  const { log, pending, clock, timeZone } = workplace;
   const before = (begun?.turn ?? 1) - 1;
   let slept = 0;
   const othersWork = () => team.unfinished() !== null;
@@ -126,10 +126,10 @@ function leadTurns({ run, spawned, begun, team, place }: Lead) {
     cycle: () => slept,
     othersWork,
     // Each cycle of an infinite agent has its own turns; a run that is resumed gets the full number again.
-    mostTurns: () => before + place.maxTurns * (1 + slept),
+    mostTurns: () => before + workplace.maxTurns * (1 + slept),
     async waitsFor(): Promise<"news" | null> {
       if (othersWork()) return "news";
-      if (!isInfinite(place)) return null;
+      if (!isInfinite(workplace)) return null;
       const facts = nextCycle(pending(), clock.now(), timeZone);
       if (facts.length > 0) await log.append({ facts }).durable;
       slept += 1;
@@ -138,27 +138,27 @@ function leadTurns({ run, spawned, begun, team, place }: Lead) {
     async onReplyWithoutCall(text: string, inARow: number) {
       const details = { model: spawned.model, usage: NO_USAGE, cost_usd: 0, finish: "stop" };
       const reply = { role: "assistant" as const, content: [{ type: "text" as const, text }], ...details };
-      return endOrAsk(run.id, { reply, inARow }, place);
+      return endOrAsk(run.id, { reply, inARow }, workplace);
     },
   };
 }
 
-async function beginLead({ run, scope, cursor, place }: Lead, toolbox: Tools) {
-  const { project } = place.now().agent.created;
-  const rules = await place.prompts("outside-lead");
+async function beginLead({ run, scope, cursor, workplace }: Lead, toolbox: Tools) {
+  const { project } = workplace.now().agent.created;
+  const rules = await workplace.prompts("outside-lead");
   const inProject = project && (await projectLine(project, (await scope.binds()).omitted));
-  const program = { files: leadFiles(run.id, place.log.dir, inProject), rules };
-  const { system } = await beginRun({ run, scope, toolbox, cursor, place, before: [], program });
+  const program = { files: leadFiles(run.id, workplace.log.dir, inProject), rules };
+  const { system } = await beginRun({ run, scope, toolbox, cursor, workplace, before: [], program });
   return { system, words: run.goal };
 }
 
 async function newLeadSession(
-  { run, scope, mailbox, place }: Lead,
+  { run, scope, mailbox, workplace }: Lead,
   past: Parameters<ProgramAssignment["newSessionText"]>[0],
   told: readonly string[],
 ): Promise<string> {
-  const around = await surroundings(place);
-  const sections = await restateForCoordinator(run, scope, place.now(), mailbox.untoldFrom, around);
+  const around = await surroundings(workplace);
+  const sections = await restateForCoordinator(run, scope, workplace.now(), mailbox.untoldFrom, around);
   const state = sections.filter(({ text }) => text.trim() !== "").map(({ title, text }) => `## ${title}\n\n${text}`);
   const lost = "The session in which you began this is lost. This is how things stand, from the record:";
   const said = saidLast(past).map(({ content }) => content);
@@ -167,17 +167,17 @@ async function newLeadSession(
 
 /** It has tools of its own for files and commands: of ours it gets those that reach beyond its folder. */
 async function leadProgramTools(
-  { run, begun, mailbox, team, place, scope }: Lead,
+  { run, begun, mailbox, team, workplace, scope }: Lead,
   cycle: () => number,
 ): Promise<(ports: ProgramToolPorts) => Tools> {
-  const reflection = reflectionOn(run.id, begun, place);
-  const baseTools = place.tools(scope, LEAD, { searchesWeb: true }, place).filter(isMemory);
+  const reflection = reflectionOn(run.id, begun, workplace);
+  const baseTools = workplace.tools(scope, LEAD, { searchesWeb: true }, workplace).filter(isMemory);
   const mail = { waiting: () => mailbox.waiting, arrived: async () => {} };
   const endCycle = async () =>
     "Recorded. End your turn now: you sleep until the next cycle, or until somebody needs you.";
-  const limited = await leadToolbox(place, { othersWork: () => team.unfinished() !== null, cycle });
+  const limited = await leadToolbox(workplace, { othersWork: () => team.unfinished() !== null, cycle });
   return ({ human, waits }) => {
-    const tools = leadTools(run, team, { baseTools, mail, human, endCycle }, reflection, place);
+    const tools = leadTools(run, team, { baseTools, mail, human, endCycle }, reflection, workplace);
     return limited(tools.map((tool) => (tool.spec.name === "check_messages" ? checkMessagesTool(waits) : tool)));
   };
 }

@@ -12,7 +12,7 @@ import type { ProgramToolPorts } from "./program-tools.ts";
 export interface ProgramStartup {
   assignment: ProgramAssignment;
   profile: ProgramProfile;
-  place: Workplace;
+  workplace: Workplace;
   signal: AbortSignal;
 }
 
@@ -23,7 +23,7 @@ export interface AssignmentBinds extends Binds {
 
 /** What a program is to work on: a node, or the lead of a run. */
 export interface ProgramAssignment {
-  readonly actor: ActingWorker;
+  readonly self: ActingWorker;
   readonly run_id: RunId;
   readonly spawned: WorkerState["spawned"];
   /** The caller closes it. */

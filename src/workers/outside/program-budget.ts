@@ -7,7 +7,7 @@ import { type ActingWorker, enterPurse, type Recorder } from "../loop/recorded-l
  */
 export class ProgramBudget {
   readonly #model: string;
-  readonly #actor: ActingWorker;
+  readonly #self: ActingWorker;
   readonly #record: Recorder;
   readonly #signal: AbortSignal;
   readonly #onSpent: (error: unknown) => void;
@@ -20,13 +20,13 @@ export class ProgramBudget {
 
   constructor(
     model: string,
-    actor: ActingWorker,
+    self: ActingWorker,
     record: Recorder,
     signal: AbortSignal,
     onSpent: (error: unknown) => void,
   ) {
     this.#model = model;
-    this.#actor = actor;
+    this.#self = self;
     this.#record = record;
     this.#signal = signal;
     this.#onSpent = onSpent;
@@ -67,7 +67,7 @@ export class ProgramBudget {
 
   async #enter(): Promise<void> {
     do {
-      this.#pay = await enterPurse(this.#model, this.#actor, this.#record, this.#signal);
+      this.#pay = await enterPurse(this.#model, this.#self, this.#record, this.#signal);
       const owed = this.#owed.shift();
       if (!owed) return;
       this.#settle(owed);

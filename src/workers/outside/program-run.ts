@@ -65,18 +65,18 @@ export class ProgramRun {
   #exit = Promise.withResolvers<void>();
 
   constructor(startup: ProgramStartup) {
-    const { assignment, profile, place, signal } = startup;
-    const { actor, begun, spawned } = assignment;
+    const { assignment, profile, workplace, signal } = startup;
+    const { self, begun, spawned } = assignment;
     const outcome = this.#outcome;
     const fail = (error: unknown) => outcome.reject(error);
     const isOver = () => outcome.isOver;
     this.#startup = startup;
-    const watchdog = new SilenceWatchdog(place.clock);
+    const watchdog = new SilenceWatchdog(workplace.clock);
     const isSpeech = profile.kind !== "autonomous";
-    const transcript = new Transcript(actor, place, { model: spawned.model, turn: begun?.turn ?? 1, isSpeech });
+    const transcript = new Transcript(self, workplace, { model: spawned.model, turn: begun?.turn ?? 1, isSpeech });
     // What it spent before it published does not take the result from it.
     const onSpent = (error: unknown) => (outcome.isStoppedForPublish ? undefined : fail(error));
-    const budget = new ProgramBudget(spawned.model, actor, place, signal, onSpent);
+    const budget = new ProgramBudget(spawned.model, self, workplace, signal, onSpent);
     this.#watchdog = watchdog;
     this.#transcript = transcript;
     this.#budget = budget;
@@ -87,7 +87,7 @@ export class ProgramRun {
       speak: (words) => this.#speak(words),
     });
     this.#speech = speech;
-    this.#answers = new LaterAnswers(actor, place, signal, (words, facts) => speech.say([words], facts), fail);
+    this.#answers = new LaterAnswers(self, workplace, signal, (words, facts) => speech.say([words], facts), fail);
     const toolbox = assignment.tools({ human: this.#answers.port, waits: (all) => speech.waits(all) });
     this.#tools = recordedTools(toolbox, {
       ...{ transcript, signal, isOver },
@@ -102,17 +102,17 @@ export class ProgramRun {
     this.#restarts = new Restarts(startup, { transcript, tools: this.#tools });
     const policy = () => permissionOf(profile, reachOf(this.#restarts.isConfined));
     const isAllowed = (request: ToolRequest) => isAllowedBy(profile.allow ?? [], request, assignment.cwd);
-    const approvals = new Approvals({ policy, isAllowed, name: spawned.name }, actor, place);
+    const approvals = new Approvals({ policy, isAllowed, name: spawned.name }, self, workplace);
     this.#approvals = approvals;
-    const login = place.outside.login?.(programOf(spawned), profile, this.#restarts.home);
-    this.#signIn = new SignIn(login, actor, place, signal);
+    const login = workplace.outside.login?.(programOf(spawned), profile, this.#restarts.home);
+    this.#signIn = new SignIn(login, self, workplace, signal);
     const signIn = this.#signIn;
-    const { clock } = place;
+    const { clock } = workplace;
     const mayEnd = () => this.#restsLong;
     const end = () => this.#failing(this.#leave());
     this.#rest = new LongRest({ clock, seconds: profile.rest_seconds, signal, mayEnd, end });
     this.#turns = new ProgramTurns(assignment, {
-      place,
+      workplace,
       signIn,
       outcome,
       transcript,
@@ -124,12 +124,12 @@ export class ProgramRun {
   }
 
   async work(): Promise<Outcome> {
-    const { assignment, place, signal } = this.#startup;
+    const { assignment, workplace, signal } = this.#startup;
     const past = assignment.begun?.history ?? [];
     const { ending, settled } = await settlePast(past, this.#tools, this.#transcript, signal);
     if (ending) return ending;
     const told = unheardResults(this.#speaksByFiles ? settled : [...past, ...settled], this.#tools);
-    if (this.#turns.areUsedUp) return { kind: "exhausted", turns: place.maxTurns };
+    if (this.#turns.areUsedUp) return { kind: "exhausted", turns: workplace.maxTurns };
     const { system, words } = await this.#firstWords(told);
     signal.addEventListener("abort", () => this.#outcome.reject(signal.reason), { once: true });
     await this.#signIn.usable();
@@ -171,7 +171,7 @@ export class ProgramRun {
   /** Waits for it, at most for the time that a program has to put its things away. */
   async #within(work: Promise<unknown>): Promise<void> {
     const hurry = new AbortController();
-    const grace = this.#startup.place.clock.sleep(GRACE_MS, hurry.signal);
+    const grace = this.#startup.workplace.clock.sleep(GRACE_MS, hurry.signal);
     await Promise.race([work, grace]).catch(() => {});
     hurry.abort();
   }
@@ -227,14 +227,14 @@ export class ProgramRun {
 
   async #take(event: OutsideEvent): Promise<void> {
     const transcript = this.#transcript;
-    const { worker_id, node_id } = this.#startup.assignment.actor;
+    const { worker_id, node_id } = this.#startup.assignment.self;
     switch (event.kind) {
       case "begun":
         await this.#turns.begins(event.model);
         return this.#restarts.begun(event.session_id);
       case "delta":
         transcript.thinks();
-        return this.#startup.place.live({ worker_id, node_id, kind: event.of, text: event.text });
+        return this.#startup.workplace.live({ worker_id, node_id, kind: event.of, text: event.text });
       case "said":
         this.#turns.said(event.text);
         return transcript.said(event.text);
@@ -275,8 +275,8 @@ export class ProgramRun {
 
   /** It has none of our tools at hand, and requested a call by a file. */
   async #callFor({ tool, args, id: request }: Extract<OutsideEvent, { kind: "requested_call" }>): Promise<void> {
-    const { assignment, place, signal } = this.#startup;
-    const id = `${sessionKey(assignment.actor)}-${assignment.assigned}-${request ?? place.pending().seq}`;
+    const { assignment, workplace, signal } = this.#startup;
+    const id = `${sessionKey(assignment.self)}-${assignment.assigned}-${request ?? workplace.pending().seq}`;
     // Requested again after a crash: it was dealt with, then or when the past was settled.
     if (assignment.begun?.history.some((entry) => entry.role === "assistant" && hasCall(entry, id))) return;
     const running = this.#tools.run({ type: "call", id, name: tool, args }, signal);
@@ -327,8 +327,8 @@ export class ProgramRun {
   /** Not by `warned`, which keeps what the program itself said. */
   #whyRestarted(): NewFact[] {
     if (this.#hung === undefined) return [];
-    const { actor, spawned } = this.#startup.assignment;
-    const { worker_id, node_id } = actor;
+    const { self, spawned } = this.#startup.assignment;
+    const { worker_id, node_id } = self;
     const message = `${this.#hung} It is being restarted.`;
     return [{ type: "model.warned", data: { worker_id, node_id, model: spawned.model, message } }];
   }

@@ -46,7 +46,7 @@ function speaking() {
   };
   const assignment = {
     mailbox,
-    actor: { worker_id: "clara", node_id: "node-1" },
+    self: { worker_id: "clara", node_id: "node-1" },
     hasEnded: () => false,
     news: () => waiting.splice(0),
   };

@@ -98,14 +98,14 @@ export class ProgramSpeech {
 
   /** Its turn is over and the work is not: it is told the news, waits for something, or is reminded; or this is the end. */
   async next(lastWords: string): Promise<Outcome | undefined> {
-    const { actor } = this.#assignment;
+    const { self } = this.#assignment;
     if (this.#hasNews || this.#held.length > 0) return this.#tell();
     const reason = this.#ports.waitsForHuman()
       ? "human"
       : ((await this.#assignment.waitsFor()) ?? (this.#waitsFor === "nothing" ? null : "news"));
     if (reason !== null) {
       this.#isSeenWaiting = true;
-      const { worker_id, node_id } = actor;
+      const { worker_id, node_id } = self;
       await this.#ports.transcript.note({ type: "worker.waiting", data: { worker_id, node_id, for: reason } });
       // It may have come while that was decided.
       return this.#hasNews ? this.#tell() : undefined;
@@ -165,7 +165,7 @@ export class ProgramSpeech {
     // Anything it is told ends its wait: results that were held back are told with it.
     const entries = this.#waitsFor === "all" && said.length > 0 ? [...said, ...this.#assignment.news()] : said;
     if (entries.length === 0) return watchdog.state === "resting" ? budget.rest() : undefined;
-    const { worker_id, node_id } = this.#assignment.actor;
+    const { worker_id, node_id } = this.#assignment.self;
     const busy: NewFact[] = this.#isSeenWaiting ? [{ type: "worker.busy", data: { worker_id, node_id } }] : [];
     this.#isSeenWaiting = false;
     this.#waitsFor = "nothing";

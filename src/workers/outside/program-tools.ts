@@ -27,12 +27,14 @@ export function programToolbox(
   team: Colleagues,
   foreign: ListForeignTools,
 ): Tools {
-  const { worker, place, mailbox } = work;
+  const { worker, workplace, mailbox } = work;
   const mail = { waiting: () => mailbox.waiting, arrived: async () => {} };
   const all = nodeTools(work, { mail, human, team }).map((tool) =>
     tool.spec.name === "check_messages" ? checkMessagesTool(waits) : tool,
   );
-  return withRepeatGuard(new Toolbox(allowedOnNode(all, worker, place), () => allowedOnNode(foreign(), worker, place)));
+  return withRepeatGuard(
+    new Toolbox(allowedOnNode(all, worker, workplace), () => allowedOnNode(foreign(), worker, workplace)),
+  );
 }
 
 const toCheck = z.object({ wait: z.boolean().default(false), all: z.boolean().default(false) });

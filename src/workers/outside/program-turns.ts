@@ -16,7 +16,7 @@ type Used = Extract<OutsideEvent, { kind: "used" }>;
 const SAMPLE: Usage = { ...NO_USAGE, input: 1000, output: 1000 };
 
 export interface TurnPorts {
-  place: Workplace;
+  workplace: Workplace;
   outcome: ProgramOutcome;
   transcript: Transcript;
   budget: ProgramBudget;
@@ -62,21 +62,21 @@ export class ProgramTurns {
 
   /** Ends the run when its turns are used up. Called after everything the program does: it may report little of it. */
   count(): void {
-    const { outcome, place } = this.#ports;
-    if (!outcome.isOver && this.areUsedUp) outcome.resolve({ kind: "exhausted", turns: place.maxTurns });
+    const { outcome, workplace } = this.#ports;
+    if (!outcome.isOver && this.areUsedUp) outcome.resolve({ kind: "exhausted", turns: workplace.maxTurns });
   }
 
   /** Before it works, with the model that it uses, if it has one: a budget that nobody can keep is said. */
   async begins(model: string | null | undefined): Promise<void> {
-    const { place, transcript } = this.#ports;
-    const { spawned, actor } = this.#assignment;
-    const { board, agent } = place.now();
-    const share = actor.node_id === null ? undefined : board.nodes[actor.node_id]?.spec.budget_usd;
+    const { workplace, transcript } = this.#ports;
+    const { spawned, self } = this.#assignment;
+    const { board, agent } = workplace.now();
+    const share = self.node_id === null ? undefined : board.nodes[self.node_id]?.spec.budget_usd;
     const hasBudget = agent.created.budget_usd !== null || share !== undefined;
     if (!hasBudget || model === undefined) return;
     if (model === null)
       return transcript.warned(`${spawned.name} does not say what it spends: the budget is not kept for it.`);
-    if ((await place.outside.price(model, SAMPLE)) !== null) return;
+    if ((await workplace.outside.price(model, SAMPLE)) !== null) return;
     const advice = `Add it to config.json ("models": {"${model}": {"prices": {"input": …, "output": …}}}).`;
     await transcript.warned(`No price is known for ${model}: the budget is not kept for ${spawned.name}. ${advice}`);
   }
@@ -86,8 +86,8 @@ export class ProgramTurns {
   }
 
   async used({ model, usage, cost_usd, estimated, settles, aside }: Used): Promise<void> {
-    const { place, transcript, budget } = this.#ports;
-    const usd = cost_usd ?? (await place.outside.price(model, usage));
+    const { workplace, transcript, budget } = this.#ports;
+    const usd = cost_usd ?? (await workplace.outside.price(model, usage));
     if (settles) return this.#settle(usd, usage);
     if (aside) {
       await transcript.corrects(usd ?? 0, usage);
@@ -147,8 +147,8 @@ export class ProgramTurns {
       await speech.say([{ role: "user", from: "agiraph", content: SIGNED_IN_AGAIN }], []);
       return undefined;
     }
-    const { actor, spawned } = this.#assignment;
-    const { worker_id, node_id } = actor;
+    const { self, spawned } = this.#assignment;
+    const { worker_id, node_id } = self;
     const message = words.trim() || "The program failed and did not say why.";
     const reason = how === "refused" ? "refused" : "outside";
     const failure = { model: spawned.model, turn: transcript.turn, reason, message, retry_in_ms: null };

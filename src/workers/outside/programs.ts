@@ -84,7 +84,7 @@ export function programOf({ program, kind }: Pick<FactOf<"worker.spawned">["data
   return program ?? (kind === "claude_code" ? CLAUDE_CODE : kind);
 }
 
-/** The key of an actor's session: its node, or the worker itself if it works on none. */
+/** The key of a worker's session: its node, or the worker itself if it works on none. */
 export function sessionKey({ node_id, worker_id }: { node_id: NodeId | null; worker_id: WorkerId }): string {
   return node_id ?? worker_id;
 }

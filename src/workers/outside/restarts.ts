@@ -120,7 +120,7 @@ export class Restarts {
 
   /** It exited; resolves when that is on record, with whether `restart` is to be called. */
   async exited({ code, signal, exceeded }: Exited): Promise<boolean> {
-    const { worker_id, node_id } = this.#startup.assignment.actor;
+    const { worker_id, node_id } = this.#startup.assignment.self;
     const pid = this.#running?.pid ?? 0;
     const data = { worker_id, node_id, pid, code, signal, ...(this.#isAway && { rested: true }) };
     await this.#transcript.note({ type: "process.exited", data });
@@ -149,17 +149,17 @@ export class Restarts {
 
   /** The program's own home. */
   get home(): string {
-    const { place, assignment } = this.#startup;
-    return programHome(place.log.dir, assignment.run_id, assignment.actor.worker_id);
+    const { workplace, assignment } = this.#startup;
+    return programHome(workplace.log.dir, assignment.run_id, assignment.self.worker_id);
   }
 
   async #open(job: OutsideJob): Promise<OutsideSession> {
-    const { profile, place, signal } = this.#startup;
+    const { profile, workplace, signal } = this.#startup;
     this.#job = job;
     this.#hasBegun = false;
     this.#isLost = false;
-    const adapter = await place.outside.adapter(profile.kind);
-    await place.outside.makeHome(profile, this.home, "confined", place.now().agent.created.project);
+    const adapter = await workplace.outside.adapter(profile.kind);
+    await workplace.outside.makeHome(profile, this.home, "confined", workplace.now().agent.created.project);
     signal.throwIfAborted();
     this.#session = await adapter(job);
     this.#transcript.thinks();
@@ -168,7 +168,7 @@ export class Restarts {
 
   async #start(launch: Parameters<OutsideJob["start"]>[0]): Promise<ConfinedProgram> {
     const { profile, assignment } = this.#startup;
-    const { worker_id, node_id } = assignment.actor;
+    const { worker_id, node_id } = assignment.self;
     const running = await this.#startConfined(launch);
     this.#running = running;
     const { pid, sandbox } = running;
@@ -181,10 +181,10 @@ export class Restarts {
 
   /** What it may see is looked up again for each try: a colleague may publish, by a rename, while it is being bound. */
   async #startConfined(launch: Parameters<OutsideJob["start"]>[0]): Promise<ConfinedProgram> {
-    const { profile, assignment, place, signal } = this.#startup;
+    const { profile, assignment, workplace, signal } = this.#startup;
     for (let tries = 1; ; tries++) {
       try {
-        return await place.outside.start({
+        return await workplace.outside.start({
           profile,
           tools: this.#tools,
           binds: await this.#binds(),
@@ -206,15 +206,15 @@ export class Restarts {
   }
 
   async #recordSession(session_id: string): Promise<void> {
-    const { worker_id, node_id } = this.#startup.assignment.actor;
+    const { worker_id, node_id } = this.#startup.assignment.self;
     if (session_id !== this.#sessionId)
       await this.#transcript.note({ type: "worker.session", data: { worker_id, node_id, session_id } });
   }
 
   /** Its session as the record knows it. */
   get #sessionId(): string | null {
-    const { place, assignment } = this.#startup;
-    const session = place.now().outside.sessions[sessionKey(assignment.actor)];
-    return session?.worker_id === assignment.actor.worker_id ? session.session_id : null;
+    const { workplace, assignment } = this.#startup;
+    const session = workplace.now().outside.sessions[sessionKey(assignment.self)];
+    return session?.worker_id === assignment.self.worker_id ? session.session_id : null;
   }
 }

@@ -23,16 +23,16 @@ const NOT_ACCEPTED =
  */
 export class SignIn {
   readonly #login: ProgramLogin | undefined;
-  readonly #actor: ActingWorker;
-  readonly #place: Workplace;
+  readonly #self: ActingWorker;
+  readonly #workplace: Workplace;
   readonly #signal: AbortSignal;
   #refusals = 0;
   #isWaiting = false;
 
-  constructor(login: ProgramLogin | undefined, actor: ActingWorker, place: Workplace, signal: AbortSignal) {
+  constructor(login: ProgramLogin | undefined, self: ActingWorker, workplace: Workplace, signal: AbortSignal) {
     this.#login = login;
-    this.#actor = actor;
-    this.#place = place;
+    this.#self = self;
+    this.#workplace = workplace;
     this.#signal = signal;
   }
 
@@ -79,9 +79,9 @@ export class SignIn {
 
   /** Until the person has answered, or the login has changed. */
   async #wait(login: ProgramLogin, question: string): Promise<void> {
-    const { worker_id, node_id } = this.#actor;
+    const { worker_id, node_id } = this.#self;
     const waiting: NewFact = { type: "worker.waiting", data: { worker_id, node_id, for: "human" } };
-    const questions = new QuestionAsker(this.#actor, this.#place);
+    const questions = new QuestionAsker(this.#self, this.#workplace);
     const id = await questions.put({ question }, { id: CALL }, [waiting]);
     const over = new AbortController();
     const signal = AbortSignal.any([this.#signal, over.signal]);
@@ -91,13 +91,13 @@ export class SignIn {
     changed.catch(() => {});
     await Promise.race([answered, changed]).finally(() => over.abort(new Error("the login is looked at again")));
     // An answer is used up: if it did not help, that is another question.
-    if (this.#place.now().questions.answered[id]) await this.#settle();
+    if (this.#workplace.now().questions.answered[id]) await this.#settle();
   }
 
   /** Nobody is asked any more. */
   async #settle(): Promise<void> {
-    const { worker_id, node_id } = this.#actor;
-    const { open, answered } = this.#place.pending().questions;
+    const { worker_id, node_id } = this.#self;
+    const { open, answered } = this.#workplace.pending().questions;
     const isOurs = (each: { worker_id: string; call_id: string }) =>
       each.worker_id === worker_id && each.call_id === CALL;
     if (![...Object.values(open), ...Object.values(answered)].some(isOurs)) return;
@@ -106,6 +106,6 @@ export class SignIn {
       { type: "tool.result", data: { worker_id, node_id, ...result } },
       { type: "worker.busy", data: { worker_id, node_id } },
     ];
-    await this.#place.log.append({ facts }).durable;
+    await this.#workplace.log.append({ facts }).durable;
   }
 }

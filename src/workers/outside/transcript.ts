@@ -45,7 +45,7 @@ export function isCutOff({ ok, content }: ResultEntry): boolean {
  * TRANSCRIPT-2. A model call is counted once, in a fact, with the reply it made if it made one.
  */
 export class Transcript {
-  readonly #actor: ActingWorker;
+  readonly #self: ActingWorker;
   readonly #record: Recorder;
   readonly #hiredAs: string;
   #model: string;
@@ -66,12 +66,12 @@ export class Transcript {
   #warned = 0;
 
   constructor(
-    actor: ActingWorker,
+    self: ActingWorker,
     record: Recorder,
     { model, turn, isSpeech }: { model: string; turn: number; isSpeech: boolean },
   ) {
     this.#isSpeech = isSpeech;
-    this.#actor = actor;
+    this.#self = self;
     this.#record = record;
     this.#hiredAs = model;
     this.#model = model;
@@ -84,7 +84,7 @@ export class Transcript {
   }
 
   get #who() {
-    const { worker_id, node_id } = this.#actor;
+    const { worker_id, node_id } = this.#self;
     return { worker_id, node_id };
   }
 
@@ -168,7 +168,7 @@ export class Transcript {
     this.#begun = 0;
     const received = entries
       .flatMap(({ messages = [] }) => messages)
-      .map((message_id): NewFact => ({ type: "message.received", data: { message_id, by: this.#actor.worker_id } }));
+      .map((message_id): NewFact => ({ type: "message.received", data: { message_id, by: this.#self.worker_id } }));
     if (this.#isSpeech && entries.some(isFromHuman)) this.#isAnswering = true;
     await this.#append([...received, ...facts], entries);
   }
@@ -223,7 +223,7 @@ export class Transcript {
       facts.push({ type: "tool.called", data });
     }
     const words = this.#isAnswering ? wordsAloud(reply) : "";
-    if (words && this.#record.aloud) facts.push(this.#record.aloud(this.#actor.worker_id, words));
+    if (words && this.#record.aloud) facts.push(this.#record.aloud(this.#self.worker_id, words));
     if (parts.length > 0) this.#isAnswering = false;
     if (spent) this.#modelCalls += 1;
     if (spent) this.#begun = 0;
@@ -234,7 +234,7 @@ export class Transcript {
   }
 
   #append(facts: NewFact[], entries: readonly Entry[] = []): Promise<void> {
-    const batch = entries.length > 0 ? { entries: { file: this.#actor.conversation, entries: [...entries] } } : {};
+    const batch = entries.length > 0 ? { entries: { file: this.#self.conversation, entries: [...entries] } } : {};
     return this.#record.log.append({ facts, ...batch }).durable;
   }
 }

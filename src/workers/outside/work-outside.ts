@@ -22,20 +22,20 @@ export async function workOutside(
   node: NodeState,
   worker: WorkerState,
   team: Colleagues,
-  place: Workplace,
+  workplace: Workplace,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const over = new AbortController();
   let programRun: ProgramRun | undefined;
-  const work = await resumeWork(node, worker, place, signal, async () => programRun?.stopForPublish());
+  const work = await resumeWork(node, worker, workplace, signal, async () => programRun?.stopForPublish());
   try {
-    const profile = place.outside.program(programOf(worker.spawned));
+    const profile = workplace.outside.program(programOf(worker.spawned));
     const speaksByFiles = profile.kind === "autonomous";
     // A program that speaks by files cannot call tools.
     const callsTools = !speaksByFiles && node.spec.inference !== "single";
-    const foreign = callsTools ? await place.foreignTools(work.actor, place) : () => [];
+    const foreign = callsTools ? await workplace.foreignTools(work.self, workplace) : () => [];
     const assignment = nodeAssignment(work, team, foreign, speaksByFiles);
-    programRun = new ProgramRun({ assignment, profile, place, signal: AbortSignal.any([signal, over.signal]) });
+    programRun = new ProgramRun({ assignment, profile, workplace, signal: AbortSignal.any([signal, over.signal]) });
     return await programRun.work();
   } catch (error) {
     return outcomeOf(error, signal);
@@ -52,16 +52,17 @@ function nodeAssignment(
   foreign: ListForeignTools,
   speaksByFiles: boolean,
 ): ProgramAssignment {
-  const { node, worker, place, actor, scope, mailbox, begun } = work;
+  const { node, worker, workplace, self, scope, mailbox, begun } = work;
   mailbox.aside = () => team.begun(worker.id);
   const { spawned } = worker;
   const { run_id, task, deliverables, refs, role } = node.spec;
   const about = { run_id, node_id: node.id, worker: spawned.name, ...(role !== undefined && { role }) };
-  const session = place.now().outside.sessions[node.id];
+  const session = workplace.now().outside.sessions[node.id];
   // What is not on disk yet has not been told yet either.
-  const othersWork = () => [place.pending(), place.now()].some(({ board }) => openBelow(node, board).length > 0);
+  const othersWork = () =>
+    [workplace.pending(), workplace.now()].some(({ board }) => openBelow(node, board).length > 0);
   return {
-    actor,
+    self,
     run_id,
     spawned,
     mailbox,
@@ -73,11 +74,11 @@ function nodeAssignment(
     context: { ...about, task, deliverables, refs },
     tools: (ports) => programToolbox(work, ports, team, foreign),
     begin: () => beginOnNode(work, speaksByFiles),
-    past: async () => pastOn(node, await place.log.conversation(actor.conversation))?.history ?? [],
+    past: async () => pastOn(node, await workplace.log.conversation(self.conversation))?.history ?? [],
     newSessionText: async (past, told) => newSessionText(node, past, told),
-    hasEnded: () => hasEnded(place.pending().board.nodes[node.id]),
+    hasEnded: () => hasEnded(workplace.pending().board.nodes[node.id]),
     news: () => untoldMail(work),
-    mostTurns: () => place.maxTurns,
+    mostTurns: () => workplace.maxTurns,
     othersWork,
     waitsFor: async () => (othersWork() ? "children" : null),
     onReplyWithoutCall: (words, inARow) => publishOrRemind(words, inARow, work),
@@ -88,8 +89,8 @@ function nodeAssignment(
 }
 
 async function beginOnNode(work: NodeWork, speaksByFiles: boolean): Promise<{ system: string; words: string }> {
-  const { node, place } = work;
-  const pathOf = (target: string) => join(runDir(place.log.dir, node.spec.run_id), "nodes", target);
+  const { node, workplace } = work;
+  const pathOf = (target: string) => join(runDir(workplace.log.dir, node.spec.run_id), "nodes", target);
   const { system, words } = await beginAssignment(work, {
     rules: speaksByFiles ? "outside-files" : "outside-rules",
     files: await filesText(work),

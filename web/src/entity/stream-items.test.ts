@@ -3,15 +3,15 @@ import type { Fact, NewFact } from "../../../src/protocol/index.ts";
 import type { StreamItem } from "./stream-item.ts";
 import { EntityStream, isShown } from "./stream-items.ts";
 
-const actor = { worker_id: "alice", node_id: "node-1" } as const;
+const byAlice = { worker_id: "alice", node_id: "node-1" } as const;
 
 test("a call and its result are one row, a message has its receipt, an answer its question", () => {
   const facts = numbered(
-    { type: "tool.called", data: { ...actor, call_id: "c1", tool: "read_file", gist: "a.md" } },
-    { type: "tool.result", data: { ...actor, call_id: "c1", tool: "read_file", ok: true, ms: 5, gist: "hello" } },
+    { type: "tool.called", data: { ...byAlice, call_id: "c1", tool: "read_file", gist: "a.md" } },
+    { type: "tool.result", data: { ...byAlice, call_id: "c1", tool: "read_file", ok: true, ms: 5, gist: "hello" } },
     { type: "message.sent", data: { message_id: "m1", from: "human", to: "alice", text: "Hi", file: "", hops: 1 } },
     { type: "message.received", data: { message_id: "m1", by: "alice" } },
-    { type: "human.question", data: { ...actor, question_id: "q1", call_id: "c2", text: "Which?" } },
+    { type: "human.question", data: { ...byAlice, question_id: "q1", call_id: "c2", text: "Which?" } },
     { type: "human.response", data: { question_id: "q1", worker_id: "alice", text: "This", channel: "web" } },
   );
   expect(new EntityStream("alice").follow(facts).map(gistOf)).toEqual([
@@ -25,7 +25,7 @@ test("what comes later is folded onto what is there; older facts before it begin
   const facts = numbered(
     ...Array.from(
       { length: 6 },
-      (_, n): NewFact => ({ type: "tool.called", data: { ...actor, call_id: `c${n}`, tool: "t", gist: String(n) } }),
+      (_, n): NewFact => ({ type: "tool.called", data: { ...byAlice, call_id: `c${n}`, tool: "t", gist: String(n) } }),
     ),
   );
   const stream = new EntityStream("alice");
@@ -39,14 +39,20 @@ test("what comes later is folded onto what is there; older facts before it begin
 test("words that were said aloud are shown once, and speaking calls only when they fail", () => {
   const usage = { input: 1, output: 1, cache_read: 0, cache_write: 0, reasoning: 0 };
   const facts = numbered(
-    { type: "model.responded", data: { ...actor, model: "m", turn: 1, usage, cost_usd: null, finish: "stop", ms: 1 } },
+    {
+      type: "model.responded",
+      data: { ...byAlice, model: "m", turn: 1, usage, cost_usd: null, finish: "stop", ms: 1 },
+    },
     {
       type: "message.sent",
       data: { message_id: "m1", from: "alice", to: "human", text: "Done", file: "", hops: 1, aloud: true },
     },
-    { type: "tool.called", data: { ...actor, call_id: "c1", tool: "send_message", gist: "Bob" } },
-    { type: "tool.result", data: { ...actor, call_id: "c1", tool: "send_message", ok: false, ms: 1, gist: "no Bob" } },
-    { type: "tool.called", data: { ...actor, call_id: "c2", tool: "send_message", gist: "Carol" } },
+    { type: "tool.called", data: { ...byAlice, call_id: "c1", tool: "send_message", gist: "Bob" } },
+    {
+      type: "tool.result",
+      data: { ...byAlice, call_id: "c1", tool: "send_message", ok: false, ms: 1, gist: "no Bob" },
+    },
+    { type: "tool.called", data: { ...byAlice, call_id: "c2", tool: "send_message", gist: "Carol" } },
   ).map((fact) => ({ ...fact, ts: 7 }));
   expect(new EntityStream("alice").follow(facts).filter(isShown).map(gistOf)).toEqual([
     ["message", "alice: Done (queued)"],
@@ -65,7 +71,7 @@ test("a node of the person's own is put before them in its own words, not as a q
       type: "human.question",
       data: { ...mine, question_id: "q1", call_id: "yours-node-2", text: "node-2 is yours: Weigh it\nTwice." },
     },
-    { type: "human.question", data: { ...actor, question_id: "q2", call_id: "c2", text: "Which?" } },
+    { type: "human.question", data: { ...byAlice, question_id: "q2", call_id: "c2", text: "Which?" } },
   );
   expect(new EntityStream("coordinator").follow(facts)).toMatchObject([
     { kind: "line", text: "node-2 is yours: Weigh it", worker: "human" },

@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync } from "node:fs";
 
 /**
- * Plays Codex with a dialog open: `terminal-actor.ts LOG SCREEN`. It shows the screen (its first line is the title) and
+ * Plays Codex with a dialog open: `dialog-player.ts LOG SCREEN`. It shows the screen (its first line is the title) and
  * writes down every byte it is given; told so by SIGUSR1 it writes down "answered" and shows a line to type in.
  */
 const [, , log = "", file = ""] = process.argv;
