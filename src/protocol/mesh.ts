@@ -157,8 +157,8 @@ export type MeshState = z.infer<typeof meshStateSchema>;
 
 const mesh = { mesh: meshNameSchema };
 /** Whose queue: an agent's, or null for the mesh's own. */
-const place = { ...mesh, agent: meshNameSchema.nullable() };
-const message = { ...place, name: z.string() };
+const address = { ...mesh, agent: meshNameSchema.nullable() };
+const message = { ...address, name: z.string() };
 
 /** `broken`: it died at once, several times, and is restarted only by a person. */
 export const MESH_SESSION_STATES = ["starting", "ready", "busy", "dialog", "idle", "dead", "gone", "broken"] as const;
@@ -178,7 +178,7 @@ export const meshFacts = {
   "mesh.quarantined": z.object({ ...message, why: z.string() }),
   "mesh.gate": z.object({ ...mesh, gate: z.string(), ok: z.boolean(), why: z.string() }),
   "mesh.session": z.object({
-    ...place,
+    ...address,
     agent: meshNameSchema,
     state: z.enum(MESH_SESSION_STATES),
     detail: z.string().optional(),

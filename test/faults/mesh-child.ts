@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Meshes } from "../../src/mesh/engine/meshes.ts";
-import { Layout, type Place, QUEUES } from "../../src/mesh/files/layout.ts";
+import { Layout, type MeshAddress, QUEUES } from "../../src/mesh/files/layout.ts";
 import { ProjectLockedError } from "../../src/mesh/files/lock.ts";
 import type { MeshMessage } from "../../src/mesh/files/mesh-message.ts";
 import { format } from "../../src/mesh/files/message-file.ts";
@@ -16,15 +16,15 @@ const layout = new Layout(process.argv[2] ?? "");
 const say = (line: string) => process.stdout.write(`${line}\n`);
 let count = 0;
 
-const lead: Place = { mesh: "plan", agent: "lead" };
-const coder: Place = { mesh: "plan", agent: "coder" };
-const review: Place = { mesh: "review", agent: null };
+const lead: MeshAddress = { mesh: "plan", agent: "lead" };
+const coder: MeshAddress = { mesh: "plan", agent: "coder" };
+const review: MeshAddress = { mesh: "review", agent: null };
 
-function names(place: Place, queues: readonly (typeof QUEUES)[number][] = QUEUES): string[] {
-  return queues.flatMap((queue) => readdirSync(layout.queue(place, queue)));
+function names(address: MeshAddress, queues: readonly (typeof QUEUES)[number][] = QUEUES): string[] {
+  return queues.flatMap((queue) => readdirSync(layout.queue(address, queue)));
 }
 
-function put(from: Place, name: string, to: string, type: "task" | "task-complete", about?: string): void {
+function put(from: MeshAddress, name: string, to: string, type: "task" | "task-complete", about?: string): void {
   const tmp = join(layout.running, "said");
   mkdirSync(tmp, { recursive: true });
   const aside = join(tmp, `${process.pid}-${++count}.md`);
@@ -34,11 +34,11 @@ function put(from: Place, name: string, to: string, type: "task" | "task-complet
 }
 
 /** Ends a task, unless it has said so already. */
-function end(place: Place, stem: string): void {
+function end(address: MeshAddress, stem: string): void {
   // What a hand has put back to be done again has its words in the archive.
-  const said = names(place, ["outbox", "complete"]);
+  const said = names(address, ["outbox", "complete"]);
   if (said.includes(`${stem}.end.md`) || said.includes(`${stem}.result.md`)) return;
-  put(place, `${stem}.end.md`, "mesh", "task-complete", stem);
+  put(address, `${stem}.end.md`, "mesh", "task-complete", stem);
 }
 
 /** Hands one part to the coder and one to the other mesh; ends when both are answered. */
@@ -47,7 +47,7 @@ function leadDoes(): void {
     const stem = file.slice(0, -3);
     const out = readdirSync(layout.queue(lead, "outbox"));
     // By how they begin: what a hand has put back to be done again has a number.
-    const isSent = (part: string, to: Place) =>
+    const isSent = (part: string, to: MeshAddress) =>
       [...out, ...names(to)].some((name) => name.startsWith(`${stem}.${part}`));
     if (!isSent("part", coder)) put(lead, `${stem}.part.md`, "coder", "task");
     if (!isSent("check", review)) put(lead, `${stem}.check.md`, "review", "task");

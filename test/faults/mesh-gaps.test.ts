@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { type Place, QUEUES } from "../../src/mesh/files/layout.ts";
+import { type MeshAddress, QUEUES } from "../../src/mesh/files/layout.ts";
 import { ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
 import { forgetGaps, type Gaps, watchGaps } from "./mesh-gaps-disk.ts";
 import { type Play, SCENARIOS, type Scenario } from "./mesh-gaps-scenarios.ts";
@@ -137,16 +137,16 @@ class World {
   /** What lies where something is still to happen. */
   #live(): string[] {
     const live = ["inbox", "next", "active", "outbox"] as const;
-    return this.#places().flatMap((place) => live.flatMap((queue) => this.#names(place, queue)));
+    return this.#addresses().flatMap((address) => live.flatMap((queue) => this.#names(address, queue)));
   }
 
   /** What lies where, without the last tasks. */
   listing(): Record<string, string[]> {
     return Object.fromEntries(
-      this.#places().flatMap((place) =>
+      this.#addresses().flatMap((address) =>
         QUEUES.flatMap((queue) => {
-          const names = this.#names(place, queue).filter((name) => !name.startsWith("zz-"));
-          return names.length > 0 ? [[`${place.mesh}/${place.agent ?? ""} ${queue}`, names]] : [];
+          const names = this.#names(address, queue).filter((name) => !name.startsWith("zz-"));
+          return names.length > 0 ? [[`${address.mesh}/${address.agent ?? ""} ${queue}`, names]] : [];
         }),
       ),
     );
@@ -155,14 +155,14 @@ class World {
   /** At any instant: nothing in two places, no file put aside without its reason. */
   #checkInstant(): void {
     const seen = new Map<string, string>();
-    for (const place of this.#places()) {
+    for (const address of this.#addresses()) {
       for (const queue of QUEUES) {
-        for (const name of this.#names(place, queue)) {
-          const path = join(this.#project.layout.queue(place, queue), name);
+        for (const name of this.#names(address, queue)) {
+          const path = join(this.#project.layout.queue(address, queue), name);
           const isAside = queue === "quarantine";
           if (isAside && name.endsWith(".reason.md")) continue;
           // Another one of that name may lie aside.
-          const named = isAside ? [] : [`${place.mesh}/${place.agent} ${name}`];
+          const named = isAside ? [] : [`${address.mesh}/${address.agent} ${name}`];
           for (const key of [...named, `inode ${lstatSync(path).ino}`]) {
             expect([key, seen.get(key), path]).toEqual([key, undefined, path]);
             seen.set(key, path);
@@ -173,15 +173,15 @@ class World {
     }
   }
 
-  #places(): Place[] {
+  #addresses(): MeshAddress[] {
     return this.#play.options.configs.flatMap(({ mesh, agents }) => [
       { mesh, agent: null },
       ...agents.map((member) => ({ mesh, agent: member.split("/")[1] ?? "" })),
     ]);
   }
 
-  #names(place: Place, queue: (typeof QUEUES)[number]): string[] {
-    const dir = this.#project.layout.queue(place, queue);
+  #names(address: MeshAddress, queue: (typeof QUEUES)[number]): string[] {
+    const dir = this.#project.layout.queue(address, queue);
     return existsSync(dir) ? readdirSync(dir).toSorted() : [];
   }
 }

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { rolldown } from "rolldown";
 import { expect, test } from "vitest";
-import { Layout, nameOf, type Place, QUEUES, type QueueName } from "../../src/mesh/files/layout.ts";
+import { Layout, type MeshAddress, nameOf, QUEUES, type QueueName } from "../../src/mesh/files/layout.ts";
 import { format } from "../../src/mesh/files/message-file.ts";
 import { Message } from "../../src/mesh/files/message-operations.ts";
 import type { MeshConfig } from "../../src/protocol/index.ts";
@@ -36,7 +36,7 @@ const CONFIGS: MeshConfig[] = [
   },
 ];
 
-const PLACES: Place[] = CONFIGS.flatMap(({ mesh, agents }) => [
+const ADDRESSES: MeshAddress[] = CONFIGS.flatMap(({ mesh, agents }) => [
   { mesh, agent: null },
   ...agents.map((member) => ({ mesh, agent: member.split("/")[1] ?? "" })),
 ]);
@@ -87,8 +87,8 @@ class World {
     }
     mkdirSync(this.layout.gates, { recursive: true });
     writeFileSync(join(this.layout.gates, "slow.sh"), "exit 0\n");
-    for (const place of PLACES)
-      for (const queue of QUEUES) mkdirSync(this.layout.queue(place, queue), { recursive: true });
+    for (const address of ADDRESSES)
+      for (const queue of QUEUES) mkdirSync(this.layout.queue(address, queue), { recursive: true });
   }
 
   /** One file loads five times as fast as many: three hundred lives begin. */
@@ -134,7 +134,8 @@ class World {
     await child.ready;
     child.go();
     const live = ["inbox", "next", "active", "outbox"] as const;
-    const left = () => PLACES.flatMap((place) => live.flatMap((queue) => readdirSync(this.layout.queue(place, queue))));
+    const left = () =>
+      ADDRESSES.flatMap((address) => live.flatMap((queue) => readdirSync(this.layout.queue(address, queue))));
     // What was put back late outlasts the task it is a part of. A guard against what hangs: the rest of a busy machine counts.
     await expect.poll(left, { timeout: 1_800_000, interval: 20 }).toEqual([]);
     expect(child.trouble).toEqual([]);
@@ -161,18 +162,18 @@ class World {
 
   /** Forward, back, past the line; a part of the coder's that somebody ends for it; one that is over, once more. */
   #moveByHand(): void {
-    const [place, from, to] = this.#chance.pick(MOVES);
-    const names = readdirSync(this.layout.queue(place, from)).filter((one) => !/\.(done|result)/.test(one));
+    const [address, from, to] = this.#chance.pick(MOVES);
+    const names = readdirSync(this.layout.queue(address, from)).filter((one) => !/\.(done|result)/.test(one));
     const name = names.length > 0 ? this.#chance.pick(names) : undefined;
-    if (name === undefined || existsSync(join(this.layout.queue(place, to), name))) return;
+    if (name === undefined || existsSync(join(this.layout.queue(address, to), name))) return;
     let there: string | undefined;
     try {
-      there = Message.moveMessage(this.layout, place, name, from, to);
+      there = Message.moveMessage(this.layout, address, name, from, to);
     } catch (error) {
       // The mesh was quicker.
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     }
-    if (there !== undefined) this.#note(place, name, from, to);
+    if (there !== undefined) this.#note(address, name, from, to);
   }
 
   /**
@@ -181,14 +182,14 @@ class World {
    * has its words already, or was answered, and is about to be over, may be: who comes first is chance. Looked at after
    * the move: what has no words then was moved before its end.
    */
-  #note(place: Place, name: string, from: QueueName, to: QueueName): void {
-    if (!isAnswered(place)) return;
+  #note(address: MeshAddress, name: string, from: QueueName, to: QueueName): void {
+    if (!isAnswered(address)) return;
     const stem = name.slice(0, -3);
-    const done = `${stem}.${nameOf(place).replace("/", ".")}.done.md`;
+    const done = `${stem}.${nameOf(address).replace("/", ".")}.done.md`;
     const isSaid = QUEUES.some((queue) => existsSync(join(this.layout.queue(LEAD, queue), done)));
     const [words, now] = [
-      join(this.layout.queue(place, "complete"), `${stem}.result.md`),
-      this.layout.queue(place, to),
+      join(this.layout.queue(address, "complete"), `${stem}.result.md`),
+      this.layout.queue(address, to),
     ].map((path, at) => statSync(at === 0 ? path : join(path, name), { bigint: true, throwIfNoEntry: false })?.ctimeNs);
     const noted = this.#putBack.get(first(stem)) ?? { ...NEVER, moves: [] };
     noted.moves.push(`${name}: ${from} → ${to}, words ${words}, there ${now}${isSaid ? ", answered" : ""}`);
@@ -202,26 +203,26 @@ class World {
 
   /** At this instant nobody moves anything: each message is in one queue, and none is in quarantine. */
   check(): void {
-    const all = PLACES.flatMap((place) =>
+    const all = ADDRESSES.flatMap((address) =>
       QUEUES.flatMap((queue) =>
-        readdirSync(this.layout.queue(place, queue)).map((name) => ({ place: nameOf(place), queue, name })),
+        readdirSync(this.layout.queue(address, queue)).map((name) => ({ address: nameOf(address), queue, name })),
       ),
     );
     const seen = new Map<string, string>();
-    for (const { place, queue, name } of all) {
-      const key = `${place} ${name}`;
+    for (const { address, queue, name } of all) {
+      const key = `${address} ${name}`;
       expect([key, seen.get(key), queue]).toEqual([key, undefined, queue]);
       seen.set(key, queue);
     }
     expect(all.filter(({ queue }) => queue === "quarantine")).toEqual([]);
     const roots = all
-      .filter(({ place }) => place === "plan")
-      .map(({ place, queue, name }) => this.#titleOf(place, queue, name));
+      .filter(({ address }) => address === "plan")
+      .map(({ address, queue, name }) => this.#titleOf(address, queue, name));
     expect(roots.toSorted()).toEqual(this.sent.map((name) => `# ${name}`));
   }
 
-  #titleOf(place: string, queue: QueueName, name: string): string {
-    const [mesh = "", agent = null] = place.split("/");
+  #titleOf(address: string, queue: QueueName, name: string): string {
+    const [mesh = "", agent = null] = address.split("/");
     const text = readFileSync(join(this.layout.queue({ mesh, agent }, queue), name), "utf8");
     return text.split("\n").find((line) => line.startsWith("# ")) ?? "";
   }
@@ -279,10 +280,10 @@ interface PutBack {
 }
 
 const NEVER: PutBack = { surely: 0, perhaps: 0, moves: [] };
-const LEAD: Place = { mesh: "plan", agent: "lead" };
+const LEAD: MeshAddress = { mesh: "plan", agent: "lead" };
 
 /** Whose tasks the lead is answered. */
-function isAnswered({ mesh, agent }: Place): boolean {
+function isAnswered({ mesh, agent }: MeshAddress): boolean {
   return (mesh === "plan" && agent === "coder") || (mesh === "review" && agent === null);
 }
 
@@ -295,7 +296,7 @@ function first(stem: string): string {
   return stem.replace(/(?:~\d+)+$/, "");
 }
 
-const MOVES: [Place, QueueName, QueueName][] = [
+const MOVES: [MeshAddress, QueueName, QueueName][] = [
   [{ mesh: "plan", agent: null }, "inbox", "next"],
   [{ mesh: "plan", agent: null }, "next", "inbox"],
   [{ mesh: "plan", agent: "coder" }, "inbox", "active"],

@@ -110,14 +110,14 @@ withTmux(
     await house.until(({ type, data }) => type === "mesh.told" && data.agent === "one");
     await house.close();
     // By hand, while nobody is there: the agent's part and the mesh's are done.
-    const place = (agent: string | null) => house.layout.messages({ mesh: "once", agent });
+    const address = (agent: string | null) => house.layout.messages({ mesh: "once", agent });
     const move = (agent: string | null, file: string) => {
-      const text = readFileSync(join(place(agent), "active", file), "utf8");
-      rmSync(join(place(agent), "active", file));
-      writeFileSync(join(place(agent), "complete", file), text);
+      const text = readFileSync(join(address(agent), "active", file), "utf8");
+      rmSync(join(address(agent), "active", file));
+      writeFileSync(join(address(agent), "complete", file), text);
     };
     move("one", name.replace(".md", ".0.md"));
-    if (existsSync(join(place(null), "active", name))) move(null, name);
+    if (existsSync(join(address(null), "active", name))) move(null, name);
     await house.open();
     await house.start();
     await house.until(({ type, data }) => type === "mesh.closed" && data.why === "task: its work is done");

@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline";
 import type { ApiClient } from "../../client/client.ts";
-import type { Layout, Place } from "../../mesh/files/layout.ts";
+import type { Layout, MeshAddress } from "../../mesh/files/layout.ts";
 import { nameOf } from "../../mesh/files/layout.ts";
 import { putMessage } from "../../mesh/files/new-message.ts";
 import type { Fact } from "../../protocol/index.ts";
@@ -8,7 +8,7 @@ import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { factLine } from "../wording/fact-line.ts";
 import { cut } from "../wording/width.ts";
 import { isNews } from "./log.ts";
-import { layoutOf, placeOf, startedMeshes, type TxCall } from "./project.ts";
+import { addressOf, layoutOf, startedMeshes, type TxCall } from "./project.ts";
 import { followFacts, meshOf, type ProjectRecord } from "./record.ts";
 import { endIn, readyToWait, show } from "./results.ts";
 
@@ -24,17 +24,17 @@ export async function chat(call: TxCall, to: string): Promise<ExitCode> {
   const { terminal } = call;
   if (call.speaker) throw new UsageError("Only a person can chat with a mesh. An agent sends: tx send");
   const layout = layoutOf(call);
-  const place = await placeOf(layout, to);
+  const address = await addressOf(layout, to);
   const { client } = await startedMeshes(call, layout);
-  const ready = await readyToWait(call, place.mesh);
+  const ready = await readyToWait(call, address.mesh);
   if (!ready) {
-    terminal.say(`${place.mesh} is not trusted, so nothing of it runs. Review it: tx trust ${place.mesh}`);
+    terminal.say(`${address.mesh} is not trusted, so nothing of it runs. Review it: tx trust ${address.mesh}`);
     return EXIT.waiting;
   }
   terminal.say(
     `You talk to ${to}. A line is a task; /answer WORDS answers a question; Ctrl-D ends it when all is done.`,
   );
-  const conversation = new Conversation(call, layout, place, client, ready.record);
+  const conversation = new Conversation(call, layout, address, client, ready.record);
   const lines = createInterface({ input: terminal.stdin, terminal: false });
   lines.on("line", (line) => conversation.line(line)).on("close", () => conversation.inputEnds());
   try {
@@ -48,7 +48,7 @@ export async function chat(call: TxCall, to: string): Promise<ExitCode> {
 class Conversation {
   readonly #call: TxCall;
   readonly #layout: Layout;
-  readonly #place: Place;
+  readonly #address: MeshAddress;
   readonly #client: ApiClient;
   readonly #record: ProjectRecord;
   /** Tasks that were given and have not ended. */
@@ -60,10 +60,10 @@ class Conversation {
   #hasFailed = false;
   #answering: Promise<void> = Promise.resolve();
 
-  constructor(call: TxCall, layout: Layout, place: Place, client: ApiClient, record: ProjectRecord) {
+  constructor(call: TxCall, layout: Layout, address: MeshAddress, client: ApiClient, record: ProjectRecord) {
     this.#call = call;
     this.#layout = layout;
-    this.#place = place;
+    this.#address = address;
     this.#client = client;
     this.#record = record;
   }
@@ -74,8 +74,8 @@ class Conversation {
     if (answer !== undefined) this.#answer(answer);
     else if (words.startsWith("/")) this.#note(`There is no "${words}". A question is answered with: /answer WORDS`);
     else if (words !== "") {
-      const message = { to: nameOf(this.#place), type: "task", from: "human", body: words } as const;
-      this.#open.add(putMessage(this.#layout, this.#place, "inbox", new Date(), message));
+      const message = { to: nameOf(this.#address), type: "task", from: "human", body: words } as const;
+      this.#open.add(putMessage(this.#layout, this.#address, "inbox", new Date(), message));
     }
   }
 
@@ -87,15 +87,15 @@ class Conversation {
   async follow(after: number): Promise<ExitCode> {
     const { roster } = await this.#record.situation();
     const take = async (fact: Fact) => {
-      if (meshOf(fact, roster) === this.#place.mesh || fact.type === "human.response") await this.#take(fact);
+      if (meshOf(fact, roster) === this.#address.mesh || fact.type === "human.response") await this.#take(fact);
       return undefined;
     };
     await followFacts(this.#call, this.#record.log, after, take, this.#over.signal);
     await this.#answering;
     if (this.#over.signal.aborted) return this.#hasFailed ? EXIT.failed : EXIT.done;
-    const { mesh } = this.#place;
+    const { mesh } = this.#address;
     if (this.#open.size > 0)
-      this.#note(`${mesh} goes on without you. What came of it: tx result ${nameOf(this.#place)}`);
+      this.#note(`${mesh} goes on without you. What came of it: tx result ${nameOf(this.#address)}`);
     return EXIT.interrupted;
   }
 
@@ -106,7 +106,7 @@ class Conversation {
     }
     if (fact.type === "human.question") return this.#asked(fact.data);
     for (const task of this.#open) {
-      const end = endIn(fact, this.#place, task);
+      const end = endIn(fact, this.#address, task);
       if (!end) continue;
       this.#open.delete(task);
       if ((await show(this.#call, this.#layout, end)) !== EXIT.done) this.#hasFailed = true;

@@ -11,7 +11,7 @@ import { SessionNotes } from "../../mesh/terminal/session-notes.ts";
 import type { MessageHeader } from "../../protocol/index.ts";
 import { watchFolder } from "../../store/disk/watch-folder.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
-import { layoutOf, placeOf, runningMeshes, type TxCall } from "./project.ts";
+import { addressOf, layoutOf, runningMeshes, type TxCall } from "./project.ts";
 
 interface SendOptions {
   type?: MessageHeader["type"];
@@ -106,15 +106,15 @@ type Speech = Omit<NewMessage, "from">;
 
 async function sendAndWait(call: TxCall, to: string, body: string): Promise<ExitCode> {
   const layout = layoutOf(call);
-  const place = await placeOf(layout, to);
+  const address = await addressOf(layout, to);
   const { readyToWait, waitFor } = await import("./results.ts");
-  const ready = await readyToWait(call, place.mesh);
+  const ready = await readyToWait(call, address.mesh);
   if (!ready) {
-    call.terminal.say(`${place.mesh} is not trusted, so nothing of it runs. Review it: tx trust ${place.mesh}`);
+    call.terminal.say(`${address.mesh} is not trusted, so nothing of it runs. Review it: tx trust ${address.mesh}`);
     return EXIT.waiting;
   }
-  const task = putMessage(layout, place, "inbox", new Date(), { to, type: "task", body, from: "human" });
-  return waitFor(call, ready, place, task);
+  const task = putMessage(layout, address, "inbox", new Date(), { to, type: "task", body, from: "human" });
+  return waitFor(call, ready, address, task);
 }
 
 async function speak(call: TxCall, message: Speech): Promise<ExitCode> {
@@ -144,10 +144,10 @@ const WORDS: Readonly<Record<MessageHeader["type"], string>> = {
 async function speakAsPerson(call: TxCall, layout: Layout, message: Speech): Promise<ExitCode> {
   const { terminal, json } = call;
   if (message.to === "human") throw new UsageError("Only an agent can ask the human. Say which one: --as mesh/agent");
-  const place = await placeOf(layout, message.to);
-  const file = putMessage(layout, place, "inbox", new Date(), { ...message, from: "human" });
-  if (json) await terminal.printJson({ message: file, ...place });
-  else await terminal.printLines([join(layout.queue(place, "inbox"), file)]);
+  const address = await addressOf(layout, message.to);
+  const file = putMessage(layout, address, "inbox", new Date(), { ...message, from: "human" });
+  if (json) await terminal.printJson({ message: file, ...address });
+  else await terminal.printLines([join(layout.queue(address, "inbox"), file)]);
   if (!(await runningMeshes(call, layout).catch(() => undefined)))
     terminal.say("It waits there until the meshes are started: tx start");
   return EXIT.done;
@@ -172,16 +172,16 @@ async function wordsFrom({ terminal }: TxCall, words: readonly string[]): Promis
 
 async function messagesIn(
   layout: Layout,
-  place: { mesh: string; agent: string },
+  address: { mesh: string; agent: string },
   queue: "inbox" | "next" | "active",
 ): Promise<string[]> {
-  const names = await readdir(layout.queue(place, queue)).catch(() => []);
+  const names = await readdir(layout.queue(address, queue)).catch(() => []);
   return names.filter((name) => name.endsWith(".md")).toSorted();
 }
 
 /** The answer comes to the inbox and moves on from there; wherever it is, it names its question. */
-async function answerTo(layout: Layout, place: { mesh: string; agent: string }, asked: string): Promise<string> {
-  const dirs = (["inbox", "complete"] as const).map((queue) => layout.queue(place, queue));
+async function answerTo(layout: Layout, address: { mesh: string; agent: string }, asked: string): Promise<string> {
+  const dirs = (["inbox", "complete"] as const).map((queue) => layout.queue(address, queue));
   const seen = new Set<string>();
   const look = async (): Promise<string | undefined> => {
     for (const dir of dirs) {

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import { nearest } from "../../boundary/nearest.ts";
 import type { ApiClient } from "../../client/client.ts";
 import { type DeclaredMesh, readDeclared } from "../../mesh/declaration/declared-mesh.ts";
-import { Layout, type Place } from "../../mesh/files/layout.ts";
+import { Layout, type MeshAddress } from "../../mesh/files/layout.ts";
 import { isAtWork } from "../../projections/index.ts";
 import type { MeshProjectView } from "../../protocol/api/meshes.ts";
 import { Refusal, UsageError } from "../exit-code.ts";
@@ -58,7 +58,7 @@ export function agentIn(declared: DeclaredMesh, agent: string | undefined): stri
 }
 
 /** `mesh` or `mesh/agent`. */
-export async function placeOf(layout: Layout, to: string): Promise<Place> {
+export async function addressOf(layout: Layout, to: string): Promise<MeshAddress> {
   const [mesh = "", agent, ...more] = to.split("/");
   if (more.length > 0) throw new UsageError(`"${to}": expected mesh or mesh/agent.`);
   const declared = await declaredMesh(layout, mesh);

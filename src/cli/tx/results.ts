@@ -1,11 +1,11 @@
 import { relative } from "node:path";
 import { type EndedTask, endWords } from "../../mesh/engine/end-words.ts";
-import type { Layout, Place } from "../../mesh/files/layout.ts";
+import type { Layout, MeshAddress } from "../../mesh/files/layout.ts";
 import { nameOf } from "../../mesh/files/layout.ts";
 import type { Fact } from "../../protocol/index.ts";
 import { mayRun } from "../../runtime/meshes/trust.ts";
 import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
-import { declaredMesh, layoutOf, placeOf, startedMeshes, type TxCall } from "./project.ts";
+import { addressOf, declaredMesh, layoutOf, startedMeshes, type TxCall } from "./project.ts";
 import { factsOf, followFacts, meshOf, type ProjectRecord, recordOf } from "./record.ts";
 
 /** How a task ended, and its result text, as far as it is recorded. */
@@ -17,16 +17,16 @@ interface TaskEnd extends EndedTask {
 /** Prints the result of a task: the named one, or the last one of a mesh or an agent. */
 export async function result(call: TxCall, to: string, task: string | undefined): Promise<ExitCode> {
   const layout = layoutOf(call);
-  const place = await placeOf(layout, to);
+  const address = await addressOf(layout, to);
   const { log } = await recordOf(call, layout);
   let last: TaskEnd | undefined;
   for await (const fact of factsOf(log)) {
-    const end = endIn(fact, place);
+    const end = endIn(fact, address);
     if (end && (task === undefined || isNamed(end.name, task))) last = end;
   }
   if (last) return show(call, layout, last);
   const what = task === undefined ? `No task of ${to} has ended yet.` : `No task ${task} of ${to} has ended.`;
-  throw new Refusal(`${what} What waits and who works: tx status ${place.mesh}`);
+  throw new Refusal(`${what} What waits and who works: tx status ${address.mesh}`);
 }
 
 /** Checks what is needed to wait for a task that is sent now: the meshes run, and are trusted. */
@@ -46,17 +46,17 @@ export async function readyToWait(
 export async function waitFor(
   call: TxCall,
   { record, after }: { record: ProjectRecord; after: number },
-  place: Place,
+  address: MeshAddress,
   task: string,
 ): Promise<ExitCode> {
   const layout = layoutOf(call);
   const { roster } = await record.situation();
   const end = await followFacts(call, record.log, after, async (fact) => {
-    if (meshOf(fact, roster) === place.mesh) sayIfNeeded(call, fact);
-    return endIn(fact, place, task);
+    if (meshOf(fact, roster) === address.mesh) sayIfNeeded(call, fact);
+    return endIn(fact, address, task);
   });
   if (end) return show(call, layout, end);
-  call.terminal.say(`The task continues. To see its result later: tx result ${nameOf(place)}`);
+  call.terminal.say(`The task continues. To see its result later: tx result ${nameOf(address)}`);
   return EXIT.interrupted;
 }
 
@@ -78,7 +78,7 @@ export async function show({ terminal, json }: TxCall, layout: Layout, end: Task
   return failed ? EXIT.failed : EXIT.done;
 }
 
-export function endIn({ type, data, ts }: Fact, { mesh, agent }: Place, task?: string): TaskEnd | undefined {
+export function endIn({ type, data, ts }: Fact, { mesh, agent }: MeshAddress, task?: string): TaskEnd | undefined {
   const isEnd = type === "mesh.completed" || type === "mesh.failed" || type === "mesh.quarantined";
   if (!isEnd || data.mesh !== mesh || data.agent !== agent) return undefined;
   if (type === "mesh.quarantined" && task === undefined) return undefined;

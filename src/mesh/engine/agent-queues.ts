@@ -74,7 +74,7 @@ export class AgentQueues {
     const next = this.queues.first("next");
     if (next === undefined) return moved;
     const name = this.queues.move(next, "next", "active");
-    if (name !== undefined) this.#context.record({ type: "mesh.activated", data: { ...this.queues.place, name } });
+    if (name !== undefined) this.#context.record({ type: "mesh.activated", data: { ...this.queues.address, name } });
     return true;
   }
 
@@ -104,14 +104,14 @@ export class AgentQueues {
   #endedByHand(queue: QueueName, name: string): void {
     const task = readMessage(this.queues, queue, name);
     if (!task || "reason" in task || task.header.type !== "task") return;
-    this.#context.ended(this.queues.place, name, ...this.#answer(task));
+    this.#context.ended(this.queues.address, name, ...this.#answer(task));
   }
 
   /** A task that is over: its sender is answered, unless that was done before. */
   answerIfOwed(queue: QueueName, name: string): void {
     const message = readMessage(this.queues, queue, name);
     if (!message || "reason" in message) return;
-    this.#context.loopGuard.heard(this.#agent, nameOf(this.queues.place), message);
+    this.#context.loopGuard.heard(this.#agent, nameOf(this.queues.address), message);
     if (message.header.type === "task") this.#answer(message);
   }
 
@@ -119,7 +119,7 @@ export class AgentQueues {
     const end = this.#ends.endOf(task.name);
     const words = end === undefined ? MOVED_BY_HAND : this.#ends.wordsOf(task.name, end);
     const type = end === "error" ? "error" : "task-complete";
-    if (!isStep(task)) this.#context.answer(task, type, words, this.queues.place);
+    if (!isStep(task)) this.#context.answer(task, type, words, this.queues.address);
     return [end ?? "result", words];
   }
 
@@ -151,13 +151,13 @@ export class AgentQueues {
       this.queues.has("complete", name) ||
       this.queues.has("archive", name) ||
       this.#ends.has(name) ||
-      this.#context.isAnswered(task, this.queues.place)
+      this.#context.isAnswered(task, this.queues.address)
     );
   }
 
   #tellNews(message: MeshMessage): boolean {
     const { type, from } = message.header;
-    const data = { ...this.queues.place, name: message.name, type, from, title: titleOf(message.body) };
+    const data = { ...this.queues.address, name: message.name, type, from, title: titleOf(message.body) };
     this.#context.record({ type: "mesh.received", data });
     this.#delivery.tell(message, "inbox");
     return false;
@@ -211,7 +211,7 @@ export class AgentQueues {
     if (this.queues.move(name, from, "complete") === undefined) return true;
     this.#ending.delete(name);
     this.#delivery.forget(name);
-    this.#context.ended(this.queues.place, name, end, words);
+    this.#context.ended(this.queues.address, name, end, words);
     return true;
   }
 }

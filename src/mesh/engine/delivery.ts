@@ -59,10 +59,10 @@ export class MessageDelivery {
 
   tell(message: MeshMessage, queue: Told["queue"]): void {
     const { name } = message;
-    this.#context.loopGuard.heard(this.#agent, nameOf(this.#queues.place), message);
+    this.#context.loopGuard.heard(this.#agent, nameOf(this.#queues.address), message);
     const attempt = ++this.#attempts;
     this.#told.set(name, { attempt, queue, went: undefined });
-    const where = { ...this.#queues.place, name };
+    const where = { ...this.#queues.address, name };
     const isLate = () => !this.#context.isOpen || this.#told.get(name)?.attempt !== attempt;
     const telling = async () => this.#context.ports.tell(this.#agent, message);
     void telling().then(

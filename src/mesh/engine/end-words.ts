@@ -1,13 +1,13 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
-import { Layout, type Place } from "../files/layout.ts";
+import { Layout, type MeshAddress } from "../files/layout.ts";
 import { Queues } from "../files/queue.ts";
 import { TaskEnds } from "./task-ends.ts";
 import { type StepQueues, TaskSteps } from "./task-steps.ts";
 
 /** A task that has ended. */
-export interface EndedTask extends Place {
+export interface EndedTask extends MeshAddress {
   name: string;
   failed: boolean;
 }

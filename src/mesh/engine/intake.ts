@@ -35,7 +35,7 @@ export class Intake {
   #lineUp(message: MeshMessage): void {
     const { name, header } = message;
     const { type, from } = header;
-    const data = { ...this.#queues.place, name, type, from, title: titleOf(message.body) };
+    const data = { ...this.#queues.address, name, type, from, title: titleOf(message.body) };
     this.#context.record({ type: "mesh.received", data });
     this.#line.set(name, { name, header });
   }

@@ -1,5 +1,5 @@
 import type { MeshConfig, MessageHeader } from "../../protocol/index.ts";
-import { nameOf, type Place } from "../files/layout.ts";
+import { type MeshAddress, nameOf } from "../files/layout.ts";
 import type { MeshMessage } from "../files/mesh-message.ts";
 import { stemOf } from "../files/message-names.ts";
 
@@ -39,7 +39,7 @@ export class LoopGuard {
 
   /** The distance of a message that is to be sent; `active` is the sender's task. */
   next(
-    from: Place & { agent: string },
+    from: MeshAddress & { agent: string },
     message: MeshMessage,
     to: string,
     active: Pick<MeshMessage, "name" | "header"> | undefined,

@@ -1,5 +1,5 @@
 import type { MeshConfig, MeshFact, MessageHeader } from "../../protocol/index.ts";
-import { type Layout, nameOf, type Place, type QueueName } from "../files/layout.ts";
+import { type Layout, type MeshAddress, nameOf, type QueueName } from "../files/layout.ts";
 import { type MeshMessage, postMessage, rewriteMessage } from "../files/mesh-message.ts";
 import { titleOf } from "../files/message-file.ts";
 import { asMessageId, BOARD, derivedName, stemOf } from "../files/message-names.ts";
@@ -30,7 +30,7 @@ export class MeshContext {
     this.ports.record(fact);
   }
 
-  here(agent: string | null): Place {
+  here(agent: string | null): MeshAddress {
     return { mesh: this.mesh, agent };
   }
 
@@ -42,14 +42,14 @@ export class MeshContext {
   }
 
   /** The sender of a task is told of its end, once. */
-  answer(task: MeshMessage, type: "task-complete" | "error", words: string, from: Place): void {
+  answer(task: MeshMessage, type: "task-complete" | "error", words: string, from: MeshAddress): void {
     const to = this.#asker(task, from);
     const name = answerName(task.name, from);
     if (!to || to.find(name) !== undefined) return;
     const isForBoard = task.header.from === BOARD;
     const header: MessageHeader = {
       from: nameOf(from),
-      to: isForBoard ? BOARD : nameOf(to.place),
+      to: isForBoard ? BOARD : nameOf(to.address),
       type,
       status: "complete",
       "in-reply-to": stemOf(task.name),
@@ -57,11 +57,11 @@ export class MeshContext {
     };
     const body = `# ${type === "error" ? "Failed" : "Done"}: ${titleOf(task.body)}\n\n${words}\n`;
     this.post(to, { name, header, body }, isForBoard ? "outbox" : "inbox");
-    if (to.place.mesh !== this.mesh) this.ports.changed(to.place.mesh);
+    if (to.address.mesh !== this.mesh) this.ports.changed(to.address.mesh);
   }
 
   /** A task of this name was answered before: another one must have another name. */
-  isAnswered(task: Pick<MeshMessage, "name" | "header">, from: Place): boolean {
+  isAnswered(task: Pick<MeshMessage, "name" | "header">, from: MeshAddress): boolean {
     return this.#asker(task, from)?.find(answerName(task.name, from)) !== undefined;
   }
 
@@ -72,7 +72,7 @@ export class MeshContext {
   }
 
   /** Whose inbox gets the answer to a task: none for the human, who sees it anyway, nor for the agent itself. */
-  #asker({ header }: Pick<MeshMessage, "header">, from: Place): Queues | undefined {
+  #asker({ header }: Pick<MeshMessage, "header">, from: MeshAddress): Queues | undefined {
     if (header.from === BOARD) return this.ports.queuesOf(this.mesh, null);
     const sender = senderOf(header.from, from.mesh, this.ports.directory());
     if (sender === null || sender === "human" || nameOf(sender) === nameOf(from)) return undefined;
@@ -81,7 +81,7 @@ export class MeshContext {
   }
 
   /** A message that goes too far is refused; the human is asked first, once for each thread and agent. */
-  refusal(from: Place & { agent: string }, to: string, far: Distance): string | undefined {
+  refusal(from: MeshAddress & { agent: string }, to: string, far: Distance): string | undefined {
     const own = nameOf(from);
     const why = whyTooFar(far, own, to, this.#config());
     if (why === undefined) return undefined;
@@ -99,23 +99,23 @@ export class MeshContext {
   putAside(queues: Queues, from: QueueName, name: string, why: string): boolean {
     const aside = quarantine(queues, from, name, why);
     if (aside !== undefined) {
-      const data = { ...queues.place, name: aside, why: gist(why) };
+      const data = { ...queues.address, name: aside, why: gist(why) };
       this.record({ type: "mesh.quarantined", data });
     }
     return true;
   }
 
-  ended(place: Place, name: string, end: "result" | "error", words: string): void {
+  ended(address: MeshAddress, name: string, end: "result" | "error", words: string): void {
     this.record(
       end === "error"
-        ? { type: "mesh.failed", data: { ...place, name, why: gist(words) } }
-        : { type: "mesh.completed", data: { ...place, name, gist: gist(words) } },
+        ? { type: "mesh.failed", data: { ...address, name, why: gist(words) } }
+        : { type: "mesh.completed", data: { ...address, name, gist: gist(words) } },
     );
   }
 }
 
 /** Two agents that were given messages of the same name answer with different ones. */
-function answerName(task: string, from: Place): string {
+function answerName(task: string, from: MeshAddress): string {
   return derivedName(task, `${nameOf(from).replace("/", ".")}.done`);
 }
 

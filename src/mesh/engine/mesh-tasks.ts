@@ -71,7 +71,7 @@ export class MeshTasks {
     const next = this.queues.first("next");
     if (next !== undefined && this.queues.count("active") === 0) {
       const name = this.queues.move(next, "next", "active");
-      if (name !== undefined) this.#context.record({ type: "mesh.activated", data: { ...this.queues.place, name } });
+      if (name !== undefined) this.#context.record({ type: "mesh.activated", data: { ...this.queues.address, name } });
       moved = true;
     }
     const active = this.queues.first("active");
@@ -96,7 +96,7 @@ export class MeshTasks {
   #putBack(queue: "next" | "active", name: string): void {
     const task = readMessage(this.queues, queue, name);
     if (!task || "reason" in task) return;
-    const hasEnded = this.#steps.hasEnded(name) || this.#context.isAnswered(task, this.queues.place);
+    const hasEnded = this.#steps.hasEnded(name) || this.#context.isAnswered(task, this.queues.address);
     if (hasEnded) this.queues.move(name, queue, queue, (one) => this.#isTaken({ ...task, name: one }));
   }
 
@@ -104,7 +104,7 @@ export class MeshTasks {
     const task = readMessage(this.queues, queue, name);
     if (!task || "reason" in task || task.header.type !== "task") return;
     this.completed++;
-    this.#context.ended(this.queues.place, name, ...this.#answer(task));
+    this.#context.ended(this.queues.address, name, ...this.#answer(task));
   }
 
   /** A task that is over: its sender is answered, unless that was done before. */
@@ -115,7 +115,7 @@ export class MeshTasks {
 
   #answer(task: MeshMessage, failure = this.#steps.failure(task.name)): ["result" | "error", string] {
     const words = failure ?? this.#result(task);
-    this.#context.answer(task, failure === undefined ? "task-complete" : "error", words, this.queues.place);
+    this.#context.answer(task, failure === undefined ? "task-complete" : "error", words, this.queues.address);
     return [failure === undefined ? "result" : "error", words];
   }
 
@@ -154,7 +154,7 @@ export class MeshTasks {
     return (
       (["active", "complete", "archive"] as const).some((queue) => this.queues.has(queue, task.name)) ||
       this.#steps.hasEnded(task.name) ||
-      this.#context.isAnswered(task, this.queues.place)
+      this.#context.isAnswered(task, this.queues.address)
     );
   }
 
@@ -236,7 +236,7 @@ export class MeshTasks {
     const [end, words] = this.#answer(task, failure);
     if (this.queues.move(task.name, "active", "complete") === undefined) return true;
     this.completed++;
-    this.#context.ended(this.queues.place, task.name, end, words);
+    this.#context.ended(this.queues.address, task.name, end, words);
     return true;
   }
 }

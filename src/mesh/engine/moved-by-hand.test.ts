@@ -435,11 +435,11 @@ test("state.json follows, whole; the seed's operations on files work from outsid
       started_at: "2026-01-02T03:04:05.000Z",
       updated_at: "2026-01-02T03:04:05.000Z",
     });
-  const place = { mesh: "m", agent: null };
-  expect(Message.getMessages(project.layout, place, "active")).toEqual(["2601020304-0001-fix-the-bug.md"]);
-  const message = Message.parseMessage(join(project.layout.queue(place, "active"), "2601020304-0001-fix-the-bug.md"));
+  const address = { mesh: "m", agent: null };
+  expect(Message.getMessages(project.layout, address, "active")).toEqual(["2601020304-0001-fix-the-bug.md"]);
+  const message = Message.parseMessage(join(project.layout.queue(address, "active"), "2601020304-0001-fix-the-bug.md"));
   expect(message && "body" in message && message.body).toBe("# Fix the bug\n\nSoon.\n");
   const ended = project.next(isEnd("m"));
-  Message.moveMessage(project.layout, place, "2601020304-0001-fix-the-bug.md", "active", "complete");
+  Message.moveMessage(project.layout, address, "2601020304-0001-fix-the-bug.md", "active", "complete");
   await ended;
 });

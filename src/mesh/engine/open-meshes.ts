@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import type { MeshFact } from "../../protocol/index.ts";
 import { type DeclaredMesh, MeshConfigError } from "../declaration/declared-mesh.ts";
-import type { Layout, Place, QueueName } from "../files/layout.ts";
+import type { Layout, MeshAddress, QueueName } from "../files/layout.ts";
 import type { MeshMessage } from "../files/mesh-message.ts";
 import { Queues } from "../files/queue.ts";
 import { QueueWatcher } from "../files/watcher.ts";
@@ -94,7 +94,7 @@ export class OpenMeshes {
   }
 
   /** The queues of a mesh that is open. */
-  openQueues({ mesh, agent }: Place): Queues | undefined {
+  openQueues({ mesh, agent }: MeshAddress): Queues | undefined {
     const open = this.meshes.get(mesh);
     return agent === null ? open?.queues : open?.agents.get(agent);
   }
@@ -106,12 +106,12 @@ export class OpenMeshes {
   }
 
   /** Also of a mesh that is asleep, or whose declaration is broken at the moment: a message can wait in its folder. */
-  #queuesOf(place: Place): Queues | undefined {
-    const asleep = this.asleep.get(place.mesh);
+  #queuesOf(address: MeshAddress): Queues | undefined {
+    const asleep = this.asleep.get(address.mesh);
     if (asleep) this.#wake(asleep);
-    const open = this.openQueues(place);
-    if (open || !existsSync(this.#layout.messages(place))) return open;
-    const queues = new Queues(this.#layout, place);
+    const open = this.openQueues(address);
+    if (open || !existsSync(this.#layout.messages(address))) return open;
+    const queues = new Queues(this.#layout, address);
     queues.open();
     return queues;
   }

@@ -37,9 +37,9 @@ export class OutboxRouting {
     const message = readMessage(this.#queues, "outbox", name);
     if (message === undefined) return this.#queues.noticed("outbox", name);
     if ("reason" in message) return this.#refuse(name, message.reason);
-    const { place } = this.#queues;
-    const route = routeOf(message.header, place, this.#context.ports.directory());
-    const problem = route.kind === "nowhere" ? route.reason : senderProblem(message.header.from, place, route);
+    const { address } = this.#queues;
+    const route = routeOf(message.header, address, this.#context.ports.directory());
+    const problem = route.kind === "nowhere" ? route.reason : senderProblem(message.header.from, address, route);
     return problem === undefined ? this.#send(message, route) : this.#refuse(name, problem);
   }
 
@@ -65,17 +65,17 @@ export class OutboxRouting {
     const { ports } = this.#context;
     const to = ports.queuesOf(route.mesh, route.kind === "agent" ? route.agent : null);
     if (!to) return this.#refuse(message.name, `${message.header.to} is not there any more.`);
-    const problem = this.#recordDistance(message, nameOf(to.place));
+    const problem = this.#recordDistance(message, nameOf(to.address));
     if (problem !== undefined) return this.#refuse(message.name, problem);
     const moved = this.#queues.moveTo(message.name, "outbox", to, "inbox") !== undefined;
-    if (route.mesh !== this.#queues.place.mesh) ports.changed(route.mesh);
+    if (route.mesh !== this.#queues.address.mesh) ports.changed(route.mesh);
     return moved;
   }
 
   /** LOOP-GUARD-4: the distance is written into the message before it leaves. A reason if it goes too far. */
   #recordDistance(message: MeshMessage, to: string): string | undefined {
     const { loopGuard } = this.#context;
-    const here = { mesh: this.#queues.place.mesh, agent: this.#agent };
+    const here = { mesh: this.#queues.address.mesh, agent: this.#agent };
     const active = this.#queues.first("active");
     const task = active === undefined ? undefined : readMessage(this.#queues, "active", active);
     const distance = loopGuard.next(here, message, to, task && !("reason" in task) ? task : undefined);

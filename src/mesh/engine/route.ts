@@ -1,5 +1,5 @@
 import type { MessageHeader } from "../../protocol/index.ts";
-import { nameOf, type Place } from "../files/layout.ts";
+import { type MeshAddress, nameOf } from "../files/layout.ts";
 import { BOARD } from "../files/message-names.ts";
 
 export type Route =
@@ -19,7 +19,11 @@ export type Route =
 export type Directory = ReadonlyMap<string, readonly string[]>;
 
 /** Where a message goes (seed 004, "Routing Destinations"). Pure. */
-export function routeOf({ to, type }: Pick<MessageHeader, "to" | "type">, from: Place, directory: Directory): Route {
+export function routeOf(
+  { to, type }: Pick<MessageHeader, "to" | "type">,
+  from: MeshAddress,
+  directory: Directory,
+): Route {
   const own = directory.get(from.mesh) ?? [];
   if (to === "human") return { kind: "human" };
   if (to === BOARD) return { kind: "board" };
@@ -40,18 +44,18 @@ export function routeOf({ to, type }: Pick<MessageHeader, "to" | "type">, from: 
 }
 
 /** Why the `from` of a message is rejected: the folder says who sent it. Within a mesh a short name is enough. */
-export function senderProblem(from: string, place: Place, route: Route): string | undefined {
-  const own = nameOf(place);
+export function senderProblem(from: string, address: MeshAddress, route: Route): string | undefined {
+  const own = nameOf(address);
   if (from === own) return undefined;
-  if (from !== place.agent) return `"from" says ${from}, but it lies in the outbox of ${own}.`;
-  const leaves = "mesh" in route && route.mesh !== place.mesh;
+  if (from !== address.agent) return `"from" says ${from}, but it lies in the outbox of ${own}.`;
+  const leaves = "mesh" in route && route.mesh !== address.mesh;
   return leaves
     ? `"from" says ${from}; an agent of another mesh can answer only to the full name. Write ${own}.`
     : undefined;
 }
 
 /** Where an answer goes, if anywhere; a short name means an agent of the mesh in which the message was sent. */
-export function senderOf(from: string, within: string, directory: Directory): Place | "human" | null {
+export function senderOf(from: string, within: string, directory: Directory): MeshAddress | "human" | null {
   if (from === "human") return "human";
   if (directory.get(within)?.includes(from)) return { mesh: within, agent: from };
   const [mesh = "", agent] = from.split("/");

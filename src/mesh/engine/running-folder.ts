@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { type DeclaredMesh, MeshConfigError } from "../declaration/declared-mesh.ts";
-import { type Layout, type Place, QUEUES } from "../files/layout.ts";
+import { type Layout, type MeshAddress, QUEUES } from "../files/layout.ts";
 import { stampOf } from "../files/message-file.ts";
 
 /** The folders of a mesh besides its queues (seed 004, "Directory Structure"). */
@@ -28,10 +28,10 @@ export function putAway(layout: Layout, mesh: string, now: number): string {
 /** Returns messages that arrived between the last scan and the rename to their queues. True if there were any. */
 export function takeBack(layout: Layout, { config: { mesh }, agents }: DeclaredMesh, away: string): boolean {
   let found = false;
-  const places: Place[] = [{ mesh, agent: null }, ...[...agents.keys()].map((agent) => ({ mesh, agent }))];
-  for (const place of places) {
+  const addresses: MeshAddress[] = [{ mesh, agent: null }, ...[...agents.keys()].map((agent) => ({ mesh, agent }))];
+  for (const address of addresses) {
     for (const queue of ["inbox", "outbox"] as const) {
-      const now = layout.queue(place, queue);
+      const now = layout.queue(address, queue);
       const then = join(away, now.slice(layout.mesh(mesh).length));
       for (const name of existsSync(then) ? readdirSync(then) : []) {
         mkdirSync(now, { recursive: true });
@@ -59,7 +59,7 @@ const OLD_MS = 600_000;
  * links in their place, and all of that would then happen wherever they lead. So none of them may be a link.
  */
 export function refuseLinks(layout: Layout, { config: { mesh, storage }, agents }: DeclaredMesh): void {
-  const places: Place[] = [{ mesh, agent: null }, ...[...agents.keys()].map((agent) => ({ mesh, agent }))];
+  const addresses: MeshAddress[] = [{ mesh, agent: null }, ...[...agents.keys()].map((agent) => ({ mesh, agent }))];
   const concepts = (storage?.concepts_path ?? "shared/concepts").split("/");
   const paths = [
     layout.mesh(mesh),
@@ -74,7 +74,10 @@ export function refuseLinks(layout: Layout, { config: { mesh, storage }, agents 
       layout.prompts(mesh, agent),
       layout.workspace(mesh, agent),
     ]),
-    ...places.flatMap((place) => [layout.messages(place), ...QUEUES.map((queue) => layout.queue(place, queue))]),
+    ...addresses.flatMap((address) => [
+      layout.messages(address),
+      ...QUEUES.map((queue) => layout.queue(address, queue)),
+    ]),
   ];
   refuse(layout, paths);
 }

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { watchFolder } from "../../store/disk/watch-folder.ts";
-import type { Layout, Place } from "./layout.ts";
+import type { Layout, MeshAddress } from "./layout.ts";
 import { type NewMessage, putMessage } from "./new-message.ts";
 
 export type SendOutcome =
@@ -15,17 +15,17 @@ export type SendOutcome =
 /** Sends a message from an agent, as a file in its outbox; resolves when its outcome is known. */
 export async function sendFromAgent(
   layout: Layout,
-  place: Place & { agent: string },
+  address: MeshAddress & { agent: string },
   at: Date,
   message: Omit<NewMessage, "from">,
 ): Promise<SendOutcome> {
   const isEnd = message.type === "task-complete" || message.type === "error";
   // An end names its task, so that one that is said twice ends nothing else.
-  const ended = isEnd && message.to === "mesh" ? activeOf(layout, place) : undefined;
+  const ended = isEnd && message.to === "mesh" ? activeOf(layout, address) : undefined;
   const said = { ...(ended !== undefined && { answers: ended }), ...message };
-  const name = putMessage(layout, place, "outbox", at, { ...said, from: `${place.mesh}/${place.agent}` });
-  if (!(await leaves(layout.queue(place, "outbox"), name))) return { kind: "waiting", name };
-  const aside = layout.queue(place, "quarantine");
+  const name = putMessage(layout, address, "outbox", at, { ...said, from: `${address.mesh}/${address.agent}` });
+  if (!(await leaves(layout.queue(address, "outbox"), name))) return { kind: "waiting", name };
+  const aside = layout.queue(address, "quarantine");
   if (!existsSync(join(aside, name))) return { kind: "taken", name };
   const reason = await readFile(join(aside, name.replace(/\.md$/, ".reason.md")), "utf8").catch(() => "");
   const file = join(relative(layout.project, aside), name);
@@ -33,8 +33,8 @@ export async function sendFromAgent(
 }
 
 /** The agent's active task, which its end names. */
-function activeOf(layout: Layout, place: Place): string | undefined {
-  const dir = layout.queue(place, "active");
+function activeOf(layout: Layout, address: MeshAddress): string | undefined {
+  const dir = layout.queue(address, "active");
   const [name] = existsSync(dir) ? readdirSync(dir).filter((one) => one.endsWith(".md") && !one.startsWith(".")) : [];
   return name?.replace(/\.md$/, "");
 }

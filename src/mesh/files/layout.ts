@@ -95,21 +95,21 @@ export class Layout {
   }
 
   /** The queues of the mesh itself, or of one of its agents. */
-  messages({ mesh, agent }: Place): string {
+  messages({ mesh, agent }: MeshAddress): string {
     return join(agent === null ? this.mesh(mesh) : this.agent(mesh, agent), "msgs");
   }
 
-  queue(place: Place, queue: QueueName): string {
-    return join(this.messages(place), queue);
+  queue(address: MeshAddress, queue: QueueName): string {
+    return join(this.messages(address), queue);
   }
 }
 
-/** The owner of queues: an agent, or the mesh itself. */
-export interface Place {
+/** Who has queues of its own: an agent, or the mesh itself (`agent` is null). A message is written to one: `mesh/agent` or `mesh`. */
+export interface MeshAddress {
   mesh: string;
   agent: string | null;
 }
 
-export function nameOf({ mesh, agent }: Place): string {
+export function nameOf({ mesh, agent }: MeshAddress): string {
   return agent === null ? mesh : `${mesh}/${agent}`;
 }

@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { basename } from "node:path";
 import type { MessageHeader } from "../../protocol/index.ts";
-import type { Layout, Place, QueueName } from "./layout.ts";
+import type { Layout, MeshAddress, QueueName } from "./layout.ts";
 import { type MeshMessage, postMessage, readMessageFile } from "./mesh-message.ts";
 import { fileNameOf } from "./message-file.ts";
 import { Queues } from "./queue.ts";
@@ -13,7 +13,7 @@ import { Queues } from "./queue.ts";
 export const Message = { send, parseMessage, getMessages, moveMessage, removeMessage };
 
 /** Puts a task into the inbox of a mesh or of one of its agents: the task is the heading, the context the text. */
-function send(layout: Layout, to: Place, task: string, context = "", metadata: Metadata = {}): string {
+function send(layout: Layout, to: MeshAddress, task: string, context = "", metadata: Metadata = {}): string {
   const { now = new Date(), ...fields } = metadata;
   const queues = new Queues(layout, to);
   const header: MessageHeader = {
@@ -40,15 +40,21 @@ function parseMessage(path: string): MeshMessage | { reason: string } | undefine
 }
 
 /** In the order they came. */
-function getMessages(layout: Layout, place: Place, queue: QueueName): string[] {
-  const queues = new Queues(layout, place);
+function getMessages(layout: Layout, address: MeshAddress, queue: QueueName): string[] {
+  const queues = new Queues(layout, address);
   queues.look();
   return queues.list(queue);
 }
 
 /** Returns its name there, or undefined if it was not there. The process that runs the mesh notices the move. */
-function moveMessage(layout: Layout, place: Place, name: string, from: QueueName, to: QueueName): string | undefined {
-  return new Queues(layout, place).move(name, from, to);
+function moveMessage(
+  layout: Layout,
+  address: MeshAddress,
+  name: string,
+  from: QueueName,
+  to: QueueName,
+): string | undefined {
+  return new Queues(layout, address).move(name, from, to);
 }
 
 function removeMessage(path: string): void {

@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import { type Layout, nameOf, type Place } from "./layout.ts";
+import { type Layout, type MeshAddress, nameOf } from "./layout.ts";
 import type { MeshMessage } from "./mesh-message.ts";
 import { titleOf } from "./message-file.ts";
 import { headOf } from "./message-names.ts";
@@ -18,12 +18,17 @@ interface Speaker {
 const TYPES: Speaker = { by: "terminal" };
 
 /** A message as an agent reads it: who says it, what is wanted, how to answer. */
-export function messageText(layout: Layout, place: Place, message: MeshMessage, speaker: Speaker = TYPES): string {
-  const { head, tail: typed } = frameOf(layout, place, message);
+export function messageText(
+  layout: Layout,
+  address: MeshAddress,
+  message: MeshMessage,
+  speaker: Speaker = TYPES,
+): string {
+  const { head, tail: typed } = frameOf(layout, address, message);
   const tail = speaker.by === "terminal" || typed === "" ? typed : toolTail(message, speaker.backTo);
   const text = message.body.trim();
-  const from = speaker.by === "model" ? layout.mesh(place.mesh) : layout.project;
-  const rest = `…\n(The rest is in ${fileOf(layout, place, message, from)})`;
+  const from = speaker.by === "model" ? layout.mesh(address.mesh) : layout.project;
+  const rest = `…\n(The rest is in ${fileOf(layout, address, message, from)})`;
   const shown = text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}${rest}`;
   return [head, shown, tail].filter((part) => part !== "").join("\n\n");
 }
@@ -32,25 +37,25 @@ export function messageText(layout: Layout, place: Place, message: MeshMessage, 
  * The same in one line, for any command in a terminal: a program that reads line by line would take several lines for
  * several messages. The line names the file with the whole message.
  */
-export function messageLine(layout: Layout, place: Place, message: MeshMessage): string {
-  const { head, tail } = frameOf(layout, place, message);
+export function messageLine(layout: Layout, address: MeshAddress, message: MeshMessage): string {
+  const { head, tail } = frameOf(layout, address, message);
   // The title of a task is in the head already.
   const body = message.header.type === "task" ? message.body.replace(/^\s*(?:#\s)?[^\n]*/, "") : message.body;
   const text = oneLine(body);
   const room = MOST_BYTES - Buffer.byteLength(`${head} ${tail}`);
-  const cut = `… (The rest is in ${fileOf(layout, place, message)})`;
+  const cut = `… (The rest is in ${fileOf(layout, address, message)})`;
   const shown = Buffer.byteLength(text) <= room ? text : `${headOf(text, room - Buffer.byteLength(cut))}${cut}`;
   return oneLine(`${head} ${shown} ${tail}`);
 }
 
-function frameOf(layout: Layout, place: Place, message: MeshMessage): { head: string; tail: string } {
+function frameOf(layout: Layout, address: MeshAddress, message: MeshMessage): { head: string; tail: string } {
   const { name, header, body } = message;
   const { type, from } = header;
   switch (type) {
     case "task":
       return {
-        head: `${MARK} Task ${name} for ${nameOf(place)} from ${from}: ${titleOf(body)}`,
-        tail: `(It is in ${fileOf(layout, place, message)}. When it is done: tx done "what you did". If it cannot be done: tx done --failed "why".)`,
+        head: `${MARK} Task ${name} for ${nameOf(address)} from ${from}: ${titleOf(body)}`,
+        tail: `(It is in ${fileOf(layout, address, message)}. When it is done: tx done "what you did". If it cannot be done: tx done --failed "why".)`,
       };
     case "ask":
       return {
@@ -81,9 +86,9 @@ function toolTail({ name, header }: MeshMessage, backTo: string | undefined): st
 }
 
 /** The file of a message after it was told, as seen from a folder. */
-function fileOf(layout: Layout, place: Place, { name, header }: MeshMessage, from = layout.project): string {
+function fileOf(layout: Layout, address: MeshAddress, { name, header }: MeshMessage, from = layout.project): string {
   const queue = header.type === "task" ? "active" : "complete";
-  return `${relative(from, layout.queue(place, queue))}/${name}`;
+  return `${relative(from, layout.queue(address, queue))}/${name}`;
 }
 
 /** The prompt says that what begins like this comes from us. */

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { MessageHeader } from "../../protocol/index.ts";
-import { type Layout, type Place, QUEUES, type QueueName } from "./layout.ts";
+import { type Layout, type MeshAddress, QUEUES, type QueueName } from "./layout.ts";
 import { fileNameOf, format, MAX_MESSAGE, titleOf } from "./message-file.ts";
 
 export interface NewMessage {
@@ -34,11 +34,17 @@ export class MessageTooLong extends Error {
  * Puts a message into a queue, from outside the process that runs the meshes: atomically, under a name that is not in
  * any of the queues. Returns the name.
  */
-export function putMessage(layout: Layout, place: Place, queue: QueueName, at: Date, message: NewMessage): string {
+export function putMessage(
+  layout: Layout,
+  address: MeshAddress,
+  queue: QueueName,
+  at: Date,
+  message: NewMessage,
+): string {
   const { from, to, type, body, answers, named } = message;
   for (let counter = 1; ; counter++) {
     const name = fileNameOf(at, counter, titleOf(body));
-    if (isThere(layout, place, name)) continue;
+    if (isThere(layout, address, name)) continue;
     const header: MessageHeader = {
       from,
       to,
@@ -49,33 +55,39 @@ export function putMessage(layout: Layout, place: Place, queue: QueueName, at: D
       ...(answers !== undefined && { "in-reply-to": answers }),
     };
     named?.(name);
-    if (putMessageFile(layout, place, queue, name, format(header, `${body.trimEnd()}\n`))) return name;
+    if (putMessageFile(layout, address, queue, name, format(header, `${body.trimEnd()}\n`))) return name;
   }
 }
 
 /** False if the name is taken. */
-export function putMessageFile(layout: Layout, place: Place, queue: QueueName, name: string, text: string): boolean {
+export function putMessageFile(
+  layout: Layout,
+  address: MeshAddress,
+  queue: QueueName,
+  name: string,
+  text: string,
+): boolean {
   if (Buffer.byteLength(text) > MAX_MESSAGE)
     throw new MessageTooLong(
       `A message has at most ${MAX_MESSAGE} bytes. Put it into a file in shared/output and name that.`,
     );
   const { tmp } = layout;
   mkdirSync(tmp, { recursive: true });
-  mkdirSync(layout.queue(place, queue), { recursive: true });
+  mkdirSync(layout.queue(address, queue), { recursive: true });
   const aside = join(tmp, `out-${process.pid}-${++written}.md`);
   try {
     // The sender relies on it: the file is on the disk before it is in the queue, and then the folder is synced.
     writeFileSync(aside, text, { mode: 0o600, flush: true });
-    linkSync(aside, join(layout.queue(place, queue), name));
-    syncFolder(layout.queue(place, queue));
+    linkSync(aside, join(layout.queue(address, queue), name));
+    syncFolder(layout.queue(address, queue));
     return true;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST") return false;
     // A file system without links; nobody else writes this very name at the same moment.
     if (code !== "EPERM" && code !== "ENOTSUP" && code !== "EOPNOTSUPP") throw error;
-    if (existsSync(join(layout.queue(place, queue), name))) return false;
-    renameSync(aside, join(layout.queue(place, queue), name));
+    if (existsSync(join(layout.queue(address, queue), name))) return false;
+    renameSync(aside, join(layout.queue(address, queue), name));
     return true;
   } finally {
     rmSync(aside, { force: true });
@@ -97,10 +109,10 @@ function syncFolder(dir: string): void {
 let written = 0;
 
 /** The queue that a message of this name is in. */
-export function queueOf(layout: Layout, place: Place, name: string): QueueName | undefined {
-  return QUEUES.find((queue) => existsSync(join(layout.queue(place, queue), name)));
+export function queueOf(layout: Layout, address: MeshAddress, name: string): QueueName | undefined {
+  return QUEUES.find((queue) => existsSync(join(layout.queue(address, queue), name)));
 }
 
-function isThere(layout: Layout, place: Place, name: string): boolean {
-  return queueOf(layout, place, name) !== undefined;
+function isThere(layout: Layout, address: MeshAddress, name: string): boolean {
+  return queueOf(layout, address, name) !== undefined;
 }

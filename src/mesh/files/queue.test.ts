@@ -6,7 +6,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
 import { planOf } from "../declaration/topology.ts";
 import { Mesh } from "../engine/mesh.ts";
-import { Layout, type Place, QUEUES } from "./layout.ts";
+import { Layout, type MeshAddress, QUEUES } from "./layout.ts";
 import { format } from "./message-file.ts";
 import { Queues } from "./queue.ts";
 
@@ -70,7 +70,7 @@ class World {
   }
 
   take(step: Step): void {
-    const own: Place = { mesh: "m", agent: "a" };
+    const own: MeshAddress = { mesh: "m", agent: "a" };
     switch (step) {
       case "send":
         this.sent.mesh.push(this.#put({ mesh: "m", agent: null }, "task"));
@@ -108,22 +108,22 @@ class World {
 
   /** Messages that are in no queue, or in quarantine. */
   lost(): string[] {
-    const places: Place[] = [
+    const addresses: MeshAddress[] = [
       { mesh: "m", agent: null },
       { mesh: "m", agent: "a" },
     ];
-    const there = new Set(places.flatMap((place) => readdirSync(this.#layout.queue(place, "complete"))));
-    const aside = places.flatMap((place) => readdirSync(this.#layout.queue(place, "quarantine")));
+    const there = new Set(addresses.flatMap((address) => readdirSync(this.#layout.queue(address, "complete"))));
+    const aside = addresses.flatMap((address) => readdirSync(this.#layout.queue(address, "quarantine")));
     return [...this.sent.mesh, ...this.sent.agent].filter((name) => !there.has(name)).concat(aside);
   }
 
-  #put(place: Place, type: "task" | "ask"): string {
+  #put(address: MeshAddress, type: "task" | "ask"): string {
     const name = `${String(++this.#count).padStart(4, "0")}.md`;
     writeOld(
-      join(this.#layout.queue(place, "inbox"), name),
+      join(this.#layout.queue(address, "inbox"), name),
       format({ from: "human", to: "m", type, status: "pending" }, "# T\n"),
     );
-    this.#untold.push(() => this.#mesh.noticed(place.agent, "inbox", name));
+    this.#untold.push(() => this.#mesh.noticed(address.agent, "inbox", name));
     return name;
   }
 
@@ -223,14 +223,14 @@ test("AGENT-QUEUE-4: a task that a hand has just taken away from where it waited
   const dir = mkdtempSync(join(tmpdir(), "queue-"));
   try {
     const layout = new Layout(dir);
-    const place = { mesh: "m", agent: "a" };
-    const queues = new Queues(layout, place);
+    const address = { mesh: "m", agent: "a" };
+    const queues = new Queues(layout, address);
     queues.open();
-    writeFileSync(join(layout.queue(place, "inbox"), "t.md"), "");
-    writeFileSync(join(layout.queue(place, "complete"), "t.result.md"), "");
+    writeFileSync(join(layout.queue(address, "inbox"), "t.md"), "");
+    writeFileSync(join(layout.queue(address, "complete"), "t.result.md"), "");
     const isFirst = () => queues.cameBefore(["inbox", "t.md"], ["complete", "t.result.md"]);
     expect(isFirst()).toBe(true);
-    renameSync(join(layout.queue(place, "inbox"), "t.md"), join(layout.queue(place, "active"), "t.md"));
+    renameSync(join(layout.queue(address, "inbox"), "t.md"), join(layout.queue(address, "active"), "t.md"));
     expect(isFirst()).toBe(false);
   } finally {
     rmSync(dir, { recursive: true });

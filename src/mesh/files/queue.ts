@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { sep } from "node:path";
-import { type Layout, type Place, QUEUES, type QueueName } from "./layout.ts";
+import { type Layout, type MeshAddress, QUEUES, type QueueName } from "./layout.ts";
 import { fitting } from "./message-names.ts";
 import {
   arrivalOf,
@@ -25,7 +25,7 @@ import {
  * QUEUE-5. A scan skips files that may still be being written.
  */
 export class Queues {
-  readonly place: Place;
+  readonly address: MeshAddress;
   /** Joining paths is a tenth of what a message costs. */
   readonly #dirs: ReadonlyMap<QueueName, string>;
   readonly #names = new Map<LiveQueue, Set<string>>(LIVE.map((queue) => [queue, new Set()]));
@@ -34,9 +34,9 @@ export class Queues {
   /** What we moved to `complete` or `archive` and were not notified of yet: it was not moved by hand. */
   readonly #own = new Set<string>();
 
-  constructor(layout: Layout, place: Place) {
-    this.#dirs = new Map(QUEUES.map((queue) => [queue, layout.queue(place, queue)]));
-    this.place = place;
+  constructor(layout: Layout, address: MeshAddress) {
+    this.#dirs = new Map(QUEUES.map((queue) => [queue, layout.queue(address, queue)]));
+    this.address = address;
   }
 
   /** Makes the folders that are missing, and looks into all of them. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { MeshConfig, MeshFact, MessageHeader } from "../../protocol/index.ts";
 import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
 import { Meshes } from "../engine/meshes.ts";
-import { Layout, type Place, QUEUES, type QueueName } from "../files/layout.ts";
+import { Layout, type MeshAddress, QUEUES, type QueueName } from "../files/layout.ts";
 import type { MeshMessage } from "../files/mesh-message.ts";
 import { format } from "../files/message-file.ts";
 
@@ -85,10 +85,10 @@ export class ScriptedProject {
   }
 
   /** Renames a message into a queue, as a person or a program would. */
-  put(place: Place, queue: QueueName, name: string, text: string): void {
+  put(address: MeshAddress, queue: QueueName, name: string, text: string): void {
     const aside = join(this.dir, `aside-${++this.#count}.md`);
     writeFileSync(aside, text);
-    renameSync(aside, join(this.layout.queue(place, queue), name));
+    renameSync(aside, join(this.layout.queue(address, queue), name));
   }
 
   send(mesh: string, name: string, body: string, more: Partial<MessageHeader> = {}): void {
@@ -97,8 +97,8 @@ export class ScriptedProject {
   }
 
   /** By hand. */
-  move(place: Place, name: string, from: QueueName, to: QueueName): void {
-    renameSync(join(this.layout.queue(place, from), name), join(this.layout.queue(place, to), name));
+  move(address: MeshAddress, name: string, from: QueueName, to: QueueName): void {
+    renameSync(join(this.layout.queue(address, from), name), join(this.layout.queue(address, to), name));
   }
 
   until(matches: (fact: MeshFact) => boolean): Promise<MeshFact> {
@@ -112,7 +112,7 @@ export class ScriptedProject {
     return new Promise((resolve) => this.#waiting.push({ until: matches, resolve }));
   }
 
-  /** What is in the queues of a place, those without anything left out. */
+  /** What is in the queues of an address, those without anything left out. */
   queues(mesh: string, agent: string | null = null): Partial<Record<QueueName, string[]>> {
     return Object.fromEntries(
       QUEUES.flatMap((queue) => {
@@ -139,22 +139,22 @@ export class ScriptedProject {
     });
   }
 
-  #member(place: { mesh: string; agent: string }) {
-    const own = `${place.mesh}/${place.agent}`;
+  #member(address: { mesh: string; agent: string }) {
+    const own = `${address.mesh}/${address.agent}`;
     const say: Say = (to, type, body, { name, ...more } = {}) => {
       const header: MessageHeader = { from: own, to, type, status: "pending", ...more };
-      this.put(place, "outbox", name ?? `${++this.#count}-${to.replace("/", "-")}.md`, format(header, body));
+      this.put(address, "outbox", name ?? `${++this.#count}-${to.replace("/", "-")}.md`, format(header, body));
     };
     const script =
       this.#options.agents?.[own] ??
-      this.#options.agents?.[place.agent] ??
+      this.#options.agents?.[address.agent] ??
       ((message: MeshMessage) => {
-        if (message.header.type === "task") say("mesh", "task-complete", `${place.agent}\n`);
+        if (message.header.type === "task") say("mesh", "task-complete", `${address.agent}\n`);
       });
     return {
       tell: async (message: MeshMessage) => {
-        this.told.push(`${place.agent}: ${message.header.type} ${message.name}`);
-        this.heard.push({ agent: place.agent, message });
+        this.told.push(`${address.agent}: ${message.header.type} ${message.name}`);
+        this.heard.push({ agent: address.agent, message });
         await script(message, say);
       },
       close: async () => {

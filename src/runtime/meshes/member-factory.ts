@@ -119,8 +119,8 @@ export class MemberFactory {
   #terminal({ mesh, agent, report, isLeaving, before }: MemberOrder): TmuxMember {
     const { outside, home, tx } = this.#ports;
     const env = { ...this.#ports.env, ...this.#ports.given() };
-    const place = placeOf(mesh, agent);
-    const tellWaiting = (text: string) => this.#record.tellWaiting(place, text);
+    const address = addressOf(mesh, agent);
+    const tellWaiting = (text: string) => this.#record.tellWaiting(address, text);
     const { now } = this.#recordPorts.clock;
     return terminalMember(
       { layout: this.#layout, server: this.#server, outside, env, home, tx, now, isLeaving, before },
@@ -129,7 +129,7 @@ export class MemberFactory {
   }
 
   #headless({ mesh, agent, report }: MemberOrder): Member {
-    const place = placeOf(mesh, agent);
+    const address = addressOf(mesh, agent);
     const scope = this.#scope(mesh, agent);
     const binds = () => scope.binds();
     const { profile, model, programHome: home } = this.#program(mesh, agent);
@@ -139,11 +139,11 @@ export class MemberFactory {
       return new PlainMember({
         ...this.#messaging(mesh, agent, by),
         ...{ outside: this.#ports.outside, profile, home, binds },
-        workspace: this.#layout.workspace(place.mesh, place.agent),
-        output: this.#layout.output(place.mesh),
-        ownOutput: this.#layout.ownOutput(place.mesh, place.agent),
-        about: { TX_MESH: place.mesh, TX_AGENT: place.agent, TX_PROJECT: project },
-        say: (message) => sendFromAgent(this.#layout, place, this.#now(), message),
+        workspace: this.#layout.workspace(address.mesh, address.agent),
+        output: this.#layout.output(address.mesh),
+        ownOutput: this.#layout.ownOutput(address.mesh, address.agent),
+        about: { TX_MESH: address.mesh, TX_AGENT: address.agent, TX_PROJECT: project },
+        say: (message) => sendFromAgent(this.#layout, address, this.#now(), message),
         record: report,
       });
     return new HeadlessMember({
@@ -154,27 +154,27 @@ export class MemberFactory {
       cwd: project,
       home,
       binds,
-      tools: txTools(this.#layout, place, this.#recordPorts.clock.now),
+      tools: txTools(this.#layout, address, this.#recordPorts.clock.now),
       clearsBefore: agent.config.options?.clear_before ?? false,
-      askPermission: (request) => this.#record.askPermission(memberIdOf(place.mesh, place.agent), request),
+      askPermission: (request) => this.#record.askPermission(memberIdOf(address.mesh, address.agent), request),
       record: report,
     });
   }
 
   #harnessed({ mesh, agent, report }: MemberOrder): Member {
-    const place = placeOf(mesh, agent);
+    const address = addressOf(mesh, agent);
     const { log, now, pending, clock, live } = this.#recordPorts;
     const { tools, maxTurns, model, timeZone } = this.#ports;
     const recorder: Recorder = { log, now, pending, clock, live, timeZone, purse: this.#purse };
     const scope = this.#scope(mesh, agent);
     return new HarnessedMember({
       ...this.#messaging(mesh, agent, "model"),
-      worker_id: memberIdOf(place.mesh, place.agent),
+      worker_id: memberIdOf(address.mesh, address.agent),
       recorder,
       model: () => model(agent.config.options?.model ?? ""),
       tools: (self, mind) => [
         ...tools(scope, self, mind, recorder).filter(({ spec }) => !NO_MEMORY.has(spec.name)),
-        ...txTools(this.#layout, place, clock.now),
+        ...txTools(this.#layout, address, clock.now),
       ],
       record: report,
       maxTurns,
@@ -183,19 +183,19 @@ export class MemberFactory {
 
   #scope(mesh: DeclaredMesh, agent: DeclaredAgent): ReturnType<typeof meshScope> {
     const isBeside = worksBeside(mesh.plan, agent.name);
-    return meshScope(this.#layout, { ...placeOf(mesh, agent), isBeside }, this.#ports.home);
+    return meshScope(this.#layout, { ...addressOf(mesh, agent), isBeside }, this.#ports.home);
   }
 
   /** What all members without a terminal need to be told messages and to end their tasks. */
   #messaging(mesh: DeclaredMesh, agent: DeclaredAgent, by: SpeaksBy) {
-    const place = placeOf(mesh, agent);
+    const address = addressOf(mesh, agent);
     const backTo = mesh.failureRoutes.get(agent.name)?.to;
     return {
       prompt: async () => promptText(sessionPrompt(this.#layout, mesh, agent, by)),
-      words: (message: MeshMessage) => messageText(this.#layout, place, message, { by, backTo }),
-      isActive: (name: string) => queueOf(this.#layout, place, name) === "active",
+      words: (message: MeshMessage) => messageText(this.#layout, address, message, { by, backTo }),
+      isActive: (name: string) => queueOf(this.#layout, address, name) === "active",
       giveUp: async (why: string) => {
-        await sendFromAgent(this.#layout, place, this.#now(), { to: "mesh", type: "error", body: why });
+        await sendFromAgent(this.#layout, address, this.#now(), { to: "mesh", type: "error", body: why });
       },
     };
   }
@@ -218,6 +218,6 @@ export class MemberFactory {
 /** The agents of a mesh have no memory but the files they share. */
 const NO_MEMORY = new Set(["memory_write", "memory_search", "memory_read", "offer_insight"]);
 
-export function placeOf(mesh: DeclaredMesh, agent: DeclaredAgent): { mesh: string; agent: string } {
+export function addressOf(mesh: DeclaredMesh, agent: DeclaredAgent): { mesh: string; agent: string } {
   return { mesh: mesh.config.mesh, agent: agent.name };
 }

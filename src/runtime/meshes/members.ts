@@ -3,7 +3,7 @@ import type { Member } from "../../mesh/engine/member.ts";
 import { type Layout, nameOf } from "../../mesh/files/layout.ts";
 import { TmuxMember } from "../../mesh/terminal/tmux-member.ts";
 import { TmuxServer, tmuxSocket } from "../../mesh/terminal/tmux-server.ts";
-import { MemberFactory, type MembersPorts, placeOf } from "./member-factory.ts";
+import { addressOf, MemberFactory, type MembersPorts } from "./member-factory.ts";
 import type { MeshRecord, MeshRecordPorts } from "./record.ts";
 import { describedRun, type Runs, runsOf } from "./run-kinds.ts";
 import { type ReportedState, type ReportState, SessionReports, type SessionStarted } from "./session-reports.ts";
@@ -89,7 +89,7 @@ export class MeshMembers {
   stateOf(mesh: DeclaredMesh, agent: DeclaredAgent): AgentStatusView {
     const runs = this.#factory.runs(mesh, agent);
     const problem = this.problemOf(agent);
-    return { runs, program: describedRun(agent), problem, ...this.#reports.stateOf(placeOf(mesh, agent)) };
+    return { runs, program: describedRun(agent), problem, ...this.#reports.stateOf(addressOf(mesh, agent)) };
   }
 
   attachWords(mesh: DeclaredMesh, agent: DeclaredAgent): string[] | null {
@@ -167,10 +167,10 @@ export class MeshMembers {
   }
 
   #reporter(mesh: DeclaredMesh, agent: DeclaredAgent): ReportState {
-    return this.#reports.reporterFor(placeOf(mesh, agent), () => this.#isTerminal(mesh, agent));
+    return this.#reports.reporterFor(addressOf(mesh, agent), () => this.#isTerminal(mesh, agent));
   }
 }
 
 function keyOf(mesh: DeclaredMesh, agent: DeclaredAgent): string {
-  return nameOf(placeOf(mesh, agent));
+  return nameOf(addressOf(mesh, agent));
 }

@@ -142,11 +142,11 @@ class MeshProject implements HostedMeshes {
   send(mesh: string, { to, type, text, answers }: Parameters<HostedMeshes["send"]>[1]): string {
     const declared = this.#mesh(mesh);
     if (to !== null && !declared.agents.has(to)) throw noAgent(declared, to);
-    const place = { mesh, agent: to };
+    const address = { mesh, agent: to };
     const message = { from: "human", to: to === null ? mesh : `${mesh}/${to}`, type, body: text };
     const at = new Date(this.#clock.now());
-    const named = (name: string) => this.#record.expected.expectReceipt({ ...place, name });
-    return putMessage(this.layout, place, "inbox", at, {
+    const named = (name: string) => this.#record.expected.expectReceipt({ ...address, name });
+    return putMessage(this.layout, address, "inbox", at, {
       ...message,
       named,
       ...(answers !== undefined && { answers }),

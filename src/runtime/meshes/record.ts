@@ -234,9 +234,9 @@ export class MeshRecord {
     }
     const [mesh = "", agent = ""] = this.#ports.now().roster[worker_id]?.spawned.name.split("/") ?? [];
     if (!answer || agent === "") return;
-    const place = { mesh, agent };
+    const address = { mesh, agent };
     const name = derivedName(call_id, "answer");
-    if (queueOf(this.#layout, place, name) === undefined) {
+    if (queueOf(this.#layout, address, name) === undefined) {
       const body = `${answer.text.trim()}\n\n(You had asked: ${text.split("\n", 1)[0]})\n`;
       const header = {
         from: HUMAN,
@@ -246,7 +246,7 @@ export class MeshRecord {
         timestamp: new Date(this.#ports.clock.now()).toISOString(),
         "in-reply-to": call_id.replace(/\.md$/, ""),
       };
-      putMessageFile(this.#layout, place, "inbox", name, format(header, body));
+      putMessageFile(this.#layout, address, "inbox", name, format(header, body));
     }
     this.#settle(worker_id, call_id);
   }

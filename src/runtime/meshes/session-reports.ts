@@ -29,29 +29,32 @@ export class SessionReports {
     this.#onStarted = onStarted;
   }
 
-  stateOf(place: AgentPlace): ReportedState {
-    return this.#states.get(nameOf(place)) ?? { state: null, detail: null, since: null };
+  stateOf(address: AgentAddress): ReportedState {
+    return this.#states.get(nameOf(address)) ?? { state: null, detail: null, since: null };
   }
 
-  reporterFor(place: AgentPlace, isTerminal: () => boolean): ReportState {
-    const key = nameOf(place);
+  reporterFor(address: AgentAddress, isTerminal: () => boolean): ReportState {
+    const key = nameOf(address);
     return (state, detail) => {
       if (this.#states.get(key)?.state === state) return;
       const since = this.#now() / 1000;
       this.#states.set(key, { state, detail: detail ?? null, since });
-      this.#record.record({ type: "mesh.session", data: { ...place, state, ...(detail !== undefined && { detail }) } });
-      if (state === "broken") this.#record.tellWaiting(place, brokenText(place, detail ?? "it ended"));
+      this.#record.record({
+        type: "mesh.session",
+        data: { ...address, state, ...(detail !== undefined && { detail }) },
+      });
+      if (state === "broken") this.#record.tellWaiting(address, brokenText(address, detail ?? "it ended"));
       const isStarted = state === "ready" || (state === "starting" && isTerminal());
-      if (isStarted) this.#onStarted(state, place.mesh, place.agent);
+      if (isStarted) this.#onStarted(state, address.mesh, address.agent);
     };
   }
 }
 
-interface AgentPlace {
+interface AgentAddress {
   mesh: string;
   agent: string;
 }
 
-function brokenText({ mesh, agent }: AgentPlace, why: string): string {
+function brokenText({ mesh, agent }: AgentAddress, why: string): string {
   return `${mesh}/${agent} cannot work: ${why} Its messages wait. When the problem is fixed, start it: tx spawn ${mesh} ${agent}`;
 }

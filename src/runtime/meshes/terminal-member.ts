@@ -46,12 +46,12 @@ export interface TerminalOrder {
 export function terminalMember(ports: TerminalPorts, order: TerminalOrder): TmuxMember {
   const { layout, server, isLeaving } = ports;
   const { mesh, agent, profile, programHome: home, record } = order;
-  const place = { mesh: mesh.config.mesh, agent: agent.name };
+  const address = { mesh: mesh.config.mesh, agent: agent.name };
   const kind: TerminalKindName = profile.quirks ?? "plain";
-  const isActive = (task: string) => queueOf(layout, place, task) === "active";
+  const isActive = (task: string) => queueOf(layout, address, task) === "active";
   return new TmuxMember({
     server,
-    session: sessionOf(place.mesh, place.agent),
+    session: sessionOf(address.mesh, address.agent),
     kind,
     cwd: layout.project,
     hooks: hooksOf(kind, home),
@@ -61,7 +61,7 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
       const before = notesOf(home).lastTold();
       await ports.outside.makeHome(profile, home, "the user's");
       const prompt = promptText(sessionPrompt(layout, mesh, agent));
-      await keepPrompt(layout, place, prompt, ports.now());
+      await keepPrompt(layout, address, prompt, ports.now());
       return prepareTerminalHome({
         kind,
         home,
@@ -70,22 +70,22 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
         model: order.model,
         permissions: profile.permissions ?? null,
         command: profile.terminal ?? TERMINALS[kind] ?? profile.command,
-        env: environmentOf(ports, profile, place),
+        env: environmentOf(ports, profile, address),
         tx: ports.tx,
         resumes: mayResume && before !== undefined && isActive(before),
       });
     },
     words: (message, before) => {
-      const words = (kind === "plain" ? messageLine : messageText)(layout, place, message);
+      const words = (kind === "plain" ? messageLine : messageText)(layout, address, message);
       return before === null ? words : `${words}${kind === "plain" ? " " : "\n\n"}(${BEFORE[before]})`;
     },
     record,
     isActive,
     giveUp: async (why) => {
-      await sendFromAgent(layout, place, new Date(ports.now()), { to: "mesh", type: "error", body: why });
+      await sendFromAgent(layout, address, new Date(ports.now()), { to: "mesh", type: "error", body: why });
     },
     waitsForPerson: (why) =>
-      order.tellWaiting(`${nameOf(place)} waits for you: ${why}Look: tx attach ${place.mesh} ${place.agent}`),
+      order.tellWaiting(`${nameOf(address)} waits for you: ${why}Look: tx attach ${address.mesh} ${address.agent}`),
     isLeaving,
     clearsBefore: agent.config.options?.clear_before ?? false,
     before: () => ports.before,

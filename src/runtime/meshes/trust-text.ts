@@ -115,7 +115,7 @@ function shown(name: string): string {
 }
 
 function waitingIn(layout: Layout, { config: { mesh }, agents }: DeclaredMesh): number {
-  const places = [null, ...agents.keys()].map((agent) => ({ mesh, agent }));
+  const addresses = [null, ...agents.keys()].map((agent) => ({ mesh, agent }));
   const count = (folder: string) => {
     try {
       return readdirSync(folder).filter((name) => name.endsWith(".md")).length;
@@ -123,7 +123,7 @@ function waitingIn(layout: Layout, { config: { mesh }, agents }: DeclaredMesh): 
       return 0;
     }
   };
-  return places
-    .flatMap((place) => (["inbox", "next", "active"] as const).map((queue) => count(layout.queue(place, queue))))
+  return addresses
+    .flatMap((address) => (["inbox", "next", "active"] as const).map((queue) => count(layout.queue(address, queue))))
     .reduce((sum, found) => sum + found, 0);
 }

@@ -6,8 +6,9 @@ import { defineTool, refusal, type Tool, type ToolOutput } from "../../tools/too
 const text = z.string().trim().min(1, "it must not be empty").max(200_000);
 
 /** The commands of `tx` as tools, for agents without a terminal. */
-export function txTools(layout: Layout, place: { mesh: string; agent: string }, now: () => number): Tool[] {
-  const say = (message: Parameters<typeof sendFromAgent>[3]) => sendFromAgent(layout, place, new Date(now()), message);
+export function txTools(layout: Layout, address: { mesh: string; agent: string }, now: () => number): Tool[] {
+  const say = (message: Parameters<typeof sendFromAgent>[3]) =>
+    sendFromAgent(layout, address, new Date(now()), message);
   return [
     defineTool({
       name: "tx_done",

@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import { leaves } from "../../mesh/declaration/topology.ts";
 import { completedTasks } from "../../mesh/engine/completed-tasks.ts";
-import { type Layout, type Place, QUEUES, type QueueName } from "../../mesh/files/layout.ts";
+import { type Layout, type MeshAddress, QUEUES, type QueueName } from "../../mesh/files/layout.ts";
 import { type MeshMessage, readMessage } from "../../mesh/files/mesh-message.ts";
 import { format, titleOf } from "../../mesh/files/message-file.ts";
 import { derivedName } from "../../mesh/files/message-names.ts";
@@ -46,8 +46,8 @@ export function meshView(hosted: HostedMeshes, name: string) {
 }
 
 /** Messages are files: they are there also if the mesh is not at work. A mesh that is asleep has put them away. */
-function lookInto(layout: Layout, place: Place): Queues {
-  const queues = new Queues(layout, place);
+function lookInto(layout: Layout, address: MeshAddress): Queues {
+  const queues = new Queues(layout, address);
   queues.look();
   return queues;
 }
@@ -73,7 +73,7 @@ function sinceWhen(queues: Queues): number | null {
 
 /** Whether a task has failed. */
 function hasFailed(hosted: HostedMeshes, queues: Queues, queue: QueueName, name: string): boolean {
-  const { mesh, agent } = queues.place;
+  const { mesh, agent } = queues.address;
   if (queue !== "complete") return false;
   if (agent !== null) return queues.has("complete", derivedName(name, "error"));
   const last = hosted.lastEnd(mesh);
@@ -124,11 +124,11 @@ function viewOf(name: string, message: MeshMessage | { reason: string }, at: num
 }
 
 /** One whole message. Undefined if it does not exist (any more). */
-export function wholeMessageView(hosted: HostedMeshes, place: Place, queue: QueueName, name: string) {
-  const queues = new Queues(hosted.layout, place);
+export function wholeMessageView(hosted: HostedMeshes, address: MeshAddress, queue: QueueName, name: string) {
+  const queues = new Queues(hosted.layout, address);
   const view = messageView(hosted, queues, queue, name);
   if (!view) return undefined;
   const message = readMessage(queues, queue, name);
   const text = message && "body" in message ? format(message.header, message.body) : "";
-  return { ...view, ...place, queue, text };
+  return { ...view, ...address, queue, text };
 }

@@ -34,8 +34,8 @@ export type MemoryHit = MemorySearch["results"][number];
 
 export type { MeshProjectView, MeshView } from "../../../src/protocol/api/meshes.ts";
 export type MeshQueues = z.infer<typeof meshQueuesSchema>;
-export type MeshPlace = MeshQueues["places"][number];
-export type MeshQueueName = keyof MeshPlace["queues"];
+export type QueueOwner = MeshQueues["places"][number];
+export type MeshQueueName = keyof QueueOwner["queues"];
 export type MeshResults = z.infer<typeof meshResultsSchema>;
 export type MeshLetter = z.infer<typeof meshLetterSchema>;
 

@@ -51,7 +51,7 @@ export default function MeshScreen({
   const mesh = home.meshes.find((one) => one.mesh === name);
   if (!mesh) return <Nowhere what={notThere(name, declared ?? home)} />;
   const chosen = mesh.agents.find((one) => one.name === member) ?? null;
-  const place = queues.places.find(({ agent }) => agent === (chosen?.name ?? null));
+  const owner = queues.places.find(({ agent }) => agent === (chosen?.name ?? null));
   const status = statusOfMesh(mesh);
   return (
     <div className="flex h-full min-h-0 flex-col">
@@ -91,7 +91,7 @@ export default function MeshScreen({
             {chosen && failuresOf(project, name, chosen.name).map((item) => <FailureCard key={item.id} item={item} />)}
             {!chosen && <Results project={project} mesh={name} tick={String(newest)} />}
             {chosen && <Session project={project} mesh={name} member={chosen} />}
-            {place && <QueueList project={project} mesh={name} place={place} />}
+            {owner && <QueueList project={project} mesh={name} owner={owner} />}
           </section>
           <MeshComposer key={chosen?.name ?? ""} project={project} mesh={mesh} member={chosen?.name ?? null} />
         </div>

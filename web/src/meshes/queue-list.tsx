@@ -1,6 +1,6 @@
 import { ChevronRight } from "lucide-react";
 import { useState } from "react";
-import { type MeshPlace, type MeshQueueName, meshLetter } from "../live/api.ts";
+import { type MeshQueueName, meshLetter, type QueueOwner } from "../live/api.ts";
 import { useLoaded } from "../live/use-live.ts";
 import { clockTime, exactTime, gist } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
@@ -8,22 +8,22 @@ import { visible } from "../text/visible.ts";
 import { partsOf } from "./letter-parts.ts";
 import { IN_SIGHT, QUEUE_WORDS } from "./standing.ts";
 
-type Message = MeshPlace["queues"][MeshQueueName]["messages"][number];
+type Message = QueueOwner["queues"][MeshQueueName]["messages"][number];
 
 interface Where {
   project: string;
   mesh: string;
-  place: MeshPlace;
+  owner: QueueOwner;
 }
 
 /** All messages, queue by queue; of ended ones, the newest first. */
-export function QueueList({ project, mesh, place }: Where) {
-  const filled = IN_SIGHT.filter((queue) => (place.queues[queue]?.count ?? 0) > 0);
+export function QueueList({ project, mesh, owner }: Where) {
+  const filled = IN_SIGHT.filter((queue) => (owner.queues[queue]?.count ?? 0) > 0);
   if (filled.length === 0) return <p className="text-dim">Nothing has come here yet.</p>;
   return (
     <>
       {filled.map((queue) => {
-        const { count, messages } = place.queues[queue];
+        const { count, messages } = owner.queues[queue];
         const isOver = queue === "complete" || queue === "archive" || queue === "quarantine";
         const shown = isOver ? messages.toReversed() : messages;
         return (
@@ -34,7 +34,7 @@ export function QueueList({ project, mesh, place }: Where) {
             <ul className="divide-y divide-line rounded-lg border border-line">
               {shown.map((message) => (
                 <li key={message.name}>
-                  <MessageRow {...{ project, mesh, place, queue, message }} />
+                  <MessageRow {...{ project, mesh, owner, queue, message }} />
                 </li>
               ))}
             </ul>
@@ -81,10 +81,10 @@ function MessageRow({ queue, message, ...where }: Where & { queue: MeshQueueName
 }
 
 /** The file itself, with its header in small print. */
-function Letter({ project, mesh, place, queue, name }: Where & { queue: MeshQueueName; name: string }) {
+function Letter({ project, mesh, owner, queue, name }: Where & { queue: MeshQueueName; name: string }) {
   // A message does not change while it lies there; where it went on to, it is another row.
-  const key = [project, mesh, place.agent, queue, name].join(" ");
-  const loaded = useLoaded(key, () => meshLetter(project, mesh, place.agent, queue, name));
+  const key = [project, mesh, owner.agent, queue, name].join(" ");
+  const loaded = useLoaded(key, () => meshLetter(project, mesh, owner.agent, queue, name));
   if (loaded.state === "loading") return <p className="px-9 pb-3 text-dim">Loading…</p>;
   if (loaded.state === "failed") return <p className="px-9 pb-3 text-dim">It is not there any more.</p>;
   const { header, body } = partsOf(loaded.value.text);
