@@ -4,7 +4,7 @@ import { withoutRedirects } from "../boundary/without-redirects.ts";
 import { baseUrl } from "./catalog/base-url.ts";
 import { keyIn } from "./catalog/connections.ts";
 import type { ModelConfig } from "./catalog/model-config.ts";
-import { type ModelPlace, missingForModel, modelPlaceOf } from "./catalog/model-name.ts";
+import { type ModelSource, missingForModel, modelSourceOf } from "./catalog/model-name.ts";
 
 /** `provider/model` → vectors of texts, from any server with OpenAI's `/embeddings`. */
 export interface EmbeddingModel {
@@ -29,12 +29,12 @@ const MOST_BYTES = 32 * 1024 ** 2;
 
 /** Throws, with advice, for a name that cannot be used here. */
 export function createEmbeddingModel(name: string, { env, config, fetch }: EmbeddingOptions): EmbeddingModel {
-  const place = modelPlaceOf(name, config);
-  const problem = missingForModel(place, env);
+  const source = modelSourceOf(name, config);
+  const problem = missingForModel(source, env);
   if (problem !== null) throw new Error(problem);
-  const { url, setting, key, model } = endpointOf(place, env);
+  const { url, setting, key, model } = endpointOf(source, env);
   return {
-    id: place.id,
+    id: source.id,
     async embed(texts, signal) {
       const response = await withoutRedirects(fetch, setting)(`${url}/embeddings`, {
         method: "POST",
@@ -42,12 +42,12 @@ export function createEmbeddingModel(name: string, { env, config, fetch }: Embed
         body: JSON.stringify({ model, input: texts, encoding_format: "float" }),
         signal: AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]),
       });
-      if (!response.ok) throw new Error(`${place.id} answered ${response.status} to a request for embeddings.`);
+      if (!response.ok) throw new Error(`${source.id} answered ${response.status} to a request for embeddings.`);
       const { data } = answerSchema.parse(JSON.parse(await boundedText(response, MOST_BYTES)));
       const vectors = new Map(data.map(({ index, embedding }) => [index, Float32Array.from(embedding)]));
       return texts.map((_, at) => {
         const vector = vectors.get(at);
-        if (!vector) throw new Error(`${place.id} gave ${data.length} vectors for ${texts.length} texts.`);
+        if (!vector) throw new Error(`${source.id} gave ${data.length} vectors for ${texts.length} texts.`);
         return vector;
       });
     },
@@ -65,22 +65,22 @@ interface Endpoint {
   model: string;
 }
 
-function endpointOf(place: ModelPlace, env: EmbeddingOptions["env"]): Endpoint {
-  if (place.kind === "server") {
-    const { base_url, api_key_env } = place.settings;
-    const setting = `providers.${place.server}.base_url in config.json`;
-    return { url: baseUrl(base_url, "v1", setting), setting, key: keyIn(env, api_key_env), model: place.model };
+function endpointOf(source: ModelSource, env: EmbeddingOptions["env"]): Endpoint {
+  if (source.kind === "server") {
+    const { base_url, api_key_env } = source.settings;
+    const setting = `providers.${source.server}.base_url in config.json`;
+    return { url: baseUrl(base_url, "v1", setting), setting, key: keyIn(env, api_key_env), model: source.model };
   }
-  if (place.kind !== "provider" || WITHOUT.includes(place.provider.name))
+  if (source.kind !== "provider" || WITHOUT.includes(source.provider.name))
     throw new Error(
-      `${place.id} gives no embeddings here. Take a model of openai, openrouter, ollama or openai-compatible.`,
+      `${source.id} gives no embeddings here. Take a model of openai, openrouter, ollama or openai-compatible.`,
     );
-  const { keyVariable, urlVariable, url, version } = place.provider;
+  const { keyVariable, urlVariable, url, version } = source.provider;
   const written = env[urlVariable];
   return {
     url: written ? baseUrl(written, version, urlVariable) : url,
     setting: urlVariable,
     key: keyIn(env, keyVariable ?? undefined),
-    model: place.model,
+    model: source.model,
   };
 }

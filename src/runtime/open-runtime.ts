@@ -22,7 +22,7 @@ import { guardedTool } from "./extensions/guarded-tool.ts";
 import { loadExtensions } from "./extensions/load-extensions.ts";
 import { channelsOf } from "./human/open-channels.ts";
 import { LoginBroker } from "./logins/login-broker.ts";
-import { outsidePlace, programsForCatalog } from "./programs/program-launch.ts";
+import { programPorts, programsForCatalog } from "./programs/program-launch.ts";
 import { secureRandom } from "./randomness.ts";
 import { Runtime, type RuntimePorts } from "./runtime.ts";
 import { startTelemetry, tracesUrl } from "./telemetry/telemetry.ts";
@@ -71,7 +71,7 @@ export async function openRuntime(
       catalog,
       clock,
       random,
-      outside: outsidePlace(settings, { sandbox, clock, scrubber, price, logins }),
+      outside: programPorts(settings, { sandbox, clock, scrubber, price, logins }),
       channels: [...configured, ...added.channels.map((channel) => guardedChannel(channel, scrubber))],
       addedTools: added.tools.map(({ spec }) => spec.name),
       extensions: extensions.states,

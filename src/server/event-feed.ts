@@ -44,7 +44,7 @@ export class Feed {
     return this.#followers.size;
   }
 
-  join(socket: WebSocket, { after, isWatching = false }: Place, limits: FeedLimits, turns: Turns): Follower {
+  join(socket: WebSocket, { after, isWatching = false }: FollowOptions, limits: FeedLimits, turns: Turns): Follower {
     const page = (from: number) => turns.take(() => this.#pages.read(from, limits.page));
     const watched = {
       read: async (from: number) => this.#withWords(await page(from)),
@@ -135,7 +135,7 @@ export class Feed {
 }
 
 /** Where a follower begins, and whether it watches (EVENT-FEED-6). */
-interface Place {
+interface FollowOptions {
   after: number;
   isWatching?: boolean;
 }

@@ -84,16 +84,16 @@ function asUsage(options: ResumeOptions) {
 async function watchResumed(call: Invocation, settings: Settings, { other, before, resumed }: Resumed) {
   const { terminal, json } = call;
   const { created } = before.agent;
-  const { placeOf, watchJoined } = await import("../home/run-joined.ts");
+  const { whereItRuns, watchJoined } = await import("../home/run-joined.ts");
   if (created.meshes) {
     if (json) await terminal.printJson(resumed);
     terminal.say(
-      `${created.name} (${resumed.id}) goes on ${placeOf(other)}. How it stands: tx status --project ${created.project}`,
+      `${created.name} (${resumed.id}) goes on ${whereItRuns(other)}. How it stands: tx status --project ${created.project}`,
     );
     return EXIT.done;
   }
   terminal.sayWrapped(
-    `Agent: ${resumed.name} (${resumed.id}) goes on with ${resumed.model}, ${placeOf(other)}`,
+    `Agent: ${resumed.name} (${resumed.id}) goes on with ${resumed.model}, ${whereItRuns(other)}`,
     terminal.errPaint.dim,
   );
   return watchJoined(call, settings, other, resumed, before.seq);

@@ -78,8 +78,8 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   if ("held" in reached) return runHere(call, reached.held, settings, order, asUsage);
   const { other, made } = reached;
   terminal.say(terminal.errPaint.dim(`Model: ${made.model}`));
-  const { placeOf, watchJoined } = await import("../home/run-joined.ts");
-  terminal.say(terminal.errPaint.dim(`Agent: ${made.name} (${made.id}), ${placeOf(other)}`));
+  const { whereItRuns, watchJoined } = await import("../home/run-joined.ts");
+  terminal.say(terminal.errPaint.dim(`Agent: ${made.name} (${made.id}), ${whereItRuns(other)}`));
   return watchJoined(call, settings, other, made, 0);
 }
 

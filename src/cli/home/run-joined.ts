@@ -35,7 +35,7 @@ export async function watchJoined(
 }
 
 /** `in the server at http://127.0.0.1:4747`, `in the process with pid 812 (agiraph run)` */
-export function placeOf({ holder, client }: OtherProcess): string {
+export function whereItRuns({ holder, client }: OtherProcess): string {
   if (isServer(holder)) return `in the server at ${client.url}`;
   return `in the process with pid ${holder.pid}${holder.command ? ` (${holder.command})` : ""}`;
 }

@@ -9,16 +9,16 @@ import { createProviderModel } from "../wire/provider-model.ts";
 import { compatibleQuirks } from "../wire/provider-quirks.ts";
 import { type RetryLimits, type RetryPorts, withRetry } from "../wire/retry.ts";
 import { withToolsAsText } from "../wire/text-fallback.ts";
-import { Connections, keyIn, type ProviderPlace, type ServerPlace } from "./connections.ts";
+import { Connections, keyIn, type ProviderSource, type ServerSource } from "./connections.ts";
 import { ollamaModels } from "./declared-models.ts";
 import { type ChosenModel, chooseDefaultModel } from "./default-model.ts";
 import { type CatalogProgram, type ListedModel, listModels } from "./listed-models.ts";
 import type { ModelConfig } from "./model-config.ts";
 import {
   keyVariableOf,
-  type ModelPlace,
+  type ModelSource,
   missingForModel,
-  modelPlaceOf,
+  modelSourceOf,
   noteOn,
   outsideOnly,
   programIn,
@@ -30,7 +30,7 @@ import { createProvidedModel, type ModelProvider, offeredModel } from "./model-p
 import { createPrices, type Prices } from "./prices.ts";
 import { refusedSetting, samplingOf } from "./sampling.ts";
 
-type AddedPlace = Extract<ModelPlace, { kind: "added" }>;
+type AddedSource = Extract<ModelSource, { kind: "added" }>;
 
 /** `provider/model` → Model. */
 export interface Catalog {
@@ -77,13 +77,13 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const { env, config, providers: added = [] } = options;
   const fetch = options.fetch ?? globalThis.fetch;
   const programs = options.programs ?? (() => []);
-  const placeOf = (id: string) => modelPlaceOf(id, config, added, nameable(programs()));
+  const sourceOf = (id: string) => modelSourceOf(id, config, added, nameable(programs()));
   const scrubber = options.scrubber ?? createScrubber(secretsIn({ env, config }));
   const prices = createPrices(config, options.now ?? Date.now, (id) => offeredAt(id, added)?.prices);
   const maker = new ModelMaker(options, prices);
   return {
     async model(id) {
-      const at = placeOf(id);
+      const at = sourceOf(id);
       const problem = missingForModel(at, env);
       if (problem !== null) throw new Error(problem);
       if (at.kind === "demo") {
@@ -104,7 +104,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       return listModels({ env, config, fetch, added, scrubber, priceOf, programs: programs() });
     },
     resolve(id) {
-      const at = placeOf(id);
+      const at = sourceOf(id);
       const problem = missingForModel(at, env);
       if (problem !== null) throw new Error(problem);
       if (at.kind === "outside" && programs().length === 0) throw new Error(outsideOnly(at.id));
@@ -140,14 +140,14 @@ class ModelMaker {
     this.#connections = new Connections(options.env, fetch, options.post ?? httpPost);
   }
 
-  async model(at: ProviderPlace | ServerPlace | AddedPlace): Promise<Model> {
+  async model(at: ProviderSource | ServerSource | AddedSource): Promise<Model> {
     const { config, sleep, random, retry } = this.#options;
     const made = at.kind === "added" ? await this.#added(at) : await this.#own(at);
     const able = withToolsAsText(made, () => nonce(random), samplingOf(at, config).native_tools);
     return withRetry(able, { sleep, random, ...retry });
   }
 
-  #added(at: AddedPlace): Promise<Model> {
+  #added(at: AddedSource): Promise<Model> {
     const { env, config, stallMs, startTimer = nodeTimer } = this.#options;
     const { id, provider, model: name } = at;
     const context = { apiKey: keyIn(env, provider.keyVariable), settings: samplingOf(at, config) };
@@ -159,7 +159,7 @@ class ModelMaker {
     );
   }
 
-  async #own(at: ProviderPlace | ServerPlace): Promise<Model> {
+  async #own(at: ProviderSource | ServerSource): Promise<Model> {
     const { config, stallMs, startTimer = nodeTimer } = this.#options;
     const quirks = at.kind === "server" ? compatibleQuirks(at.server) : at.provider.quirks(at.model);
     const settings = samplingOf(at, config);

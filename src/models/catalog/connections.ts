@@ -3,11 +3,11 @@ import type { ProviderAddress } from "../failure.ts";
 import { type Post, postWithoutRedirects } from "../wire/post.ts";
 import { baseUrl } from "./base-url.ts";
 import { keyState } from "./key.ts";
-import type { ModelPlace } from "./model-name.ts";
+import type { ModelSource } from "./model-name.ts";
 import { connectCompatible, type Provider, type ProviderConnection, type Speaker } from "./providers.ts";
 
-export type ProviderPlace = Extract<ModelPlace, { kind: "provider" }>;
-export type ServerPlace = Extract<ModelPlace, { kind: "server" }>;
+export type ProviderSource = Extract<ModelSource, { kind: "provider" }>;
+export type ServerSource = Extract<ModelSource, { kind: "server" }>;
 
 /** The connections to providers and servers, one for each, opened when its first model is requested. */
 export class Connections {
@@ -22,7 +22,7 @@ export class Connections {
     this.#post = post;
   }
 
-  to(at: ProviderPlace | ServerPlace): Promise<Speaker> {
+  to(at: ProviderSource | ServerSource): Promise<Speaker> {
     const key = at.kind === "server" ? `server/${at.server}` : at.provider.name;
     let connection = this.#known.get(key);
     if (connection === undefined) {
@@ -33,7 +33,7 @@ export class Connections {
   }
 
   /** Where its models are, and what says so. */
-  addressOf(at: ProviderPlace | ServerPlace): ProviderAddress {
+  addressOf(at: ProviderSource | ServerSource): ProviderAddress {
     if (at.kind === "server") return addressIn(at.settings.base_url, settingOf(at));
     const written = this.#env[at.provider.urlVariable];
     return written ? addressIn(written, at.provider.urlVariable) : addressIn(at.provider.url, null);
@@ -46,7 +46,7 @@ export class Connections {
     return provider.connect({ baseURL, apiKey, ...this.#outOf(provider.urlVariable) });
   }
 
-  async #toServer(at: ServerPlace): Promise<Speaker> {
+  async #toServer(at: ServerSource): Promise<Speaker> {
     const { server, settings } = at;
     const setting = settingOf(at);
     const baseURL = baseUrl(settings.base_url, "v1", setting);
@@ -60,7 +60,7 @@ export class Connections {
   }
 }
 
-function settingOf({ server }: ServerPlace): string {
+function settingOf({ server }: ServerSource): string {
   return `providers.${server}.base_url in config.json`;
 }
 

@@ -3,7 +3,7 @@ import { declaredModels } from "./declared-models.ts";
 import { DEMO_MODEL } from "./default-model.ts";
 import { KNOWN_MODELS, UNKNOWN_WINDOW } from "./known-models.ts";
 import type { ModelConfig, Price } from "./model-config.ts";
-import { malformedKey, missingKey, modelPlaceOf, namesOfProgram, searchesAt, windowOf } from "./model-name.ts";
+import { malformedKey, missingKey, modelSourceOf, namesOfProgram, searchesAt, windowOf } from "./model-name.ts";
 import type { ModelProvider } from "./model-provider.ts";
 
 export interface ListedModel {
@@ -68,7 +68,7 @@ export async function listModels(ports: ListPorts): Promise<ListedModel[]> {
 /** Where a name leads, or why nowhere: config.json may hold anything. */
 function sought(written: string, config: ModelConfig, added: readonly ModelProvider[], programs: readonly string[]) {
   try {
-    const at = modelPlaceOf(written, config, added, programs);
+    const at = modelSourceOf(written, config, added, programs);
     return { id: at.id, at, problem: null };
   } catch (error) {
     return { id: written, at: null, problem: error instanceof Error ? error.message : String(error) };

@@ -15,7 +15,7 @@ import { type ModelProvider, offeredModel } from "./model-provider.ts";
 import { PROVIDERS, type Provider, providerNamed } from "./providers.ts";
 
 /** What a model's name refers to. `id` is the full name, with aliases replaced. */
-export type ModelPlace =
+export type ModelSource =
   | { kind: "provider"; id: string; provider: Provider; model: string }
   | { kind: "added"; id: string; provider: ModelProvider; model: string }
   | { kind: "server"; id: string; server: string; settings: ModelServerConfig; model: string }
@@ -56,22 +56,22 @@ export class UnknownModel extends Error {
  * Throws for an unknown name, with the names closest to it. `added` are providers besides our own, `programs` the names
  * of all programs.
  */
-export function modelPlaceOf(
+export function modelSourceOf(
   written: string,
   config: ModelConfig,
   added: readonly ModelProvider[] = [],
   programs: readonly string[] = PROGRAMS,
-): ModelPlace {
+): ModelSource {
   if (programs.includes(written)) return { kind: "outside", id: written };
   const slash = written.indexOf("/");
   if (slash <= 0 || slash === written.length - 1) throw new UnknownModel(notAName(written));
   const name = written.slice(0, slash);
   const model = written.slice(slash + 1);
   if (written === DEMO_MODEL) return { kind: "demo", id: DEMO_MODEL };
-  if (name === "openai-compatible") return serverPlace(written, model, config);
+  if (name === "openai-compatible") return serverSource(written, model, config);
   const extra = added.find((each) => each.name === name);
-  if (extra !== undefined) return addedPlace(written, extra, model, config);
-  if (programIn(written, (each) => programs.includes(each)) !== undefined) return programPlace(written);
+  if (extra !== undefined) return addedSource(written, extra, model, config);
+  if (programIn(written, (each) => programs.includes(each)) !== undefined) return programSource(written);
   const provider = providerNamed(name);
   if (provider === undefined) throw new UnknownModel(unknownName(written, name, added));
   const id = `${provider.name}/${model}`;
@@ -82,8 +82,8 @@ export function modelPlaceOf(
 }
 
 /** Why this model cannot be used here, and what to do about it; null if it can. */
-export function missingForModel(place: ModelPlace, env: Env): string | null {
-  const variable = missingKey(place, env);
+export function missingForModel(source: ModelSource, env: Env): string | null {
+  const variable = missingKey(source, env);
   if (variable === null) return null;
   const others = PROVIDERS.filter(({ keyVariable }) => keyVariable !== null && keyVariable !== variable);
   const set = others.filter(({ keyVariable }) => keyVariable !== null && keyState(env[keyVariable]) === "set");
@@ -91,57 +91,57 @@ export function missingForModel(place: ModelPlace, env: Env): string | null {
     set.length > 0
       ? `take a model of ${set.map(({ name, keyVariable }) => `${name} (${keyVariable} is set)`).join(" or ")}`
       : `set one of ${others.map(({ keyVariable }) => keyVariable).join(", ")} and take a model of that provider`;
-  return `${place.id} needs a key: ${variable} is not set. Set it, or ${instead}, or use ${DEMO_MODEL}, which needs none.`;
+  return `${source.id} needs a key: ${variable} is not set. Set it, or ${instead}, or use ${DEMO_MODEL}, which needs none.`;
 }
 
 /** The variable that has to be set first. */
-export function missingKey(place: ModelPlace, env: Env): string | null {
-  const variable = keyVariableOf(place);
+export function missingKey(source: ModelSource, env: Env): string | null {
+  const variable = keyVariableOf(source);
   return variable !== null && keyState(env[variable]) === "missing" ? variable : null;
 }
 
 /** The variable that has to be set again, because its value is not a key. */
-export function malformedKey(place: ModelPlace, env: Env): string | null {
-  const variable = keyVariableOf(place);
+export function malformedKey(source: ModelSource, env: Env): string | null {
+  const variable = keyVariableOf(source);
   return variable !== null && keyState(env[variable]) === "malformed" ? variable : null;
 }
 
-export function keyVariableOf(place: ModelPlace): string | null {
-  if (place.kind === "provider") return place.provider.keyVariable;
-  if (place.kind === "added") return place.provider.keyVariable ?? null;
-  return place.kind === "server" ? (place.settings.api_key_env ?? null) : null;
+export function keyVariableOf(source: ModelSource): string | null {
+  if (source.kind === "provider") return source.provider.keyVariable;
+  if (source.kind === "added") return source.provider.keyVariable ?? null;
+  return source.kind === "server" ? (source.settings.api_key_env ?? null) : null;
 }
 
-export function windowOf(place: ModelPlace, config: ModelConfig): number {
-  const told = own(config.models, place.id)?.context_window;
+export function windowOf(source: ModelSource, config: ModelConfig): number {
+  const told = own(config.models, source.id)?.context_window;
   if (told !== undefined) return told;
-  if (place.kind === "server") return place.settings.context_window ?? UNKNOWN_WINDOW;
-  if (place.kind === "added") return offeredModel(place.provider, place.model)?.contextWindow ?? UNKNOWN_WINDOW;
-  if (place.kind !== "provider") return 200_000;
-  return knownModel(place.id)?.contextWindow ?? own(UNKNOWN_WINDOWS, place.provider.name) ?? UNKNOWN_WINDOW;
+  if (source.kind === "server") return source.settings.context_window ?? UNKNOWN_WINDOW;
+  if (source.kind === "added") return offeredModel(source.provider, source.model)?.contextWindow ?? UNKNOWN_WINDOW;
+  if (source.kind !== "provider") return 200_000;
+  return knownModel(source.id)?.contextWindow ?? own(UNKNOWN_WINDOWS, source.provider.name) ?? UNKNOWN_WINDOW;
 }
 
-export function searchesAt(place: ModelPlace): boolean {
-  if (place.kind === "added") return offeredModel(place.provider, place.model)?.searchesWeb ?? false;
-  return place.kind === "provider" && searchesWeb(place.provider.name, place.model);
+export function searchesAt(source: ModelSource): boolean {
+  if (source.kind === "added") return offeredModel(source.provider, source.model)?.searchesWeb ?? false;
+  return source.kind === "provider" && searchesWeb(source.provider.name, source.model);
 }
 
-export function seesAt(place: ModelPlace): boolean {
-  return place.kind === "provider" && seesPictures(place.provider.name, place.model);
+export function seesAt(source: ModelSource): boolean {
+  return source.kind === "provider" && seesPictures(source.provider.name, source.model);
 }
 
 /** What people should know when they use a model that we do not know. */
-export function noteOn(place: ModelPlace, config: ModelConfig): string | null {
-  if (place.kind === "demo" || place.kind === "outside" || knownModel(place.id) !== undefined) return null;
+export function noteOn(source: ModelSource, config: ModelConfig): string | null {
+  if (source.kind === "demo" || source.kind === "outside" || knownModel(source.id) !== undefined) return null;
   const told =
-    own(config.models, place.id)?.context_window ??
-    (place.kind === "server" ? place.settings.context_window : undefined) ??
-    (place.kind === "added" ? offeredModel(place.provider, place.model)?.contextWindow : undefined);
+    own(config.models, source.id)?.context_window ??
+    (source.kind === "server" ? source.settings.context_window : undefined) ??
+    (source.kind === "added" ? offeredModel(source.provider, source.model)?.contextWindow : undefined);
   if (told !== undefined) return null;
   const where =
-    place.kind === "server" ? `providers.${place.server}.context_window` : `models["${place.id}"].context_window`;
+    source.kind === "server" ? `providers.${source.server}.context_window` : `models["${source.id}"].context_window`;
   return (
-    `${place.id} is not in our list; a context of ${windowOf(place, config)} tokens is assumed. ` +
+    `${source.id} is not in our list; a context of ${windowOf(source, config)} tokens is assumed. ` +
     `If it has another, say so in config.json (${where}).`
   );
 }
@@ -150,13 +150,13 @@ export function outsideOnly(id: string): string {
   return `${id} is a program that works as an agent, not a model that can be called here. Choose another model.`;
 }
 
-function programPlace(id: string): ModelPlace {
+function programSource(id: string): ModelSource {
   const meant = CLAUDE_MODELS.includes(id) ? undefined : nearMiss(id, CLAUDE_MODELS);
   if (meant !== undefined) throw new UnknownModel(`There is no model ${id}. Did you mean ${meant}?`);
   return { kind: "outside", id };
 }
 
-function addedPlace(id: string, provider: ModelProvider, model: string, config: ModelConfig): ModelPlace {
+function addedSource(id: string, provider: ModelProvider, model: string, config: ModelConfig): ModelSource {
   const offered = (provider.models ?? []).map(({ name }) => `${provider.name}/${name}`);
   const isKnown = offered.includes(id) || own(config.models, id) !== undefined;
   const meant = isKnown ? undefined : nearMiss(id, offered);
@@ -164,7 +164,7 @@ function addedPlace(id: string, provider: ModelProvider, model: string, config: 
   return { kind: "added", id, provider, model };
 }
 
-function serverPlace(written: string, rest: string, config: ModelConfig): ModelPlace {
+function serverSource(written: string, rest: string, config: ModelConfig): ModelSource {
   const slash = rest.indexOf("/");
   const server = slash < 0 ? rest : rest.slice(0, slash);
   const settings = own(config.providers, server);

@@ -7,7 +7,7 @@ import { manualClock } from "../../testing/manual-clock.ts";
 import { temporaryHome } from "../../testing/temporary-home.ts";
 import { KNOWN_PROGRAMS } from "../../workers/outside/programs.ts";
 import { LoginBroker } from "../logins/login-broker.ts";
-import { outsidePlace } from "./program-launch.ts";
+import { programPorts } from "./program-launch.ts";
 
 test("a home has links to shared files; to the login, and what locks it, only with the user's rights", async () => {
   await using me = await temporaryHome();
@@ -19,7 +19,7 @@ test("a home has links to shared files; to the login, and what locks it, only wi
   const logins = new LoginBroker({ home: me.path, env, clock, fetch });
   const never = () => Promise.reject(new Error("not here"));
   const ports = { sandbox: never, price: never, clock, scrubber: createScrubber([]), logins };
-  const place = outsidePlace({ home: me.path, env, config: {} }, ports);
+  const programs = programPorts({ home: me.path, env, config: {} }, ports);
   const codex = KNOWN_PROGRAMS.codex;
   if (!codex) throw new Error("no Codex");
   const profile = { ...codex, share: [...(codex.share ?? []), ".config/plain"] };
@@ -31,8 +31,8 @@ test("a home has links to shared files; to the login, and what locks it, only wi
     });
     return Object.fromEntries((await Promise.all(links)).flat());
   };
-  await place.makeHome(profile, join(me.path, "worker"));
-  await place.makeHome(profile, join(me.path, "terminal"), "the user's");
+  await programs.makeHome(profile, join(me.path, "worker"));
+  await programs.makeHome(profile, join(me.path, "terminal"), "the user's");
   const plain = { ".config/plain": join(me.path, ".config/plain") };
   expect(await linksIn(join(me.path, "worker"))).toEqual(plain);
   expect(await linksIn(join(me.path, "terminal"))).toEqual({

@@ -37,7 +37,7 @@ interface OutsidePorts {
 }
 
 /** The outside programs of this machine. */
-export function outsidePlace(
+export function programPorts(
   settings: Settings,
   { price, sandbox, clock, scrubber, logins }: OutsidePorts,
 ): ProgramPorts {

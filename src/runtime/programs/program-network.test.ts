@@ -6,7 +6,7 @@ import { manualClock } from "../../testing/manual-clock.ts";
 import { temporaryHome } from "../../testing/temporary-home.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
 import { LoginBroker } from "../logins/login-broker.ts";
-import { outsidePlace } from "./program-launch.ts";
+import { programPorts } from "./program-launch.ts";
 
 test("a program may reach its own hosts, those that every command may reach, and its own address", async () => {
   await using me = await temporaryHome();
@@ -24,9 +24,9 @@ test("a program may reach its own hosts, those that every command may reach, and
   };
   const config = { network: { allow: ["pypi.org", "localhost:8080"] } };
   const ports = { sandbox: async () => sandbox, price: never, clock, scrubber: createScrubber([]), logins };
-  const place = outsidePlace({ home: me.path, env, config }, ports);
+  const programs = programPorts({ home: me.path, env, config }, ports);
   const set = { OPENAI_BASE_URL: "https://models.example" };
-  const started = place.start({
+  const started = programs.start({
     profile: { kind: "acp", command: ["sh"], hosts: ["api.openai.com"], set },
     tools: new Toolbox([]),
     binds: { write: [], read: [], hide: [] },

@@ -11,7 +11,7 @@ import { allFilesIn, putFile, readPart } from "../../store/disk/foreign-folder.t
  *     allow tools that a person would be asked about.
  */
 export async function copySkills(project: string, home: string, profile: ProgramProfile): Promise<void> {
-  const to = placeFor(profile);
+  const to = skillFolderOf(profile);
   if (to === undefined) return;
   /** Which folder a skill is from: programs keep copies of the same ones. */
   const from = new Map<string, string>();
@@ -35,7 +35,7 @@ const BOUNDS = { folders: 500, names: 2000, deepest: 6 };
 const MOST_BYTES = 1024 * 1024;
 
 /** Where a program looks for the skills of its user; a program that speaks by files knows none. */
-function placeFor({ kind, quirks }: ProgramProfile): string | undefined {
+function skillFolderOf({ kind, quirks }: ProgramProfile): string | undefined {
   if (kind === "claude_code" || quirks === "claude") return ".claude/skills";
   return kind === "acp" ? ".agents/skills" : undefined;
 }

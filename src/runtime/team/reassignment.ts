@@ -68,9 +68,9 @@ function leftBy(node: Begun, entries: readonly StoredEntry[], files: readonly st
 
 async function filesOf(node: Begun, agentDir: string, project: string | null): Promise<string[]> {
   if ("files" in node && node.files.length > 0) return node.files.map(({ path }) => path);
-  const place = { agentDir, runId: node.spec.run_id, nodeId: node.id, workerId: HUMAN, project };
+  const options = { agentDir, runId: node.spec.run_id, nodeId: node.id, workerId: HUMAN, project };
   try {
-    const { entries } = await workerScope(place).list("scratch", { recursive: true, limit: MOST_FILES });
+    const { entries } = await workerScope(options).list("scratch", { recursive: true, limit: MOST_FILES });
     return entries.filter(({ kind }) => kind === "file").map(({ path }) => path.replace(/^scratch\//, ""));
   } catch {
     return []; // its folder was never made

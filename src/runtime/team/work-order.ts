@@ -21,7 +21,7 @@ type Checked = { ok: true; dependencies: NodeId[]; refs: Record<string, string> 
 type Refused = { ok: false; reason: string };
 
 /** Where the new work belongs. */
-interface OrderPlace {
+interface OrderContext {
   now: Situation;
   run: RunId;
   /** The node of the worker who asks; none for the coordinator. */
@@ -32,8 +32,8 @@ interface OrderPlace {
 }
 
 /** Work may only depend on existing nodes, so a new node can never be part of a cycle. */
-export function checkedWork(order: NewWork, place: OrderPlace): Checked {
-  const { now, run, parent, limits } = place;
+export function checkedWork(order: NewWork, context: OrderContext): Checked {
+  const { now, run, parent, limits } = context;
   const { board } = now;
   const reason =
     tooDeepOrBroad(board, parent, limits) ??
@@ -42,9 +42,9 @@ export function checkedWork(order: NewWork, place: OrderPlace): Checked {
     tooManyForOneReply(order) ??
     overTheShare(order.budget_usd, now, run, parent);
   if (reason !== undefined) return refused(reason);
-  const waitedFor = checkedDependencies(order, place);
+  const waitedFor = checkedDependencies(order, context);
   if (!waitedFor.ok) return waitedFor;
-  const referred = checkedRefs(order, place);
+  const referred = checkedRefs(order, context);
   if (!referred.ok) return referred;
   // What a ref points at exists only once that node is completed.
   const unended = [...new Set(referred.unended)].filter((id) => !waitedFor.dependencies.includes(id));
@@ -58,7 +58,7 @@ export function checkedWork(order: NewWork, place: OrderPlace): Checked {
 
 function checkedDependencies(
   { dependencies }: NewWork,
-  { now: { board }, run, parent }: OrderPlace,
+  { now: { board }, run, parent }: OrderContext,
 ): { ok: true; dependencies: NodeId[] } | Refused {
   const above = ancestorsOf(board, parent);
   const ids: NodeId[] = [];
@@ -77,7 +77,7 @@ function checkedDependencies(
 
 function checkedRefs(
   order: NewWork,
-  { now: { board }, run, parent, copied }: OrderPlace,
+  { now: { board }, run, parent, copied }: OrderContext,
 ): { ok: true; refs: Record<string, string>; unended: NodeId[] } | Refused {
   const above = ancestorsOf(board, parent);
   const refs = dict<string>();

@@ -11,7 +11,7 @@ import {
 import { type AgentId, COORDINATOR, type Fact, type FactOf, type NodeId, type RunId } from "../../protocol/index.ts";
 
 /** Where a worker works: on a node, or as the coordinator. */
-type Place = NodeId | typeof COORDINATOR;
+type SpanKey = NodeId | typeof COORDINATOR;
 
 interface Work {
   span: Span;
@@ -26,8 +26,8 @@ export class AgentSpans {
   #run: Work | undefined;
   readonly #nodes = new Map<NodeId, Work>();
   readonly #parents = new Map<NodeId, NodeId>();
-  readonly #turns = new Map<Place, Work & { turn: number }>();
-  readonly #calls = new Map<Place, Span>();
+  readonly #turns = new Map<SpanKey, Work & { turn: number }>();
+  readonly #calls = new Map<SpanKey, Span>();
   readonly #tools = new Map<string, Span>();
 
   constructor(tracer: Tracer, id: AgentId, name: string | undefined) {
@@ -101,7 +101,7 @@ export class AgentSpans {
         return;
       case "worker.waiting":
         // Who sits out a limit is in the middle of a call.
-        if (fact.data.for !== "rate_limit" && fact.data.for !== "budget") this.#endTurn(at, placeOf(fact));
+        if (fact.data.for !== "rate_limit" && fact.data.for !== "budget") this.#endTurn(at, keyOf(fact));
         return;
       case "model.called":
         this.#startCall(at, fact);
@@ -174,7 +174,7 @@ export class AgentSpans {
 
   #startCall(at: Date, fact: FactOf<"model.called">): void {
     const { model, turn } = fact.data;
-    const place = placeOf(fact);
+    const key = keyOf(fact);
     const above = this.#turnAt(at, fact, turn);
     const provider = model.split("/", 1)[0] ?? model;
     const call = this.#begin(
@@ -189,14 +189,14 @@ export class AgentSpans {
       },
       SpanKind.CLIENT,
     );
-    this.#calls.get(place)?.end(at);
-    this.#calls.set(place, call.span);
+    this.#calls.get(key)?.end(at);
+    this.#calls.set(key, call.span);
   }
 
   #endCall(at: Date, fact: FactOf<"model.responded">): void {
     const { model, usage, finish, cost_usd } = fact.data;
-    const place = placeOf(fact);
-    const call = this.#calls.get(place);
+    const key = keyOf(fact);
+    const call = this.#calls.get(key);
     call?.setAttributes({
       "gen_ai.response.model": model,
       "gen_ai.response.finish_reasons": [finish],
@@ -207,13 +207,13 @@ export class AgentSpans {
       ...(cost_usd !== null && { "agiraph.cost_usd": cost_usd }),
     });
     call?.end(at);
-    this.#calls.delete(place);
+    this.#calls.delete(key);
   }
 
   #noteFailure(at: Date, fact: FactOf<"model.failed">): void {
     const { reason, status, retry_in_ms } = fact.data;
-    const place = placeOf(fact);
-    const call = this.#calls.get(place);
+    const key = keyOf(fact);
+    const call = this.#calls.get(key);
     const why = { "error.type": reason, ...(status !== undefined && { "http.response.status_code": status }) };
     if (retry_in_ms !== null) {
       call?.addEvent("agiraph.model.retried", why, at);
@@ -222,12 +222,12 @@ export class AgentSpans {
     call?.setAttributes(why);
     failed(call, reason);
     call?.end(at);
-    this.#calls.delete(place);
+    this.#calls.delete(key);
   }
 
   #startTool(at: Date, fact: FactOf<"tool.called">): void {
     const { tool, call_id } = fact.data;
-    const above = this.#turns.get(placeOf(fact)) ?? this.#aboveTurn(at, fact);
+    const above = this.#turns.get(keyOf(fact)) ?? this.#aboveTurn(at, fact);
     const { span } = this.#begin(`execute_tool ${tool}`, at, above.context, {
       "gen_ai.operation.name": "execute_tool",
       "gen_ai.tool.name": tool,
@@ -247,12 +247,12 @@ export class AgentSpans {
   }
 
   #turnAt(at: Date, fact: FactOf<"model.called">, turn: number): Work {
-    const place = placeOf(fact);
-    const known = this.#turns.get(place);
+    const key = keyOf(fact);
+    const known = this.#turns.get(key);
     if (known?.turn === turn) return known;
-    this.#endTurn(at, place);
+    this.#endTurn(at, key);
     const work = this.#begin(`turn ${turn}`, at, this.#aboveTurn(at, fact).context, { "agiraph.turn": turn });
-    this.#turns.set(place, { ...work, turn });
+    this.#turns.set(key, { ...work, turn });
     return work;
   }
 
@@ -260,11 +260,11 @@ export class AgentSpans {
     return node_id === null ? this.#runAt(at) : this.#startNode(at, { node_id, worker_id });
   }
 
-  #endTurn(at: Date, place: Place): void {
-    this.#calls.get(place)?.end(at);
-    this.#calls.delete(place);
-    this.#turns.get(place)?.span.end(at);
-    this.#turns.delete(place);
+  #endTurn(at: Date, key: SpanKey): void {
+    this.#calls.get(key)?.end(at);
+    this.#calls.delete(key);
+    this.#turns.get(key)?.span.end(at);
+    this.#turns.delete(key);
   }
 
   #begin(name: string, startTime: Date, above: Context, attributes: Attributes, kind = SpanKind.INTERNAL): Work {
@@ -273,13 +273,13 @@ export class AgentSpans {
   }
 }
 
-function placeOf({ data: { node_id } }: { data: { node_id: NodeId | null } }): Place {
+function keyOf({ data: { node_id } }: { data: { node_id: NodeId | null } }): SpanKey {
   return node_id ?? COORDINATOR;
 }
 
 /** Providers number calls anew in every conversation. */
 function toolKey(fact: FactOf<"tool.called" | "tool.result">): string {
-  return `${placeOf(fact)} ${fact.data.call_id}`;
+  return `${keyOf(fact)} ${fact.data.call_id}`;
 }
 
 function failed(span: Span | undefined, why: string): void {

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { inSandbox, sandbox, skipped, whole } from "../../../test/try-sandbox.ts";
 import type { SandboxOptions } from "../open-sandbox.ts";
-import { cgroupPlaces, openCgroups } from "./cgroups.ts";
+import { cgroupBases, openCgroups } from "./cgroups.ts";
 
 const MB = 1024 ** 2;
 const cgroups = skipped ? null : await openCgroups();
@@ -76,11 +76,11 @@ describe.skipIf(skipped || !cgroups)(`memory of no process, bounded by a cgroup 
 });
 
 async function cgroupsOf(pid: number): Promise<string[]> {
-  const places = cgroupPlaces(
+  const bases = cgroupBases(
     await readFile("/proc/self/cgroup", "utf8"),
     await readFile("/proc/self/mountinfo", "utf8"),
   );
-  const names = await Promise.all((places ?? []).map(({ base }) => readdir(base)));
+  const names = await Promise.all((bases ?? []).map(({ base }) => readdir(base)));
   return names.flat().filter((name) => name.startsWith(`agiraph-${pid}-`));
 }
 
@@ -160,7 +160,7 @@ const cgroupFile = fileURLToPath(new URL("./cgroups.ts", import.meta.url));
 const diskUse = fileURLToPath(new URL("./disk-use.ts", import.meta.url));
 
 test("cgroups are found where the kernel says they are", () => {
-  expect(cgroupPlaces("0::/nowhere\n", "30 25 0:26 / /nowhere rw - cgroup2 cgroup rw\n")).toBeNull();
-  expect(cgroupPlaces("", "")).toBeNull();
+  expect(cgroupBases("0::/nowhere\n", "30 25 0:26 / /nowhere rw - cgroup2 cgroup rw\n")).toBeNull();
+  expect(cgroupBases("", "")).toBeNull();
   expect(sandbox.about.includes("memory limited by cgroups")).toBe(cgroups !== null);
 });

@@ -52,11 +52,11 @@ let opened: Promise<Cgroups | null> | undefined;
 
 async function open(): Promise<Cgroups | null> {
   const us = thisProcess(process.pid);
-  const places = us && cgroupPlaces(read("/proc/self/cgroup"), read("/proc/self/mountinfo"));
-  if (!places) return null;
+  const bases = us && cgroupBases(read("/proc/self/cgroup"), read("/proc/self/mountinfo"));
+  if (!bases) return null;
   const owner = `agiraph-${us.pid}-${us.since}`;
-  for (const { base } of places) removeAbandoned(base);
-  const all = new AllCgroups(places, owner);
+  for (const { base } of bases) removeAbandoned(base);
+  const all = new AllCgroups(bases, owner);
   process.on("exit", () => all.removeSpare());
   const trial = all.take({ memoryBytes: 2 ** 30, processes: 64 });
   const enters = trial && (await canEnter(trial));
@@ -73,14 +73,14 @@ const canEnter = ({ enter }: Cgroup) =>
   );
 
 /** A folder of the cgroup file system below which ours are made, and what is written there for the bounds. */
-interface Place {
+interface CgroupBase {
   base: string;
   version: 1 | 2;
   controllers: readonly ("memory" | "pids")[];
 }
 
 /** Exported for its tests: our cgroups and mounts, parsed from the kernel's text. */
-export function cgroupPlaces(cgroups: string, mounts: string): Place[] | null {
+export function cgroupBases(cgroups: string, mounts: string): CgroupBase[] | null {
   const own = new Map<string, string>();
   for (const line of cgroups.split("\n")) {
     const [, names, path] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? [];
@@ -94,7 +94,7 @@ export function cgroupPlaces(cgroups: string, mounts: string): Place[] | null {
   const memory = folderOf("memory");
   if (memory) {
     const pids = folderOf("pids");
-    const one = (base: string, controller: "memory" | "pids"): Place => ({
+    const one = (base: string, controller: "memory" | "pids"): CgroupBase => ({
       base,
       version: 1,
       controllers: [controller],
@@ -130,13 +130,13 @@ function isOurs(folder: string): boolean {
 const gives = (folder: string) => read(join(folder, "cgroup.subtree_control")).trim().split(" ");
 
 class AllCgroups implements Cgroups {
-  readonly #places: readonly Place[];
+  readonly #bases: readonly CgroupBase[];
   readonly #owner: string;
   /** A cgroup that was removed stays in the kernel as long as files it read are cached: it is better used again. */
   readonly #spare = new Map<string, string[]>();
 
-  constructor(places: readonly Place[], owner: string) {
-    this.#places = places;
+  constructor(bases: readonly CgroupBase[], owner: string) {
+    this.#bases = bases;
     this.#owner = owner;
   }
 
@@ -148,7 +148,7 @@ class AllCgroups implements Cgroups {
     const kills = this.#killsIn(name);
     let isTaken = true;
     return {
-      enter: this.#places.map(({ base }) => join(base, name, "cgroup.procs")),
+      enter: this.#bases.map(({ base }) => join(base, name, "cgroup.procs")),
       ranOutOfMemory: () => this.#killsIn(name) > kills,
       release: () => {
         if (isTaken) this.#release(key, name);
@@ -162,13 +162,13 @@ class AllCgroups implements Cgroups {
   }
 
   #isThere(name: string): boolean {
-    return this.#places.every(({ base }) => existsSync(join(base, name)));
+    return this.#bases.every(({ base }) => existsSync(join(base, name)));
   }
 
   #make(bounds: CgroupBounds): string | null {
     const name = `${this.#owner}-${randomBytes(4).toString("hex")}`;
     try {
-      for (const { base, version, controllers } of this.#places) {
+      for (const { base, version, controllers } of this.#bases) {
         const folder = join(base, name);
         mkdirSync(folder);
         for (const controller of controllers) bound(folder, version, controller, bounds);
@@ -187,11 +187,11 @@ class AllCgroups implements Cgroups {
   }
 
   #remove(name: string): boolean {
-    return this.#places.map(({ base }) => removeFolder(join(base, name))).every(Boolean);
+    return this.#bases.map(({ base }) => removeFolder(join(base, name))).every(Boolean);
   }
 
   #killsIn(name: string): number {
-    for (const { base, version, controllers } of this.#places) {
+    for (const { base, version, controllers } of this.#bases) {
       if (!controllers.includes("memory")) continue;
       const counts = read(join(base, name, version === 2 ? "memory.events" : "memory.oom_control"));
       return Number(/^oom_kill (\d+)$/m.exec(counts)?.[1] ?? 0);

@@ -3,7 +3,7 @@ import { extname } from "node:path";
 import type { FastifyReply } from "fastify";
 import { closeFolder } from "../../store/disk/folder.ts";
 import { type OpenFile, openFile, openFolder } from "../../store/disk/walk.ts";
-import { parsePath } from "../../store/scope/scope-path.ts";
+import { parsePath } from "../../store/scope/written-path.ts";
 import type { Api } from "../api-app.ts";
 import { notFound } from "../refusal.ts";
 

@@ -113,9 +113,9 @@ function nodeRoutes(app: Api, agents: Agents): void {
     async ({ params, body }) => {
       const agent = await agents.agent(params.id);
       const { id, spec } = checkYours(params.node_id, agent.now);
-      const place = { agentDir: agent.log.dir, runId: spec.run_id, nodeId: id, workerId: HUMAN, project: null };
+      const options = { agentDir: agent.log.dir, runId: spec.run_id, nodeId: id, workerId: HUMAN, project: null };
       const bytes = Buffer.from(body.content, body.encoding ?? "utf8");
-      await workerScope(place).writeFile(`scratch/${params["*"]}`, bytes);
+      await workerScope(options).writeFile(`scratch/${params["*"]}`, bytes);
       return { path: params["*"], bytes: bytes.byteLength };
     },
   );

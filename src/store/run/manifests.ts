@@ -4,7 +4,7 @@ import { hasContent } from "../disk/content-check.ts";
 import { closeFolder, WalkTrouble } from "../disk/folder.ts";
 import { openFile, openFolder } from "../disk/walk.ts";
 import { nodeDir } from "../paths.ts";
-import type { Manifests } from "../scope/place.ts";
+import type { Manifests } from "../scope/scoped-path.ts";
 
 export function manifestsOf(board: () => Board): Manifests {
   return (runId, nodeId) => {

@@ -3,8 +3,8 @@ import { childrenOf, closeFolder, type Folder, glance, WalkTrouble } from "../di
 import { removeIn } from "../disk/folder-changes.ts";
 import { openFolder } from "../disk/walk.ts";
 import { UNFINISHED } from "../disk/whole-file.ts";
-import { ownNames, parsePath } from "../scope/scope-path.ts";
 import { ScopeRefusal } from "../scope/scope-refusal.ts";
+import { ownNames, parsePath } from "../scope/written-path.ts";
 
 /** The files through which we talk to a program that knows nothing about us, in its working folder. */
 export const PROTOCOL_FILES: readonly string[] = [

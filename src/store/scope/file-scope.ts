@@ -8,22 +8,22 @@ import { FolderChain } from "../disk/folder-chain.ts";
 import { type FolderVisitor, type TreeCut, walkTree } from "../disk/tree-walk.ts";
 import { type OpenFile, openFile, openFolder, type WalkOptions } from "../disk/walk.ts";
 import { UNFINISHED, writeWhole } from "../disk/whole-file.ts";
+import { isFolder, notAsPublished, outside, refusalOf } from "./refusal-words.ts";
+import type { Binds, FileContent, ListedFile, Listing, ListOptions, Scope } from "./scope.ts";
+import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
 import {
-  childPlace,
+  childPath,
   isHome,
   isPublished,
   isTop,
   mayList,
   notTheHome,
-  placeAbove,
+  pathAbove,
   recordOf,
   type ScopedPath,
   type ScopeRules,
   scopedPathOf,
-} from "./place.ts";
-import { isFolder, notAsPublished, outside, refusalOf } from "./refusal-words.ts";
-import type { Binds, FileContent, ListedFile, Listing, ListOptions, Scope } from "./scope.ts";
-import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
+} from "./scoped-path.ts";
 
 /** The most that one write takes. */
 export const MAX_WRITE_BYTES = 10 * 1024 * 1024;
@@ -64,8 +64,8 @@ export class FileScope implements Scope {
   async openChecked(path: string): Promise<OpenFile> {
     const file = this.openFile(path);
     try {
-      const place = scopedPathOf(this.#view, path);
-      const recorded = isPublished(place) ? recordOf(this.#view, place) : undefined;
+      const scoped = scopedPathOf(this.#view, path);
+      const recorded = isPublished(scoped) ? recordOf(this.#view, scoped) : undefined;
       if (recorded === undefined || (recorded && (await hasContent(file.fd, recorded)))) return file;
       throw new ScopeRefusal("changed", notAsPublished(path, recorded === null));
     } catch (error) {
@@ -75,49 +75,51 @@ export class FileScope implements Scope {
   }
 
   openFile(path: string): OpenFile {
-    const place = scopedPathOf(this.#view, path);
-    const name = place.parts.at(-1);
-    if (place.judgement.access === "none") throw outside("read", place);
+    const scoped = scopedPathOf(this.#view, path);
+    const name = scoped.parts.at(-1);
+    if (scoped.judgement.access === "none") throw outside("read", scoped);
     if (name === undefined) throw isFolder(path);
-    const file = this.#guarded(place, () =>
-      this.#inFolder(place, place.parts.slice(0, -1), (folder) => openFile(folder, name, { anyForm: place.isProject })),
+    const file = this.#guarded(scoped, () =>
+      this.#inFolder(scoped, scoped.parts.slice(0, -1), (folder) =>
+        openFile(folder, name, { anyForm: scoped.isProject }),
+      ),
     );
-    if (!file.linked || place.isProject || isPublished(place)) return file;
+    if (!file.linked || scoped.isProject || isPublished(scoped)) return file;
     file.close();
     const words = `${path} has a second name elsewhere (a hard link) and is not read. Make a copy of it and read that.`;
     throw new ScopeRefusal("unsafe", words);
   }
 
   async writeFile(path: string, content: string | Uint8Array): Promise<{ bytes: number }> {
-    const place = this.#placeToWrite(path);
+    const scoped = this.#pathToWrite(path);
     const bytes = typeof content === "string" ? Buffer.from(content.toWellFormed()) : content;
     if (bytes.length > MAX_WRITE_BYTES) {
       const words = `${path} was not written: it has ${bytes.length} bytes, at most ${MAX_WRITE_BYTES} are allowed. Split it.`;
       throw new ScopeRefusal("too_large", words);
     }
-    const { createFrom } = place.judgement;
-    const folder = this.#guarded(place, () => openFolder(place.root, place.parts.slice(0, -1), { createFrom }));
+    const { createFrom } = scoped.judgement;
+    const folder = this.#guarded(scoped, () => openFolder(scoped.root, scoped.parts.slice(0, -1), { createFrom }));
     try {
-      const name = place.parts.at(-1) ?? "";
+      const name = scoped.parts.at(-1) ?? "";
       const before = glance(folder, name);
       // As it was, but never writable for others.
       const mode = before?.isFile() ? 0o600 | (Number(before.mode) & 0o755) : 0o600;
       await writeWhole(folder, name, bytes, "synced", mode);
       return { bytes: bytes.length };
     } catch (error) {
-      throw this.#explained(place, error);
+      throw this.#explained(scoped, error);
     } finally {
       closeFolder(folder);
     }
   }
 
   async list(path: string, { recursive = false, limit, withoutShortNames = false }: ListOptions): Promise<Listing> {
-    const place = scopedPathOf(this.#view, path);
-    if (!mayList(this.#view, place)) throw outside("list", place);
+    const scoped = scopedPathOf(this.#view, path);
+    if (!mayList(this.#view, scoped)) throw outside("list", scoped);
     const entries: ListedFile[] = [];
     const below = new Map<string, ScopedPath>();
     const look: FolderVisitor = async (folder, parts, names, slices) => {
-      const here = parts.length === 0 ? place : (below.get(parts.join("/")) ?? place);
+      const here = parts.length === 0 ? scoped : (below.get(parts.join("/")) ?? scoped);
       below.delete(parts.join("/"));
       if (isTop(this.#view, here) && !withoutShortNames) entries.push(...this.#mounts());
       const folders: string[] = [];
@@ -129,13 +131,13 @@ export class FileScope implements Scope {
         entries.push(found.entry);
         if (!recursive || found.entry.kind !== "folder" || isLeftClosed(here, name)) continue;
         folders.push(name);
-        below.set([...parts, name].join("/"), found.place);
+        below.set([...parts, name].join("/"), found.scoped);
       }
       return folders;
     };
-    const { more, tooDeep } = await this.#walked(place, look);
+    const { more, tooDeep } = await this.#walked(scoped, look);
     const shown = entries.slice(0, limit).sort((a, b) => (a.path < b.path ? -1 : 1));
-    const deep = tooDeep && { tooDeep: [...place.names, ...tooDeep].join("/") };
+    const deep = tooDeep && { tooDeep: [...scoped.names, ...tooDeep].join("/") };
     return { entries: shown, more: more || entries.length > limit, ...deep };
   }
 
@@ -155,31 +157,31 @@ export class FileScope implements Scope {
     return this.#view.binds();
   }
 
-  #placeToWrite(path: string): ScopedPath {
-    const place = scopedPathOf(this.#view, path);
-    const { access, why } = place.judgement;
-    if (access === "write" && !path.endsWith("/")) return place;
+  #pathToWrite(path: string): ScopedPath {
+    const scoped = scopedPathOf(this.#view, path);
+    const { access, why } = scoped.judgement;
+    if (access === "write" && !path.endsWith("/")) return scoped;
     const reason = access === "none" ? "outside" : access === "read" ? "read_only" : "wrong_kind";
     const words = `You may not write ${path || "the top folder"}. ${why || "It is a folder."} ${this.#view.mayWrite(path)}`;
     throw new ScopeRefusal(reason, words);
   }
 
-  async #walked(place: ScopedPath, look: FolderVisitor): Promise<TreeCut> {
+  async #walked(scoped: ScopedPath, look: FolderVisitor): Promise<TreeCut> {
     try {
-      using chain = new FolderChain(place.root, place.parts, this.#walkOptions(place));
+      using chain = new FolderChain(scoped.root, scoped.parts, this.#walkOptions(scoped));
       return await walkTree(chain, look, { namesInOne: MAX_NAMES_IN_A_FOLDER });
     } catch (error) {
-      throw this.#explained(place, error);
+      throw this.#explained(scoped, error);
     }
   }
 
   /** A name in an open folder, as this participant sees it; undefined where it is not to be seen. */
-  #entryOf(place: ScopedPath, folder: Folder, name: string): { entry: ListedFile; place: ScopedPath } | undefined {
-    const child = name.startsWith(UNFINISHED) ? undefined : childPlace(this.#view, place, name);
+  #entryOf(scoped: ScopedPath, folder: Folder, name: string): { entry: ListedFile; scoped: ScopedPath } | undefined {
+    const child = name.startsWith(UNFINISHED) ? undefined : childPath(this.#view, scoped, name);
     const stats = child && glance(folder, name);
-    if (!child || !stats || (place.isProject && stats.isDirectory() && isHome(this.#view, stats))) return undefined;
+    if (!child || !stats || (scoped.isProject && stats.isDirectory() && isHome(this.#view, stats))) return undefined;
     const kind = kindOf(stats);
-    return { entry: { path: child.path, kind, bytes: kind === "file" ? Number(stats.size) : 0 }, place: child };
+    return { entry: { path: child.path, kind, bytes: kind === "file" ? Number(stats.size) : 0 }, scoped: child };
   }
 
   /** What stands at the top beside the run's own files. Never opened by a recursive listing: it would be there twice. */
@@ -203,8 +205,8 @@ export class FileScope implements Scope {
     }
   }
 
-  #inFolder<T>(place: ScopedPath, parts: readonly string[], use: (folder: Folder) => T): T {
-    const folder = openFolder(place.root, parts, this.#walkOptions(place));
+  #inFolder<T>(scoped: ScopedPath, parts: readonly string[], use: (folder: Folder) => T): T {
+    const folder = openFolder(scoped.root, parts, this.#walkOptions(scoped));
     try {
       return use(folder);
     } finally {
@@ -212,50 +214,50 @@ export class FileScope implements Scope {
     }
   }
 
-  #walkOptions(place: ScopedPath): Pick<WalkOptions, "enter" | "anyForm"> {
-    if (!place.isProject) return {};
+  #walkOptions(scoped: ScopedPath): Pick<WalkOptions, "enter" | "anyForm"> {
+    if (!scoped.isProject) return {};
     const enter: WalkOptions["enter"] = (stats) => {
-      if (isHome(this.#view, stats)) throw notTheHome(place.path);
+      if (isHome(this.#view, stats)) throw notTheHome(scoped.path);
     };
     return { enter, anyForm: true };
   }
 
-  #guarded<T>(place: ScopedPath, step: () => T): T {
+  #guarded<T>(scoped: ScopedPath, step: () => T): T {
     try {
       return step();
     } catch (error) {
-      throw this.#explained(place, error);
+      throw this.#explained(scoped, error);
     }
   }
 
   /** What the walk found in the way, as a sentence. */
-  #explained(place: ScopedPath, error: unknown): unknown {
+  #explained(scoped: ScopedPath, error: unknown): unknown {
     if (!(error instanceof WalkTrouble)) return error;
     return error.kind === "missing"
-      ? new FileNotFound(this.#notFound(place), { cause: error })
-      : refusalOf(place.path, error);
+      ? new FileNotFound(this.#notFound(scoped), { cause: error })
+      : refusalOf(scoped.path, error);
   }
 
   /** Says which name is missing, and what in the folder above comes near. */
-  #notFound(place: ScopedPath): string {
-    for (let up = 1; up <= place.parts.length; up++) {
-      const above = placeAbove(this.#view, place, up);
+  #notFound(scoped: ScopedPath): string {
+    for (let up = 1; up <= scoped.parts.length; up++) {
+      const above = pathAbove(this.#view, scoped, up);
       const names = this.#visibleNames(above);
       if (!names) continue;
-      const near = closest(place.parts.at(-up) ?? "", names, 5);
+      const near = closest(scoped.parts.at(-up) ?? "", names, 5);
       const where = above.path || "the top folder";
-      return `There is no ${place.path}. ${near.length > 0 ? `In ${where} there is: ${near.join(", ")}.` : `There is nothing in ${where}.`}`;
+      return `There is no ${scoped.path}. ${near.length > 0 ? `In ${where} there is: ${near.join(", ")}.` : `There is nothing in ${where}.`}`;
     }
-    return `There is no ${place.path}.`;
+    return `There is no ${scoped.path}.`;
   }
 
   /** Undefined where the folder cannot be opened. Few enough to look at each at once. */
-  #visibleNames(place: ScopedPath): string[] | undefined {
+  #visibleNames(scoped: ScopedPath): string[] | undefined {
     try {
-      return this.#inFolder(place, place.parts, (folder) => {
-        const mounts = isTop(this.#view, place) ? this.#mounts() : [];
+      return this.#inFolder(scoped, scoped.parts, (folder) => {
+        const mounts = isTop(this.#view, scoped) ? this.#mounts() : [];
         const { children } = childrenOf(folder, MOST_SUGGESTED);
-        const found = children.flatMap(({ name }) => this.#entryOf(place, folder, name)?.entry ?? []);
+        const found = children.flatMap(({ name }) => this.#entryOf(scoped, folder, name)?.entry ?? []);
         return [...mounts, ...found].map(({ path, kind }) => {
           const name = path.slice(path.lastIndexOf("/") + 1);
           return kind === "folder" ? `${name}/` : name;
@@ -269,8 +271,8 @@ export class FileScope implements Scope {
 }
 
 /** Dependencies of the user's project: thousands of files that nobody asked about. They can be listed by name. */
-function isLeftClosed(place: ScopedPath, name: string): boolean {
-  return place.isProject && name === "node_modules";
+function isLeftClosed(scoped: ScopedPath, name: string): boolean {
+  return scoped.isProject && name === "node_modules";
 }
 
 function kindOf(stats: BigIntStats): ListedFile["kind"] {

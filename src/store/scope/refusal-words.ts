@@ -1,6 +1,6 @@
 import type { WalkTrouble } from "../disk/folder.ts";
-import type { ScopedPath } from "./place.ts";
 import { ScopeRefusal } from "./scope-refusal.ts";
+import type { ScopedPath } from "./scoped-path.ts";
 
 export function outside(deed: "read" | "list", { path, judgement }: ScopedPath): ScopeRefusal {
   return new ScopeRefusal("outside", `You may not ${deed} ${path}. ${judgement.why}`);

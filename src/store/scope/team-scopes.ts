@@ -4,10 +4,10 @@ import type { NodeId, RunId, WorkerId } from "../../protocol/index.ts";
 import { programsDir } from "../paths.ts";
 import { type AccessRow, AccessTable } from "./access.ts";
 import { FileScope } from "./file-scope.ts";
-import { homeOf, type Manifests } from "./place.ts";
 import { projectBinds } from "./project-binds.ts";
 import type { Scope } from "./scope.ts";
 import { publishedFolders, runBinds, workerBinds } from "./scope-binds.ts";
+import { homeOf, type Manifests } from "./scoped-path.ts";
 
 /** The coordinator reads its home and everything in the run, and writes what is its own: home, run root, specs. */
 export function coordinatorScope({
@@ -51,7 +51,7 @@ export function coordinatorScope({
 }
 
 /** A worker reads its node, what others published, its own files, the plan and the messages; it writes scratch and its own files. */
-export function workerScope(who: WorkerPlace): Scope {
+export function workerScope(who: WorkerScopeOptions): Scope {
   const { agentDir, runId, nodeId, workerId, project, published } = who;
   const runDir = join(agentDir, "runs", runId);
   const node = ["runs", runId, "nodes", nodeId];
@@ -107,7 +107,7 @@ export function humanScope(agentDir: string, published?: Manifests): Scope {
   });
 }
 
-export interface WorkerPlace {
+export interface WorkerScopeOptions {
   agentDir: string;
   runId: RunId;
   nodeId: NodeId;

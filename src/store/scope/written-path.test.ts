@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ownNames, parsePath } from "./scope-path.ts";
+import { ownNames, parsePath } from "./written-path.ts";
 
 test("a path is cut into names", () => {
   expect(["", ".", "a", "./a//b/./c/", "caf\u00e9 au lait.md", "..."].map(parsePath)).toEqual([

@@ -3,8 +3,8 @@ import { dirname, join, sep } from "node:path";
 import type { PublishedFile } from "../../protocol/index.ts";
 import type { AccessTable, Judgement } from "./access.ts";
 import type { Binds } from "./scope.ts";
-import { ownNames, parsePath } from "./scope-path.ts";
 import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
+import { ownNames, parsePath } from "./written-path.ts";
 
 /** The differences between one participant's scope and another's. */
 export interface ScopeRules {
@@ -47,7 +47,7 @@ export interface ScopedPath {
 export function scopedPathOf(view: ScopeRules, asked: string): ScopedPath {
   const path = shortNameOf(view, asked);
   const names = parsePath(path);
-  if (names[0] === "project") return projectPlace(view, path, names);
+  if (names[0] === "project") return projectPath(view, path, names);
   const own = ownNames(names);
   const alias = view.aliases.get(own[0] ?? "");
   const parts = alias ? [...alias, ...own.slice(1)] : [...view.top, ...own];
@@ -101,41 +101,43 @@ function realPathOf(folder: string): string {
 }
 
 /** An entry of a folder, or undefined if this participant must not see it. */
-export function childPlace(view: ScopeRules, place: ScopedPath, name: string): ScopedPath | undefined {
+export function childPath(view: ScopeRules, scoped: ScopedPath, name: string): ScopedPath | undefined {
   // A short name overrides a file of the run that has the same name.
-  if (isTop(view, place) && (view.aliases.has(name) || name === "project")) return undefined;
-  const names = [...place.names, name];
-  const child = { ...place, names, path: names.join("/"), parts: [...place.parts, name] };
-  if (place.isProject) return name.startsWith(".") ? undefined : child;
+  if (isTop(view, scoped) && (view.aliases.has(name) || name === "project")) return undefined;
+  const names = [...scoped.names, name];
+  const child = { ...scoped, names, path: names.join("/"), parts: [...scoped.parts, name] };
+  if (scoped.isProject) return name.startsWith(".") ? undefined : child;
   const judgement = view.table.judge(child.parts);
   return mayList(view, { ...child, judgement }) ? { ...child, judgement } : undefined;
 }
 
-/** The folder `up` levels above a place. */
-export function placeAbove(view: ScopeRules, place: ScopedPath, up: number): ScopedPath {
-  const parts = place.parts.slice(0, -up);
-  const names = place.names.slice(0, -up);
-  const judgement = place.isProject ? place.judgement : view.table.judge(parts);
-  return { ...place, path: names.join("/"), names, parts, judgement };
+/** The folder `up` levels above a path. */
+export function pathAbove(view: ScopeRules, scoped: ScopedPath, up: number): ScopedPath {
+  const parts = scoped.parts.slice(0, -up);
+  const names = scoped.names.slice(0, -up);
+  const judgement = scoped.isProject ? scoped.judgement : view.table.judge(parts);
+  return { ...scoped, path: names.join("/"), names, parts, judgement };
 }
 
 /** A folder that leads to something readable may be listed too, showing only what leads there. */
-export function mayList(view: ScopeRules, place: ScopedPath): boolean {
-  return place.judgement.access !== "none" || view.table.leadsToReadable(place.parts);
+export function mayList(view: ScopeRules, scoped: ScopedPath): boolean {
+  return scoped.judgement.access !== "none" || view.table.leadsToReadable(scoped.parts);
 }
 
-export function isTop(view: ScopeRules, place: ScopedPath): boolean {
+export function isTop(view: ScopeRules, scoped: ScopedPath): boolean {
   return (
-    !place.isProject && place.parts.length === view.top.length && view.top.every((part, i) => part === place.parts[i])
+    !scoped.isProject &&
+    scoped.parts.length === view.top.length &&
+    view.top.every((part, i) => part === scoped.parts[i])
   );
 }
 
 /**
  * Published files were copied out of their links; they may have got second hard links since, for instance by a backup.
  */
-export function isPublished(place: ScopedPath): boolean {
-  const [runs, , nodes, , published] = place.parts;
-  return !place.isProject && runs === "runs" && nodes === "nodes" && published === "published";
+export function isPublished(scoped: ScopedPath): boolean {
+  const [runs, , nodes, , published] = scoped.parts;
+  return !scoped.isProject && runs === "runs" && nodes === "nodes" && published === "published";
 }
 
 /** The record of a published file: undefined if there is none, null if the file was never published. */
@@ -163,7 +165,7 @@ export function homeOf(agentDir: string): string {
   return dirname(dirname(agentDir));
 }
 
-function projectPlace(view: ScopeRules, path: string, names: readonly string[]): ScopedPath {
+function projectPath(view: ScopeRules, path: string, names: readonly string[]): ScopedPath {
   const parts = names.slice(1);
   if (view.project === null) {
     throw new ScopeRefusal("outside", `${path} is not there: this agent was started without a project folder.`);
