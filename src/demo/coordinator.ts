@@ -41,19 +41,19 @@ function withTeam(order: SurveyOrder, conversation: Conversation, end: End): Mov
   const done = parts.flatMap(({ fate }) =>
     fate.kind === "made" && fate.ending?.kind === "completed" ? [fate.id] : [],
   );
-  const troubles = parts.flatMap(({ part, fate }) => troubleOf(part.subject, fate));
+  const failures = parts.flatMap(({ part, fate }) => failureOf(part.subject, fate));
   const [only] = done;
-  if (!only) return end(`The survey did not come about. ${troubles.join(" ")}`);
-  if (parts.length === 1) return conclude(only, troubles, conversation, end);
-  const heard = [...order.remarks, ...troubles];
+  if (!only) return end(`The survey did not come about. ${failures.join(" ")}`);
+  if (parts.length === 1) return conclude(only, failures, conversation, end);
+  const heard = [...order.remarks, ...failures];
   if (done.length === 1) return conclude(only, heard, conversation, end);
 
-  const join = joinCall(order, done, troubles);
+  const join = joinCall(order, done, failures);
   const fate = fateOf(String(join.args.task), conversation);
   const waiting = openMove([{ fate, call: join, what: `one report on ${order.subject}` }], conversation);
   if (waiting) return waiting;
-  if (fate.kind === "made" && fate.ending?.kind === "completed") return conclude(fate.id, troubles, conversation, end);
-  return conclude(only, [...heard, ...troubleOf("the joint report", fate), detailsIn(done)], conversation, end);
+  if (fate.kind === "made" && fate.ending?.kind === "completed") return conclude(fate.id, failures, conversation, end);
+  return conclude(only, [...heard, ...failureOf("the joint report", fate), detailsIn(done)], conversation, end);
 }
 
 /** One part for a few files, up to three of about the same size for more. What concerns all of it is told once. */
@@ -75,10 +75,10 @@ function surveyCall(order: SurveyOrder): PlannedCall {
 function joinCall(
   { subject, remarks }: SurveyOrder,
   done: readonly string[],
-  troubles: readonly string[],
+  failures: readonly string[],
 ): PlannedCall {
   const refs = Object.fromEntries(done.map((id, at) => [`part-${at + 1}`, `${id}/published/survey.json`]));
-  const task = joinTask({ subject, refs: Object.keys(refs), remarks: [...remarks, ...troubles, detailsIn(done)] });
+  const task = joinTask({ subject, refs: Object.keys(refs), remarks: [...remarks, ...failures, detailsIn(done)] });
   return { name: "create_work_node", args: { task, deliverables: ["report.md"], refs } };
 }
 
@@ -108,7 +108,7 @@ function openMove(
   return act(`${progress}I am waiting for ${enumeration(running)}.`);
 }
 
-function troubleOf(subject: string, fate: Fate): string[] {
+function failureOf(subject: string, fate: Fate): string[] {
   if (fate.kind === "refused") return [`${plain(subject)} was not begun: ${plain(fate.why)}`];
   if (fate.kind === "made" && fate.ending?.kind === "failed")
     return [`${fate.id} (${plain(subject)}) failed: ${plain(fate.ending.why)}`];
@@ -116,7 +116,7 @@ function troubleOf(subject: string, fate: Fate): string[] {
 }
 
 /** What the report says first is what the person should hear. */
-function conclude(id: string, troubles: readonly string[], conversation: Conversation, end: End): Move {
+function conclude(id: string, failures: readonly string[], conversation: Conversation, end: End): Move {
   const path = reportPath(id);
   const report = madeTo("read_file", conversation).findLast(({ args }) => args.path === path)?.result;
   if (!report) return act(`${id} is completed. I read its report.`, readFile(path, { limit: 80 }));
@@ -127,7 +127,7 @@ function conclude(id: string, troubles: readonly string[], conversation: Convers
   if (!report.ok || !findings)
     return end(`I could not read the report of ${id}: ${plain(report.content.slice(0, 300))}`);
   // Without the empty line what follows a list would be part of its last point, as markdown has it.
-  const said = [...new Set([...remarks, ...troubles])];
+  const said = [...new Set([...remarks, ...failures])];
   const partly = said.filter(isPartly);
   const others = said.filter((remark) => !isPartly(remark));
   const lines = [...partly, `${head}:`, findings, "", ...others, `The report: ${path}`];

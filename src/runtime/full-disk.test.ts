@@ -21,18 +21,18 @@ test("an answer that found no room can be given again, and is then taken once", 
 
 test("whoever stopped for want of room goes on when there is some; until then it is said", async () => {
   const { agent, disk, runtime } = await asking();
-  expect(runtime.trouble).toBe(undefined);
+  expect(runtime.recordingProblem).toBe(undefined);
   disk.isFull = true;
   await expect(agent.send("Make it a light one.")).rejects.toThrow("No space left");
   await expect(runtime.create({ goal: "Another", model: "scripted/coordinator" })).rejects.toThrow("No space left");
-  expect(runtime.trouble).toBe("disk_full");
+  expect(runtime.recordingProblem).toBe("disk_full");
   expect((await runtime.summaries()).map(({ id }) => id)).toEqual([agent.log.id]);
   await expect(agent.idle()).rejects.toThrow("No space left");
   disk.isFull = false;
   await until(agent, () => agent.isWorking);
   expect(await agent.respond("Blue.")).toBe("Answered.");
   await until(agent, (now) => now.agent.status === "completed");
-  expect(runtime.trouble).toBe(undefined);
+  expect(runtime.recordingProblem).toBe(undefined);
 });
 
 test("what goes on when there is room again is not recorded as the command that found none", async () => {
@@ -70,7 +70,7 @@ test("an agent that found no room is not there, and leaves nothing behind", asyn
     "another",
   );
   await runtime.close();
-  expect(runtime.store.trouble).toMatchObject({ message: expect.stringContaining("was closed") });
+  expect(runtime.store.writeError).toMatchObject({ message: expect.stringContaining("was closed") });
 });
 
 test("where no file can be opened what is said is refused; when one can, everybody goes on", async () => {
@@ -80,7 +80,7 @@ test("where no file can be opened what is said is refused; when one can, everybo
   expect(refused).toMatchObject({ name: "TooManyFilesError", message: expect.stringContaining("ulimit -n") });
   // Its own file was closed for the other's.
   await expect(agent.send("Make it a light one.")).rejects.toThrow("Too many files are open");
-  expect(runtime.trouble).toBe(undefined);
+  expect(runtime.recordingProblem).toBe(undefined);
   disk.isOutOfFiles = false;
   await until(agent, () => agent.isWorking);
   expect(await agent.respond("Blue.")).toBe("Answered.");

@@ -100,13 +100,13 @@ export class Runtime {
   }
 
   /** What keeps things from being recorded: no room, for as long as it lasts, or a disk that failed, until a restart. */
-  get trouble(): "disk_full" | "read_only" | undefined {
-    const { trouble } = this.#ports.store;
-    if (trouble !== undefined && !(trouble instanceof DiskFullError)) return "read_only";
+  get recordingProblem(): "disk_full" | "read_only" | undefined {
+    const { writeError } = this.#ports.store;
+    if (writeError !== undefined && !(writeError instanceof DiskFullError)) return "read_only";
     const { isWaiting } = this.#diskFullRecovery;
-    if (trouble === undefined && !isWaiting) return undefined;
+    if (writeError === undefined && !isWaiting) return undefined;
     // Where there is room, nobody may have tried since; where somebody did and failed, it only seems to be there.
-    const isFull = (trouble !== undefined && isWaiting) || this.#ports.store.room() < ENOUGH_ROOM;
+    const isFull = (writeError !== undefined && isWaiting) || this.#ports.store.room() < ENOUGH_ROOM;
     return isFull ? "disk_full" : undefined;
   }
 

@@ -90,7 +90,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   await registerEvents(app, { runtime });
   registerMetrics(app, { runtime });
   if (webDir !== undefined) pageRoutes(api, webDir);
-  const unhear = [tellOfConfig(deps, app.log), tellOfTrouble(deps, app.log)];
+  const unhear = [tellOfConfig(deps, app.log), tellOfWriteErrors(deps, app.log)];
   app.addHook("onClose", async () => {
     for (const each of unhear) each();
   });
@@ -133,9 +133,9 @@ function refuseUnknownQuery({ schema }: RouteOptions): void {
   if (schema?.tags && !schema.querystring) schema.querystring = noQuery;
 }
 
-function tellOfTrouble({ runtime }: ServerDeps, log: FastifyBaseLogger): () => void {
-  return runtime.store.onTrouble((trouble) => {
-    if (trouble) log.error({ err: trouble }, "nothing can be recorded");
+function tellOfWriteErrors({ runtime }: ServerDeps, log: FastifyBaseLogger): () => void {
+  return runtime.store.onWriteError((error) => {
+    if (error) log.error({ err: error }, "nothing can be recorded");
     else log.info("there is space on the disk again; recording continues");
   });
 }

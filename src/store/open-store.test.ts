@@ -293,7 +293,7 @@ test("an agent's folder that was taken away by hand keeps nobody else from being
   rmSync(gone.dir, { recursive: true });
   const log = await store.create(ID);
   for (let n = 0; n < 50; n++) await log.append({ facts: [paused, stopped("human")] }).durable;
-  expect([log.seq, store.trouble]).toEqual([100, undefined]);
+  expect([log.seq, store.writeError]).toEqual([100, undefined]);
 });
 
 async function newAgent(): Promise<{ store: Store; log: AgentLog; home: string }> {

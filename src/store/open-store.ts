@@ -111,15 +111,15 @@ class FileStore implements Store {
     this.#lock?.announce(address);
   }
 
-  get trouble() {
-    return this.#shared.journal?.trouble;
+  get writeError() {
+    return this.#shared.journal?.writeError;
   }
 
-  onTrouble(listener: (trouble: Error | undefined) => void): () => void {
+  onWriteError(listener: (writeError: Error | undefined) => void): () => void {
     const { journal } = this.#shared;
-    if (journal) journal.onTrouble = listener;
+    if (journal) journal.onWriteError = listener;
     return () => {
-      if (journal?.onTrouble === listener) journal.onTrouble = () => {};
+      if (journal?.onWriteError === listener) journal.onWriteError = () => {};
     };
   }
 

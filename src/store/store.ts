@@ -22,9 +22,9 @@ export interface Store {
   /** Where this process can be reached, for other processes that find the home locked (`readHolder`). */
   announce(address: HolderAddress): void;
   /** Why the last append of anybody was refused (DiskFullError, ReadOnlyError), until one is recorded. */
-  readonly trouble: Error | undefined;
-  /** Called when `trouble` begins and when it ends; one listener at a time. Returns the unsubscribe. */
-  onTrouble(listener: (trouble: Error | undefined) => void): () => void;
+  readonly writeError: Error | undefined;
+  /** Called when `writeError` begins and when it ends; one listener at a time. Returns the unsubscribe. */
+  onWriteError(listener: (writeError: Error | undefined) => void): () => void;
   /** Bytes that are free where the home lies. */
   room(): number;
   close(): Promise<void>;

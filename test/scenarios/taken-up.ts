@@ -88,10 +88,10 @@ function wrapped(store: Store, wrap: (log: AgentLog) => AgentLog): Store {
     create: async (id) => wrap(await store.create(id)),
     open: async (id) => wrap(await store.open(id)),
     announce: (address) => store.announce(address),
-    get trouble() {
-      return store.trouble;
+    get writeError() {
+      return store.writeError;
     },
-    onTrouble: (listener) => store.onTrouble(listener),
+    onWriteError: (listener) => store.onWriteError(listener),
     room: () => store.room(),
     close: () => store.close(),
   };

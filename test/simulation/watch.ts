@@ -37,10 +37,10 @@ export class Watch {
       create: (id) => watched(store.create(id)),
       open: (id) => watched(store.open(id)),
       announce: (address) => store.announce(address),
-      get trouble() {
-        return store.trouble;
+      get writeError() {
+        return store.writeError;
       },
-      onTrouble: (listener) => store.onTrouble(listener),
+      onWriteError: (listener) => store.onWriteError(listener),
       room: () => store.room(),
       close: () => store.close(),
     };

@@ -286,7 +286,7 @@ async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
   await setTimeout(ms, undefined, { signal }).catch(() => {});
 }
 
-/** Too busy, or in trouble of its own, it may answer later. */
+/** Too busy, or failing itself, it may answer later. */
 function isFinal({ status }: ApiError): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }

@@ -12,7 +12,7 @@ import {
 import { issueWords } from "../files/issue-text.ts";
 import type { Layout } from "../files/layout.ts";
 import { BOARD } from "../files/message-names.ts";
-import { hashOf, type Source, Sources, SourceTrouble } from "./sources.ts";
+import { hashOf, type Source, Sources, UnusableSource } from "./sources.ts";
 import { type FailureRoute, leaves, type Plan, planOf, shortName, topologyOf } from "./topology.ts";
 
 /** A mesh as declared, with its agents, checked as a whole. */
@@ -147,7 +147,7 @@ function readWhole(layout: Layout, mesh: string): DeclaredMesh {
     const { files } = sources;
     return { ...declared, declaredAs: mesh, sources: files, hash: hashOf(files) };
   } catch (error) {
-    throw error instanceof SourceTrouble ? new MeshConfigError(error.path, error.message) : error;
+    throw error instanceof UnusableSource ? new MeshConfigError(error.path, error.message) : error;
   }
 }
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { readSync } from "node:fs";
-import { childrenOf, closeFolder, type TroubleKind, WalkTrouble } from "../../store/disk/folder.ts";
+import { childrenOf, closeFolder, WalkError, type WalkErrorKind } from "../../store/disk/folder.ts";
 import { openFile, openFolder } from "../../store/disk/walk.ts";
 
 /** A file that determines the behavior of a mesh, as it was read. */
@@ -13,8 +13,8 @@ export interface Source {
 }
 
 /** A file of the declaration cannot be used: it is a link or a special file, too large, or unreadable. */
-export class SourceTrouble extends Error {
-  override readonly name = "SourceTrouble";
+export class UnusableSource extends Error {
+  override readonly name = "UnusableSource";
   /** As seen from the project. */
   readonly path: string;
 
@@ -81,11 +81,11 @@ export class Sources {
     if (!file) return null;
     try {
       const bytes = readAtMost(file.fd, MOST_BYTES + 1);
-      if (bytes.length > MOST_BYTES) throw new SourceTrouble(path, `It is larger than ${MOST_BYTES} bytes.`);
+      if (bytes.length > MOST_BYTES) throw new UnusableSource(path, `It is larger than ${MOST_BYTES} bytes.`);
       this.#bytes += bytes.length;
       if (this.#bytes > MOST_BYTES_IN_ALL)
-        throw new SourceTrouble(path, `The files of this mesh are larger than ${MOST_BYTES_IN_ALL} bytes in all.`);
-      if (!isUtf8(bytes)) throw new SourceTrouble(path, "It is not UTF-8.");
+        throw new UnusableSource(path, `The files of this mesh are larger than ${MOST_BYTES_IN_ALL} bytes in all.`);
+      if (!isUtf8(bytes)) throw new UnusableSource(path, "It is not UTF-8.");
       const sha256 = createHash("sha256").update(bytes).digest("hex");
       return { text: bytes.toString("utf8"), bytes: bytes.length, sha256, executable: file.executable };
     } finally {
@@ -97,9 +97,9 @@ export class Sources {
     try {
       return open();
     } catch (error) {
-      if (!(error instanceof WalkTrouble)) throw error;
+      if (!(error instanceof WalkError)) throw error;
       if (error.kind === "missing" || error.kind === "not_folder") return undefined;
-      throw new SourceTrouble(path, TROUBLE[error.kind] ?? `It cannot be read (${error.kind.replaceAll("_", " ")}).`);
+      throw new UnusableSource(path, UNUSABLE[error.kind] ?? `It cannot be read (${error.kind.replaceAll("_", " ")}).`);
     }
   }
 }
@@ -116,7 +116,7 @@ const MOST_BYTES = 1024 * 1024;
 const MOST_BYTES_IN_ALL = 16 * 1024 * 1024;
 const MOST_NAMES = 1_000;
 
-const TROUBLE: Partial<Record<TroubleKind, string>> = {
+const UNUSABLE: Partial<Record<WalkErrorKind, string>> = {
   link: "It is a link, or is reached by one. Links are not followed: put the file itself there.",
   special: "It is not a regular file.",
   is_folder: "It is a folder.",

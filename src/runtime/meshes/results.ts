@@ -28,7 +28,7 @@ export async function resultsView(hosted: HostedMeshes, mesh: string) {
   };
 }
 
-/** Opens a file of shared/output. Throws WalkTrouble if that is not possible. */
+/** Opens a file of shared/output. Throws WalkError if that is not possible. */
 export function openOutput({ layout }: HostedMeshes, mesh: string, path: string): OpenFile {
   return openIn(layout.running, `${relative(layout.running, layout.output(mesh))}/${path}`);
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { meshResultsSchema } from "../../protocol/api/meshes.ts";
 import { noMesh } from "../../runtime/mesh-commands.ts";
 import { openOutput, resultsView } from "../../runtime/meshes/results.ts";
-import { WalkTrouble } from "../../store/disk/folder.ts";
+import { WalkError } from "../../store/disk/folder.ts";
 import type { OpenFile } from "../../store/disk/walk.ts";
 import { type Api, answers, type RouteDeps } from "../api-app.ts";
 import { answerFile } from "../file-answer.ts";
@@ -56,11 +56,11 @@ function opened(open: () => OpenFile, what: string): OpenFile {
   try {
     return open();
   } catch (error) {
-    throw error instanceof WalkTrouble ? refusalOf(error, what) : error;
+    throw error instanceof WalkError ? refusalOf(error, what) : error;
   }
 }
 
-function refusalOf({ kind }: WalkTrouble, what: string): Refused {
+function refusalOf({ kind }: WalkError, what: string): Refused {
   const outside = (why: string) => new Refused(403, "outside_scope", `${what} ${why}`);
   switch (kind) {
     case "link":

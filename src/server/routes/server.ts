@@ -33,8 +33,8 @@ function stateRoutes(app: Api, { runtime, settings }: RouteDeps, version: string
       },
     },
     async (_, reply) => {
-      const { trouble } = runtime;
-      return reply.code(trouble ? 503 : 200).send({ status: trouble ?? ("ok" as const), version });
+      const { recordingProblem } = runtime;
+      return reply.code(recordingProblem ? 503 : 200).send({ status: recordingProblem ?? ("ok" as const), version });
     },
   );
 

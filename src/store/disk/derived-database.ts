@@ -35,7 +35,7 @@ export async function withDerivedDatabase<T>(
       try {
         return await onDisk(Database, { path, schema, keep: look || tries === 0, look }, use);
       } catch (error) {
-        if (!isDatabaseTrouble(error)) throw error;
+        if (!isDatabaseError(error)) throw error;
         if (isBusy(error)) break;
       }
     }
@@ -81,7 +81,7 @@ function markFor(schema: string): number {
   return mark;
 }
 
-function isDatabaseTrouble(error: unknown): boolean {
+function isDatabaseError(error: unknown): boolean {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   return (
     code === "ERR_SQLITE_ERROR" ||

@@ -38,7 +38,7 @@ export const NO_LINKS_AT_ALL = process.platform === "darwin" ? 0x2000_0000 : 0;
  */
 export function childPath(folder: Folder, name: string): string {
   if (name === "" || name === "." || name === ".." || name.includes("/") || name.includes("\0")) {
-    throw new WalkTrouble("bad_name", join(folder.path, "?"));
+    throw new WalkError("bad_name", join(folder.path, "?"));
   }
   return `${selfPath(folder)}/${name}`;
 }
@@ -93,7 +93,7 @@ function byName(a: Dirent, b: Dirent): number {
   return a.name < b.name ? -1 : 1;
 }
 
-export type TroubleKind =
+export type WalkErrorKind =
   | "missing"
   | "link"
   | "not_folder"
@@ -104,12 +104,12 @@ export type TroubleKind =
   | "in_the_way";
 
 /** Why the walk ended early. Without text for models: the caller knows what was asked for. */
-export class WalkTrouble extends Error {
-  override readonly name = "WalkTrouble";
-  readonly kind: TroubleKind;
+export class WalkError extends Error {
+  override readonly name = "WalkError";
+  readonly kind: WalkErrorKind;
   readonly at: string;
 
-  constructor(kind: TroubleKind, at: string, options?: ErrorOptions) {
+  constructor(kind: WalkErrorKind, at: string, options?: ErrorOptions) {
     super(`${at}: ${kind.replaceAll("_", " ")}`, options);
     this.kind = kind;
     this.at = at;
@@ -118,14 +118,14 @@ export class WalkTrouble extends Error {
 
 export function folderErrorOf(error: unknown, folder: Folder | undefined, name: string): unknown {
   const at = folder ? join(folder.path, name) : name;
-  const kind = TROUBLES[codeOf(error) ?? ""];
+  const kind = KINDS[codeOf(error) ?? ""];
   if (!kind) return error;
   // A link opened as a folder says "not a folder"; the difference matters only to the reader of the message.
   const isLink = kind === "not_folder" && folder && glance(folder, name)?.isSymbolicLink();
-  return new WalkTrouble(isLink ? "link" : kind, at, { cause: error });
+  return new WalkError(isLink ? "link" : kind, at, { cause: error });
 }
 
-const TROUBLES: Record<string, TroubleKind> = {
+const KINDS: Record<string, WalkErrorKind> = {
   ENOENT: "missing",
   ELOOP: "link",
   ENOTDIR: "not_folder",

@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
 import { contentOf } from "./content.ts";
-import { closeFolder, type Folder, glance, WalkTrouble } from "./folder.ts";
+import { closeFolder, type Folder, glance, WalkError } from "./folder.ts";
 import { FolderChain } from "./folder-chain.ts";
 import { removeIn } from "./folder-changes.ts";
 import { type FolderVisitor, type TreeBounds, walkTree } from "./tree-walk.ts";
@@ -36,13 +36,13 @@ export async function readPart(
       }
     });
   } catch (error) {
-    if (error instanceof WalkTrouble) return undefined;
+    if (error instanceof WalkError) return undefined;
     throw error;
   }
 }
 
 /**
- * An open file, for reading in parts. WalkTrouble says why not: a file with a second hard link counts as a link, too.
+ * An open file, for reading in parts. WalkError says why not: a file with a second hard link counts as a link, too.
  */
 export function openIn(root: string, path: string): OpenFile {
   const parts = path.split("/");
@@ -52,7 +52,7 @@ export function openIn(root: string, path: string): OpenFile {
     const file = openFile(folder, name);
     if (!file.linked) return file;
     file.close();
-    throw new WalkTrouble("link", path);
+    throw new WalkError("link", path);
   } finally {
     closeFolder(folder);
   }
@@ -104,7 +104,7 @@ export async function allFilesIn(
     const { more } = await walkTree(chain, look, bounds);
     return { files, more };
   } catch (error) {
-    if (error instanceof WalkTrouble) return { files, more: false };
+    if (error instanceof WalkError) return { files, more: false };
     throw error;
   }
 }
@@ -151,7 +151,7 @@ function fileToAppend(folder: Folder, name: string) {
     file.close();
     return undefined;
   } catch (error) {
-    if (error instanceof WalkTrouble) return undefined;
+    if (error instanceof WalkError) return undefined;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { type Dirent, readdir, rmdir, unlink } from "node:fs";
 import { promisify } from "node:util";
-import { closeFolder, type Folder, WalkTrouble } from "./folder.ts";
+import { closeFolder, type Folder, WalkError } from "./folder.ts";
 import { openFolderBelow } from "./walk.ts";
 
 const list: (path: string, options: { withFileTypes: true; encoding: "buffer" }) => Promise<Dirent<Buffer>[]> =
@@ -24,7 +24,7 @@ export async function removeTree(parent: Folder, name: string, depth = 0): Promi
   try {
     folder = openFolderBelow(parent, name, []);
   } catch (error) {
-    if (error instanceof WalkTrouble) return error.kind === "missing";
+    if (error instanceof WalkError) return error.kind === "missing";
     throw error;
   }
   try {
@@ -32,15 +32,15 @@ export async function removeTree(parent: Folder, name: string, depth = 0): Promi
       const text = child.name.toString("utf8");
       const isPlain = Buffer.from(text).equals(child.name);
       if (child.isDirectory() && isPlain && depth < MAX_DEPTH) await removeTree(folder, text, depth + 1);
-      else await ignoringTrouble(() => removeFile(bytesIn(folder, child.name)));
+      else await ignoringWalkErrors(() => removeFile(bytesIn(folder, child.name)));
     }
   } finally {
     closeFolder(folder);
   }
-  return ignoringTrouble(() => removeFolder(bytesIn(parent, Buffer.from(name))));
+  return ignoringWalkErrors(() => removeFolder(bytesIn(parent, Buffer.from(name))));
 }
 
-async function ignoringTrouble(step: () => Promise<void>): Promise<boolean> {
+async function ignoringWalkErrors(step: () => Promise<void>): Promise<boolean> {
   try {
     await step();
     return true;

@@ -1,4 +1,4 @@
-import { type Folder, namesOf, WalkTrouble } from "./folder.ts";
+import { type Folder, namesOf, WalkError } from "./folder.ts";
 import { DEEPEST, type FolderChain } from "./folder-chain.ts";
 import { TimeSlices } from "./time-slices.ts";
 
@@ -82,5 +82,5 @@ async function lookInto(
 
 /** A folder that may be read and not entered says so only of what is in it. */
 function isClosed(error: unknown): boolean {
-  return error instanceof WalkTrouble || (error as NodeJS.ErrnoException).code === "EACCES";
+  return error instanceof WalkError || (error as NodeJS.ErrnoException).code === "EACCES";
 }

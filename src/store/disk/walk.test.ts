@@ -2,7 +2,7 @@ import { linkSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSy
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryHome } from "../../testing/temporary-home.ts";
-import { childrenOf, closeFolder, WalkTrouble } from "./folder.ts";
+import { childrenOf, closeFolder, WalkError } from "./folder.ts";
 import { createFileAside, makeFolder, renameIn } from "./folder-changes.ts";
 import { openFile, openFolder } from "./walk.ts";
 
@@ -27,11 +27,11 @@ test("names that are more than a name are refused, whoever passes them", async (
   await using home = await temporaryHome();
   const folder = openFolder(home.path, []);
   for (const name of ["", ".", "..", "a/b", "/etc", "a\0b"]) {
-    expect(() => openFile(folder, name)).toThrow(WalkTrouble);
-    expect(() => openFolder(home.path, [name])).toThrow(WalkTrouble);
-    await expect(createFileAside(folder, name, 0o600)).rejects.toThrow(WalkTrouble);
-    expect(() => makeFolder(folder, name)).toThrow(WalkTrouble);
-    expect(() => renameIn(folder, "a", name)).toThrow(WalkTrouble);
+    expect(() => openFile(folder, name)).toThrow(WalkError);
+    expect(() => openFolder(home.path, [name])).toThrow(WalkError);
+    await expect(createFileAside(folder, name, 0o600)).rejects.toThrow(WalkError);
+    expect(() => makeFolder(folder, name)).toThrow(WalkError);
+    expect(() => renameIn(folder, "a", name)).toThrow(WalkError);
   }
   closeFolder(folder);
 });
@@ -47,7 +47,7 @@ test("what stands in the way is told apart", async () => {
       step();
       return "none";
     } catch (error) {
-      return error instanceof WalkTrouble ? error.kind : error;
+      return error instanceof WalkError ? error.kind : error;
     }
   };
   const top = openFolder(home.path, []);
@@ -59,7 +59,7 @@ test("what stands in the way is told apart", async () => {
     linkAsFile: kindOf(() => openFile(top, "link")),
     folder: kindOf(() => openFile(top, "folder")),
     taken: await createFileAside(top, "file", 0o600).catch(
-      (error: unknown) => error instanceof WalkTrouble && error.kind,
+      (error: unknown) => error instanceof WalkError && error.kind,
     ),
     long: kindOf(() => openFile(top, "a".repeat(300))),
     root: kindOf(() => openFolder(join(home.path, "link"), [])),

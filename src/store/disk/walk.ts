@@ -8,7 +8,7 @@ import {
   folderErrorOf,
   glance,
   openAt,
-  WalkTrouble,
+  WalkError,
 } from "./folder.ts";
 import { makeFolder } from "./folder-changes.ts";
 
@@ -81,8 +81,8 @@ function openRegular(folder: Folder, name: string, access: number): OpenFile {
   const fd = openAt(folder, name, access | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   try {
     const stats = fstatSync(fd);
-    if (stats.isDirectory()) throw new WalkTrouble("is_folder", join(folder.path, name));
-    if (!stats.isFile()) throw new WalkTrouble("special", join(folder.path, name));
+    if (stats.isDirectory()) throw new WalkError("is_folder", join(folder.path, name));
+    if (!stats.isFile()) throw new WalkError("special", join(folder.path, name));
     const executable = (stats.mode & 0o100) !== 0;
     return { fd, size: stats.size, linked: stats.nlink > 1, executable, close: () => closeSync(fd) };
   } catch (error) {

@@ -1,6 +1,6 @@
 import { closeSync, fdatasync, writeSync } from "node:fs";
 import { promisify } from "node:util";
-import { type Folder, glance, WalkTrouble } from "./folder.ts";
+import { type Folder, glance, WalkError } from "./folder.ts";
 import { createFileAside, removeIn, renameIn } from "./folder-changes.ts";
 import { openFileToWrite } from "./walk.ts";
 
@@ -26,7 +26,7 @@ export async function writeWhole(
   // The folder stays open until the file is whole, so that its descriptor makes the name unique in this process.
   const aside = `${UNFINISHED}${process.pid}-${folder.fd}`;
   const fd = await createFileAside(folder, aside, mode).catch((error: unknown) => {
-    if (!(error instanceof WalkTrouble && error.kind === "in_the_way")) throw error;
+    if (!(error instanceof WalkError && error.kind === "in_the_way")) throw error;
     // Left by a process of the same number that died.
     removeIn(folder, aside);
     return createFileAside(folder, aside, mode);
@@ -71,7 +71,7 @@ async function addedInPlace(folder: Folder, name: string, content: Uint8Array): 
   try {
     fd = await createFileAside(folder, name, 0o600);
   } catch (error) {
-    if (error instanceof WalkTrouble && error.kind === "in_the_way") return false;
+    if (error instanceof WalkError && error.kind === "in_the_way") return false;
     throw error;
   }
   try {
@@ -91,7 +91,7 @@ function overwritten(folder: Folder, name: string, content: Uint8Array): boolean
   try {
     file = openFileToWrite(folder, name);
   } catch (error) {
-    if (error instanceof WalkTrouble) return false; // missing, a link, a folder: whatever it is, a rename deals with it
+    if (error instanceof WalkError) return false; // missing, a link, a folder: whatever it is, a rename deals with it
     throw error;
   }
   try {

@@ -42,8 +42,8 @@ export class Journal {
   /** The last commit was refused for want of room. */
   #full: Error | undefined;
   #closing = false;
-  /** Called when `trouble` begins and when it ends. */
-  onTrouble: (trouble: Error | undefined) => void = () => {};
+  /** Called when `writeError` begins and when it ends. */
+  onWriteError: (writeError: Error | undefined) => void = () => {};
 
   constructor(disk: Disk, root: string, files: OpenFiles, options: JournalOptions) {
     this.#disk = disk;
@@ -60,7 +60,7 @@ export class Journal {
   }
 
   /** Why the last commit was refused, until one succeeds. */
-  get trouble(): Error | undefined {
+  get writeError(): Error | undefined {
     return this.#failure ?? this.#full;
   }
 
@@ -149,7 +149,7 @@ export class Journal {
     file.end += frame.length;
     this.#number++;
     this.#frame.reset();
-    if (this.#full !== undefined) this.#tellTrouble(undefined);
+    if (this.#full !== undefined) this.#tellWriteError(undefined);
     this.#acknowledge(segments, waiting);
     this.#next();
   }
@@ -174,7 +174,7 @@ export class Journal {
       return;
     }
     // Whether a file can be opened shows only by opening it.
-    if (this.#failure === undefined && this.#full === undefined && !isOfFiles) this.#tellTrouble(refusal);
+    if (this.#failure === undefined && this.#full === undefined && !isOfFiles) this.#tellWriteError(refusal);
     this.#refuse(segments, waiting, refusal);
   }
 
@@ -216,13 +216,13 @@ export class Journal {
       `Writing to ${this.#root} failed (${reason}). What was acknowledged is safe; nothing more is accepted until it is opened again.${last} Check the disk, then restart.`,
       { cause: error },
     );
-    if (isNew) this.onTrouble(this.#failure);
+    if (isNew) this.onWriteError(this.#failure);
     return this.#failure;
   }
 
-  #tellTrouble(full: Error | undefined): void {
+  #tellWriteError(full: Error | undefined): void {
     this.#full = full;
-    this.onTrouble(full);
+    this.onWriteError(full);
   }
 
   #next(): void {

@@ -1,7 +1,7 @@
 import type { Board } from "../../projections/index.ts";
 import type { NodeId, PublishedFile, RunId } from "../../protocol/index.ts";
 import { hasContent } from "../disk/content-check.ts";
-import { closeFolder, WalkTrouble } from "../disk/folder.ts";
+import { closeFolder, WalkError } from "../disk/folder.ts";
 import { openFile, openFolder } from "../disk/walk.ts";
 import { nodeDir } from "../paths.ts";
 import type { Manifests } from "../scope/scoped-path.ts";
@@ -44,7 +44,7 @@ async function isUnchanged(dir: string, under: string, recorded: PublishedFile):
       closeFolder(folder);
     }
   } catch (error) {
-    if (error instanceof WalkTrouble) return false;
+    if (error instanceof WalkError) return false;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { type BigIntStats, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { RunId, WorkerId } from "../../protocol/index.ts";
-import { closeFolder, glance, WalkTrouble } from "../disk/folder.ts";
+import { closeFolder, glance, WalkError } from "../disk/folder.ts";
 import { FolderChain } from "../disk/folder-chain.ts";
 import { walkTree } from "../disk/tree-walk.ts";
 import { openFolder } from "../disk/walk.ts";
@@ -114,7 +114,7 @@ function stampedIn(root: string, parts: readonly string[], names: readonly strin
       closeFolder(folder);
     }
   } catch (error) {
-    if (error instanceof WalkTrouble) return [];
+    if (error instanceof WalkError) return [];
     throw error;
   }
 }
@@ -147,7 +147,7 @@ async function stampedBelow(root: string, parts: readonly string[]): Promise<Sta
       bounds,
     );
   } catch (error) {
-    if (!(error instanceof WalkTrouble)) throw error;
+    if (!(error instanceof WalkError)) throw error;
   }
   return found.sort((a, b) => (a.path < b.path ? -1 : 1));
 }

@@ -3,12 +3,12 @@ import { promisify } from "node:util";
 import type { PublishedFile } from "../../protocol/index.ts";
 import { rememberContent } from "../disk/content-check.ts";
 import { copyHashed } from "../disk/copy-file.ts";
-import { closeFolder, type Folder, WalkTrouble } from "../disk/folder.ts";
+import { closeFolder, type Folder, WalkError } from "../disk/folder.ts";
 import { createFileAside, makeFolderAside } from "../disk/folder-changes.ts";
 import { removeTree } from "../disk/remove-tree.ts";
 import { openFile, openFolderBelow } from "../disk/walk.ts";
 import { UNFINISHED } from "../disk/whole-file.ts";
-import { MAX_PUBLISHED_BYTES, type ScratchSurvey, troubleInWords } from "./publish-survey.ts";
+import { MAX_PUBLISHED_BYTES, type ScratchSurvey, walkErrorWords } from "./publish-survey.ts";
 
 /** Where the copy that becomes `published/` is made. It is never writable in a sandbox. */
 export const STAGED = `${UNFINISHED}published`;
@@ -107,8 +107,8 @@ function inWords<T>(parts: readonly string[], mode: "u+r" | "u+rx", step: () => 
   try {
     return step();
   } catch (error) {
-    if (!(error instanceof WalkTrouble)) throw error;
-    throw new Unpublishable(`${troubleInWords(`scratch/${parts.join("/")}`, error, mode)}.`, { cause: error });
+    if (!(error instanceof WalkError)) throw error;
+    throw new Unpublishable(`${walkErrorWords(`scratch/${parts.join("/")}`, error, mode)}.`, { cause: error });
   }
 }
 

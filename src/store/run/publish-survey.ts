@@ -1,5 +1,5 @@
 import type { BigIntStats } from "node:fs";
-import { childrenOf, closeFolder, type Folder, glance, WalkTrouble } from "../disk/folder.ts";
+import { childrenOf, closeFolder, type Folder, glance, WalkError } from "../disk/folder.ts";
 import { removeIn } from "../disk/folder-changes.ts";
 import { openFolder } from "../disk/walk.ts";
 import { UNFINISHED } from "../disk/whole-file.ts";
@@ -56,8 +56,8 @@ export function survey(dir: string, most = MAX_PUBLISHED_FILES): ScratchSurvey {
         closeFolder(open);
       }
     } catch (error) {
-      if (parts.length === 0 || !(error instanceof WalkTrouble)) throw error;
-      found.problems.push(troubleInWords(`scratch/${parts.join("/")}`, error, "u+rx"));
+      if (parts.length === 0 || !(error instanceof WalkError)) throw error;
+      found.problems.push(walkErrorWords(`scratch/${parts.join("/")}`, error, "u+rx"));
     }
   }
   return found;
@@ -131,7 +131,7 @@ function unreadable(path: string, mode: string): string {
 }
 
 /** What went wrong at a path, as a sentence for the worker. */
-export function troubleInWords(path: string, { kind }: WalkTrouble, mode: "u+r" | "u+rx"): string {
+export function walkErrorWords(path: string, { kind }: WalkError, mode: "u+r" | "u+rx"): string {
   if (kind === "denied") return unreadable(path, mode);
   return `${path} was changed while it was being published: publish when nothing writes to scratch/ any more`;
 }

@@ -2,7 +2,7 @@ import { fchmodSync, fsync } from "node:fs";
 import { promisify } from "node:util";
 import type { PublishedFile } from "../../protocol/index.ts";
 import { hasContent } from "../disk/content-check.ts";
-import { childrenOf, closeFolder, type Folder, glance, WalkTrouble } from "../disk/folder.ts";
+import { childrenOf, closeFolder, type Folder, glance, WalkError } from "../disk/folder.ts";
 import { makeFolderAside, moveFolderIn, moveTo, removeIn } from "../disk/folder-changes.ts";
 import { removeTree } from "../disk/remove-tree.ts";
 import { openFile, openFolder, openFolderBelow } from "../disk/walk.ts";
@@ -131,7 +131,7 @@ function makeWritable(folder: Folder, name: string): void {
   try {
     file = openFile(folder, name);
   } catch (error) {
-    if (error instanceof WalkTrouble) return; // its owner closed it, or has just removed it: it is as they want it
+    if (error instanceof WalkError) return; // its owner closed it, or has just removed it: it is as they want it
     throw error;
   }
   try {
@@ -239,7 +239,7 @@ async function holds(
         closeFolder(folder);
       }
     } catch (error) {
-      if (error instanceof WalkTrouble) return false;
+      if (error instanceof WalkError) return false;
       throw error;
     }
   }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { closest } from "../../boundary/nearest.ts";
 import { hasContent } from "../disk/content-check.ts";
-import { childrenOf, closeFolder, type Folder, glance, WalkTrouble } from "../disk/folder.ts";
+import { childrenOf, closeFolder, type Folder, glance, WalkError } from "../disk/folder.ts";
 import { FolderChain } from "../disk/folder-chain.ts";
 import { type FolderVisitor, type TreeCut, walkTree } from "../disk/tree-walk.ts";
 import { type OpenFile, openFile, openFolder, type WalkOptions } from "../disk/walk.ts";
@@ -200,7 +200,7 @@ export class FileScope implements Scope {
       if (stats?.isDirectory()) return [{ path, kind: "folder", bytes: 0 }];
       return stats?.isFile() ? [{ path, kind: "file", bytes: Number(stats.size) }] : [];
     } catch (error) {
-      if (error instanceof WalkTrouble) return [];
+      if (error instanceof WalkError) return [];
       throw error;
     }
   }
@@ -232,7 +232,7 @@ export class FileScope implements Scope {
 
   /** What the walk found in the way, as a sentence. */
   #explained(scoped: ScopedPath, error: unknown): unknown {
-    if (!(error instanceof WalkTrouble)) return error;
+    if (!(error instanceof WalkError)) return error;
     return error.kind === "missing"
       ? new FileNotFound(this.#notFound(scoped), { cause: error })
       : refusalOf(scoped.path, error);
@@ -264,7 +264,7 @@ export class FileScope implements Scope {
         });
       });
     } catch (error) {
-      if (error instanceof WalkTrouble || error instanceof ScopeRefusal) return undefined;
+      if (error instanceof WalkError || error instanceof ScopeRefusal) return undefined;
       throw error;
     }
   }

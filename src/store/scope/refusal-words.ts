@@ -1,4 +1,4 @@
-import type { WalkTrouble } from "../disk/folder.ts";
+import type { WalkError } from "../disk/folder.ts";
 import { ScopeRefusal } from "./scope-refusal.ts";
 import type { ScopedPath } from "./scoped-path.ts";
 
@@ -17,9 +17,9 @@ export function isFolder(path: string): ScopeRefusal {
   return new ScopeRefusal("wrong_kind", `${path || "The top"} is a folder. Use list_files to see what is in it.`);
 }
 
-export function refusalOf(path: string, trouble: WalkTrouble): ScopeRefusal {
-  const say = (reason: ScopeRefusal["reason"], words: string) => new ScopeRefusal(reason, words, { cause: trouble });
-  switch (trouble.kind) {
+export function refusalOf(path: string, error: WalkError): ScopeRefusal {
+  const say = (reason: ScopeRefusal["reason"], words: string) => new ScopeRefusal(reason, words, { cause: error });
+  switch (error.kind) {
     case "is_folder":
     case "in_the_way":
       return isFolder(path);

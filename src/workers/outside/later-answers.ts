@@ -18,7 +18,7 @@ export class LaterAnswers {
   readonly #workplace: Workplace;
   readonly #signal: AbortSignal;
   readonly #tell: (words: UserEntry, facts: NewFact[]) => Promise<void>;
-  readonly #onTrouble: (error: unknown) => void;
+  readonly #onError: (error: unknown) => void;
   readonly #questions: QuestionAsker;
   readonly #awaited = new Set<string>();
 
@@ -27,14 +27,14 @@ export class LaterAnswers {
     workplace: Workplace,
     signal: AbortSignal,
     tell: (words: UserEntry, facts: NewFact[]) => Promise<void>,
-    onTrouble: (error: unknown) => void,
+    onError: (error: unknown) => void,
   ) {
     this.#self = self;
     this.#questions = new QuestionAsker(self, workplace);
     this.#workplace = workplace;
     this.#signal = signal;
     this.#tell = tell;
-    this.#onTrouble = onTrouble;
+    this.#onError = onError;
   }
 
   get areOpen(): boolean {
@@ -72,7 +72,7 @@ export class LaterAnswers {
         if (question) await this.#tell(...this.#told(question));
       })
       .catch((error: unknown) => {
-        if (!this.#signal.aborted) this.#onTrouble(error);
+        if (!this.#signal.aborted) this.#onError(error);
       });
   }
 
