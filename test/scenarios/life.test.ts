@@ -15,7 +15,7 @@ import {
   temporaryHome,
 } from "../../src/testing/index.ts";
 
-test("a long rate limit parks the worker, visibly, until it has passed", async () => {
+test("a worker waits visibly for a long rate limit until it has passed", async () => {
   const clock = manualClock();
   const limited = { status: 429, retryAfterMs: 3_600_000, message: "slow down" };
   await using team = await startTeam({
@@ -32,7 +32,7 @@ test("a long rate limit parks the worker, visibly, until it has passed", async (
 test.each([
   ["shorter than what retrying sits out", 1],
   ["longer than a day", 10 * 86_400_000],
-])("a rate limit %s does not park for ever: the agent fails and says so", async (_, retryAfterMs) => {
+])("a rate limit %s is not waited for: the agent fails and says so", async (_, retryAfterMs) => {
   await using team = await startTeam({
     goal: "Wait",
     coordinator: script(fail("rate_limited", { retryAfterMs, message: "no more" })),

@@ -215,7 +215,7 @@ test("a node has the time its stage's contract gives it, and not a moment more",
   expect(team.agent.now.roster.alice?.status).toBe("idle");
 });
 
-test("a rate limit takes neither the time of whoever it parks nor the others' place in the budget", async () => {
+test("a rate limit takes neither the time of the worker that waits for it nor the others' place in the budget", async () => {
   const clock = manualClock();
   const HOURS = 2 * 3_600_000;
   await using team = await startTeam({
@@ -245,7 +245,7 @@ test("a rate limit takes neither the time of whoever it parks nor the others' pl
 
 test("waiting for sub-nodes that are worked on takes none of the parent's time; waiting for nobody does", async () => {
   const clock = manualClock();
-  const parked = fail("rate_limited", { retryAfterMs: 600_000 });
+  const limited = fail("rate_limited", { retryAfterMs: 600_000 });
   await using team = await startTeam({
     goal: "Wait for them",
     clock,
@@ -260,7 +260,7 @@ test("waiting for sub-nodes that are worked on takes none of the parent's time; 
         say("I wait."),
         call("check_messages", { wait: true }).after("node-2 completed by Bob"),
       ),
-      Bob: script(parked, written("b.md", "b"), call("publish", { summary: "b" })),
+      Bob: script(limited, written("b.md", "b"), call("publish", { summary: "b" })),
     },
   });
   const waits = (who: string) =>

@@ -6,7 +6,7 @@ import { type FailureReason, type Model, ModelFailure, type ModelRequest } from 
  *
  * RETRY-1. The number of attempts is limited, and lower where a failed attempt costs tokens.
  * RETRY-2. We wait at least as long as the provider asked. A wait longer than `maxWaitMs` is left to the caller: it
- *     gets the failure with `retryAfterMs`, and the worker's owner parks the worker.
+ *     gets the failure with `retryAfterMs`, and the worker waits on record.
  * RETRY-3. Every failed attempt is reported to `onFailure` before the wait that follows it. Words streamed by a failed
  *     attempt were already passed on; a listener discards them in `onFailure`.
  */

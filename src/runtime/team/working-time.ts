@@ -42,7 +42,7 @@ export function ringAfter(
 }
 
 /**
- * Parked by a rate limit, waiting for the human, or waiting for others. If nobody is at work any more, waiting for
+ * Waiting for a rate limit, for the human or for others. If nobody is at work any more, waiting for
  * others leads nowhere: then the clock runs, and ends what would otherwise wait for ever. The human may take as long as
  * they like.
  */

@@ -172,7 +172,7 @@ test("what the provider warned of is a fact, and streamed words go live with the
   ]);
 });
 
-test("a long rate limit parks the worker, visibly, for as long as the provider asked, and then it goes on", async () => {
+test("a worker waits visibly for a long rate limit, as long as the provider asked, and then goes on", async () => {
   const clock = manualClock(1_000_000);
   const model = script(fail("rate_limited", { retryAfterMs: 90_000 }), call("end"));
   const worker = workerWith(model, { clock });
@@ -191,10 +191,10 @@ test("a long rate limit parks the worker, visibly, for as long as the provider a
 test("a stop ends the wait for a rate limit; any other failure is not waited for", async () => {
   const clock = manualClock();
   const stop = new AbortController();
-  const parked = workerWith(script(fail("rate_limited", { retryAfterMs: 90_000 })), { clock }).work(stop.signal);
+  const waiting = workerWith(script(fail("rate_limited", { retryAfterMs: 90_000 })), { clock }).work(stop.signal);
   await clock.sleeping();
   stop.abort(new Error("stop"));
-  expect(await parked).toEqual({ kind: "stopped" });
+  expect(await waiting).toEqual({ kind: "stopped" });
 
   const server = workerWith(script(fail("server", { message: "down", retryAfterMs: 90_000 })), { clock });
   expect(await server.work()).toEqual({ kind: "failed", error: "down" });

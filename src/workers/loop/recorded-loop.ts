@@ -162,25 +162,25 @@ function modelFacts({ model }: LoopPorts, self: ActingWorker, record: Recorder, 
         },
         onWarning: (message) => note({ type: "model.warned", data: { ...who, message } }),
       };
-      for (let parks = 0; ; parks++) {
+      for (let waits = 0; ; waits++) {
         const pay = await enterPurse(model.id, self, record, signal);
-        if (parks === 0) note({ type: "model.called", data: { ...who, turn: turn() } });
+        if (waits === 0) note({ type: "model.called", data: { ...who, turn: turn() } });
         let cost: Cost | undefined;
-        let parkedFor: number;
+        let waitMs: number;
         try {
           const reply = await pictures.reply(model, watched, signal);
           cost = { usd: reply.cost_usd, tokens: reply.usage.input + reply.usage.output };
           return reply;
         } catch (error) {
-          parkedFor = parkOf(error);
-          if (signal.aborted || parkedFor === 0 || parks >= MOST_PARKS) throw error;
+          waitMs = limitWaitOf(error);
+          if (signal.aborted || waitMs === 0 || waits >= MOST_LIMIT_WAITS) throw error;
         } finally {
-          // Before parking: a worker that waits for hours must not keep the others from the money.
+          // Before waiting: a worker that waits for hours must not keep the others from the money.
           pay(cost);
         }
-        const until_ts = (clock.now() + parkedFor) / 1000;
+        const until_ts = (clock.now() + waitMs) / 1000;
         note({ type: "worker.waiting", data: { worker_id, node_id, for: "rate_limit", until_ts } });
-        await clock.sleep(parkedFor, signal);
+        await clock.sleep(waitMs, signal);
         goOn();
       }
     },
@@ -216,12 +216,12 @@ export async function enterPurse(
 }
 
 /** Longer than retry.ts waits by itself, and no longer than a day. */
-const PARK_FROM_MS = 60_000;
-const PARK_UPTO_MS = 24 * 3_600_000;
-const MOST_PARKS = 24;
+const LIMIT_WAIT_FROM_MS = 60_000;
+const LIMIT_WAIT_UPTO_MS = 24 * 3_600_000;
+const MOST_LIMIT_WAITS = 24;
 
-/** How long a rate limit parks this worker, and only this one. Zero: not at all. */
-function parkOf(error: unknown): number {
+/** How long this worker, and only this one, waits for a rate limit. Zero: not at all. */
+function limitWaitOf(error: unknown): number {
   return error instanceof ModelFailure && isLongLimit(error) ? (error.retryAfterMs ?? 0) : 0;
 }
 
@@ -230,8 +230,8 @@ function isLongLimit({ reason, retryable, retryAfterMs }: ModelFailure): boolean
     reason === "rate_limited" &&
     retryable &&
     retryAfterMs !== undefined &&
-    retryAfterMs > PARK_FROM_MS &&
-    retryAfterMs <= PARK_UPTO_MS
+    retryAfterMs > LIMIT_WAIT_FROM_MS &&
+    retryAfterMs <= LIMIT_WAIT_UPTO_MS
   );
 }
 
