@@ -33,10 +33,10 @@ export function applyToSpending(spending: Spending, fact: Fact): void {
   const { worker_id } = fact.data;
   const own = spending.by_worker[worker_id] ?? emptyTally();
   spending.by_worker[worker_id] = own;
-  const settled = fact.type === "model.responded" && fact.data.usage_correction ? (own.estimated_calls ?? 0) : 0;
+  const corrected = fact.type === "model.responded" && fact.data.usage_correction ? (own.estimated_calls ?? 0) : 0;
   for (const tally of [spending.total, own]) {
     if (fact.type === "model.failed") tally.failures += 1;
-    else if (fact.data.correction) correct(tally, fact.data, settled);
+    else if (fact.data.correction) correct(tally, fact.data, corrected);
     else count(tally, fact.data);
   }
   if (fact.type === "model.responded" && !fact.data.correction) noteDearest(spending, fact.data);
@@ -59,11 +59,11 @@ function count(tally: Tally, { usage, cost_usd, estimated }: FactOf<"model.respo
   else tally.cost_usd += cost_usd;
 }
 
-function correct(tally: Tally, data: FactOf<"model.responded">["data"], settled: number): void {
+function correct(tally: Tally, data: FactOf<"model.responded">["data"], corrected: number): void {
   tally.cost_usd += data.cost_usd ?? 0;
   if (!data.usage_correction) return;
   tally.usage = usagePlus(tally.usage, data.usage_correction);
-  const left = (tally.estimated_calls ?? 0) - settled;
+  const left = (tally.estimated_calls ?? 0) - corrected;
   if (left > 0) tally.estimated_calls = left;
   else delete tally.estimated_calls;
 }

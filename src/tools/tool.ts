@@ -21,7 +21,7 @@ export interface Tool {
   /** May a call be run again after a crash? True for what only looks, or ends the same however often it is done. */
   readonly repeatable: boolean;
   parse(args: unknown): { ok: true; args: unknown } | { ok: false; problem: string };
-  /** `call` tells a call that is settled after a crash from a new one. */
+  /** `call` tells a call that is recovered after a crash from a new one. */
   run(args: unknown, signal: AbortSignal, call?: CallPart): Promise<ToolOutput>;
   /** Honoured when it is called, and not offered: another tool does the same, or there is nothing to do for it here. */
   readonly hidden?: boolean;

@@ -50,13 +50,13 @@ test("TOOLBOX-4. the list of tools is the same one from turn to turn, until ther
 });
 
 test("after a crash, what was asked of a server that is not there now is of unknown outcome", async () => {
-  const { content } = await new Toolbox([]).settle(call("mcp__files__move"), never);
+  const { content } = await new Toolbox([]).recover(call("mcp__files__move"), never);
   expect(content).toMatch(/^Outcome unknown/);
 });
 
 test("TOOLBOX-1. a call to a tool that is not there any more has its one result after a crash too", async () => {
   const toolbox = new Toolbox([]);
-  expect(await toolbox.settle(call("gone"), never)).toEqual({
+  expect(await toolbox.recover(call("gone"), never)).toEqual({
     role: "tool",
     call_id: "c",
     tool: "gone",

@@ -8,7 +8,7 @@ export interface Tools {
   readonly specs: readonly ToolSpec[];
   run(call: CallPart, signal: AbortSignal): Promise<ResultEntry>;
   /** After a crash: a call that may be repeated is, any other is answered with what we know. */
-  settle(call: CallPart, signal: AbortSignal): Promise<ResultEntry>;
+  recover(call: CallPart, signal: AbortSignal): Promise<ResultEntry>;
 }
 
 /**
@@ -47,7 +47,7 @@ export class Toolbox implements Tools {
     return { ...said, ...(ending && { ending }), ...(picture && { picture }) };
   }
 
-  async settle(call: CallPart, signal: AbortSignal): Promise<ResultEntry> {
+  async recover(call: CallPart, signal: AbortSignal): Promise<ResultEntry> {
     // A tool from elsewhere that is not there now was there when it was called.
     const isRepeatable = this.#all().get(call.name)?.repeatable ?? !call.name.startsWith("mcp__");
     if (isRepeatable) return this.run(call, signal);

@@ -53,7 +53,7 @@ for (const name of ["codex", "claude", "gemini", "opencode"] as const) {
           kind: "used",
           ...{ model: expect.any(String), usage: expect.any(Object), cost_usd: expect.toSatisfy(isCost) },
           // What opencode says is of the last model call only.
-          ...(name === "opencode" ? {} : { settles: true }),
+          ...(name === "opencode" ? {} : { corrects: true }),
         },
         { kind: "rested", how: "done", words: "It is published." },
         expect.objectContaining({ kind: "exited" }),

@@ -51,7 +51,7 @@ test("an estimate counts as one until the program says what the turn took; then 
     await program.followed();
     estimated.resolve();
     await seen.promise;
-    program.emit({ kind: "used", model: "m", usage: tokens(1500), cost_usd: 0.75, settles: true });
+    program.emit({ kind: "used", model: "m", usage: tokens(1500), cost_usd: 0.75, corrects: true });
     await program.followed();
     await publish(program);
   };

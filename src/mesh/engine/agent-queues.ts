@@ -29,12 +29,12 @@ export class AgentQueues {
   /** Tasks whose end was said, but that were not answered yet, or have not left their queue. */
   readonly #ending = new Set<string>();
 
-  constructor(queues: Queues, agent: string, context: MeshContext, settle: () => void) {
+  constructor(queues: Queues, agent: string, context: MeshContext, moveAll: () => void) {
     this.queues = queues;
     this.#agent = agent;
     this.#context = context;
     this.#ends = new TaskEnds(queues, agent);
-    this.#delivery = new MessageDelivery(queues, agent, context, settle);
+    this.#delivery = new MessageDelivery(queues, agent, context, moveAll);
     this.#outbox = new OutboxRouting(queues, agent, context, (message, end) => this.#takeEnd(message, end));
     this.#intake = new Intake(queues, context, {
       news: (message) => this.#tellNews(message),

@@ -13,16 +13,16 @@ export class MessageDelivery {
   readonly #queues: Queues;
   readonly #agent: string;
   readonly #context: MeshContext;
-  readonly #settle: () => void;
+  readonly #moveAll: () => void;
   /** By the name of the message: the attempt to tell it that counts, and its outcome. */
   readonly #told = new Map<string, Told>();
   #attempts = 0;
 
-  constructor(queues: Queues, agent: string, context: MeshContext, settle: () => void) {
+  constructor(queues: Queues, agent: string, context: MeshContext, moveAll: () => void) {
     this.#queues = queues;
     this.#agent = agent;
     this.#context = context;
-    this.#settle = settle;
+    this.#moveAll = moveAll;
   }
 
   /** News that was heard is done. True if something moved. */
@@ -74,7 +74,7 @@ export class MessageDelivery {
         this.#told.set(name, { attempt, queue, went: "heard" });
         // It can hear: what could not be told before is tried again.
         this.tellAgain(({ went }) => went === "failed");
-        this.#settle();
+        this.#moveAll();
       },
       (error: unknown) => {
         if (isLate()) return;

@@ -3,16 +3,16 @@ import { errorText, gist, type MeshContext } from "./mesh-context.ts";
 /** The gates of a mesh: checks that a task must pass, run one after the other, and for one task at a time. */
 export class TaskGates {
   readonly #context: MeshContext;
-  readonly #settle: () => void;
+  readonly #moveAll: () => void;
   /** What is being checked, and the outcome once it is known. */
   #check: { what: string; problem?: string | null } | undefined;
 
-  constructor(context: MeshContext, settle: () => void) {
+  constructor(context: MeshContext, moveAll: () => void) {
     this.#context = context;
-    this.#settle = settle;
+    this.#moveAll = moveAll;
   }
 
-  /** Null: passed; text: what is wrong; undefined: they still run, and `settle` is called when they are done. */
+  /** Null: passed; text: what is wrong; undefined: they still run, and `moveAll` is called when they are done. */
   problemOf(what: string, names: readonly string[]): string | null | undefined {
     if (names.length === 0) return null;
     const isRunning = this.#check !== undefined && this.#check.problem === undefined;
@@ -29,7 +29,7 @@ export class TaskGates {
     this.#check = { what };
     void this.#firstProblem(names).then((problem) => {
       this.#check = { what, problem };
-      this.#settle();
+      this.#moveAll();
     });
   }
 

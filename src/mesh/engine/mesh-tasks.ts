@@ -37,13 +37,13 @@ export class MeshTasks {
     declared: DeclaredMesh,
     context: MeshContext,
     agents: ReadonlyMap<string, AgentQueues>,
-    settle: () => void,
+    moveAll: () => void,
   ) {
     this.queues = queues;
     this.#declared = declared;
     this.#context = context;
     this.#steps = new TaskSteps(() => this.#declared, agents);
-    this.#gates = new TaskGates(context, settle);
+    this.#gates = new TaskGates(context, moveAll);
     this.#intake = new Intake(queues, context, {
       news: (message) => this.#toEntry(message),
       isTaken: ({ name, header }) => this.#isTaken({ name, header }),

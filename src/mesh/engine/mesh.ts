@@ -37,7 +37,7 @@ export class Mesh {
   readonly #owed: OwedAnswers;
   /** MESH-5. */
   readonly #retry: RetryLater;
-  #isSettling = false;
+  #isMoving = false;
   #again = false;
   /** Waits until files that somebody may still be writing are old enough to be taken. */
   #lookTimer: NodeJS.Timeout | undefined;
@@ -48,7 +48,7 @@ export class Mesh {
     this.#layout = layout;
     this.queues = new Queues(layout, { mesh, agent: null });
     this.#context = new MeshContext(() => this.#declared.config, layout, ports);
-    this.#tasks = new MeshTasks(this.queues, declared, this.#context, this.#agentQueues, () => this.settle());
+    this.#tasks = new MeshTasks(this.queues, declared, this.#context, this.#agentQueues, () => this.moveAll());
     this.#state = new StateFile(layout.state(mesh), new Date(ports.now()).toISOString());
     const isOpen = () => this.#context.isOpen;
     this.#owed = new OwedAnswers(() => this.#all(), isOpen);
@@ -82,7 +82,7 @@ export class Mesh {
     this.#retry.attempt(() => {
       for (const one of this.#all()) one.begin();
     });
-    this.settle();
+    this.moveAll();
     void this.#giveOwedAnswers();
   }
 
@@ -98,7 +98,7 @@ export class Mesh {
   redeclare(declared: DeclaredMesh): void {
     this.#declared = declared;
     this.#tasks.redeclare(declared);
-    this.settle();
+    this.moveAll();
   }
 
   /** The mesh's own tasks, then each agent. */
@@ -122,7 +122,7 @@ export class Mesh {
       const queues = new Queues(this.#layout, { mesh: this.name, agent });
       young = queues.open().young || young;
       this.agents.set(agent, queues);
-      this.#agentQueues.set(agent, new AgentQueues(queues, agent, this.#context, () => this.settle()));
+      this.#agentQueues.set(agent, new AgentQueues(queues, agent, this.#context, () => this.moveAll()));
     }
     return young;
   }
@@ -134,7 +134,7 @@ export class Mesh {
     this.#retry.attempt(() => {
       if (!whose.queues.noticed(queue, name)) return;
       if (queue !== "inbox" && queue !== "outbox" && whose.queues.has(queue, name)) whose.byHand(queue, name);
-      this.settle();
+      this.moveAll();
     });
   }
 
@@ -149,8 +149,8 @@ export class Mesh {
         found.young ||= young;
         for (const [queue, name] of byHand) one.byHand(queue, name);
       }
-      // Within the attempt: if it is settled, nothing has to be tried again.
-      this.settle();
+      // Within the attempt: if everything is moved, nothing has to be tried again.
+      this.moveAll();
     });
     if (found.young) this.#lookSoon();
     void this.#giveOwedAnswers();
@@ -160,22 +160,22 @@ export class Mesh {
   /** An agent can hear again, or is another one now: it is told everything that it has not ended. */
   tellAgain(agent: string): void {
     this.#agentQueues.get(agent)?.tellAgain();
-    this.settle();
+    this.moveAll();
   }
 
   /** An agent was started anew: it is told what its former session had heard and not ended. */
   tellNewcomer(agent: string): void {
     this.#agentQueues.get(agent)?.tellNewcomer();
-    this.settle();
+    this.moveAll();
   }
 
   /** Moves whatever can be moved, until nothing can. */
-  settle(): void {
+  moveAll(): void {
     if (!this.#context.isOpen) return;
     this.#again = true;
-    if (this.#isSettling) return;
-    this.#isSettling = true;
-    const isSettled = this.#retry.attempt(() => {
+    if (this.#isMoving) return;
+    this.#isMoving = true;
+    const hasMoved = this.#retry.attempt(() => {
       // A step for an agent without queues could not be given: they come first.
       if (this.#openAgents()) this.#lookSoon();
       while (this.#again) {
@@ -183,8 +183,8 @@ export class Mesh {
         for (const one of this.#all()) if (one.advance()) this.#again = true;
       }
     });
-    this.#isSettling = false;
-    if (isSettled) this.#retry.clear();
+    this.#isMoving = false;
+    if (hasMoved) this.#retry.clear();
     this.#keepState();
     if (this.#tasks.completed > 0 && this.isIdle) this.#context.ports.idle();
   }
@@ -202,7 +202,7 @@ export class Mesh {
     } catch (error) {
       this.#retry.failed(error);
     }
-    this.settle();
+    this.moveAll();
   }
 
   #lookSoon(): void {

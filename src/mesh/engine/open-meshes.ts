@@ -56,7 +56,7 @@ export class OpenMeshes {
       directory: () => this.#ports.directory(),
       queuesOf: (other, agent) => this.#queuesOf({ mesh: other, agent }),
       // Later, so that a mesh that is moving its own messages now is not interrupted.
-      changed: (other) => queueMicrotask(() => this.meshes.get(other)?.settle()),
+      changed: (other) => queueMicrotask(() => this.meshes.get(other)?.moveAll()),
       idle: () => this.#endSoon(mesh),
     });
     makeFolders(this.#layout, declared);

@@ -53,7 +53,7 @@ async function leaves(dir: string, name: string): Promise<boolean> {
   try {
     const isGone = await promise;
     // The reason is written right after the file was moved.
-    if (isGone) await new Promise((settle) => setTimeout(settle, 20));
+    if (isGone) await new Promise((resolve) => setTimeout(resolve, 20));
     return isGone;
   } finally {
     clearTimeout(timer);

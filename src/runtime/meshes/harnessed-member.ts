@@ -150,7 +150,7 @@ export class HarnessedMember implements Member {
         if (result.ok && AWAITED.has(call.name)) this.#waits = true;
         return result;
       },
-      settle: (call, signal) => tools.settle(call, signal),
+      recover: (call, signal) => tools.recover(call, signal),
     };
   }
 

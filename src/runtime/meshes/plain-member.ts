@@ -261,9 +261,9 @@ export class PlainMember implements Member {
       if (moved.size > 0) order.note(`${already}; these of its folder are in ${[...moved.values()].join(", ")}.`);
       if (left.size > 0) order.note(`${already}; these stay in ${run.cwd}: ${[...left].join(", ")}.`);
     });
-    const settled = copied.catch(() => {});
-    copying.set(output, settled);
-    void settled.then(() => copying.get(output) === settled && copying.delete(output));
+    const done = copied.catch(() => {});
+    copying.set(output, done);
+    void done.then(() => copying.get(output) === done && copying.delete(output));
     return copied;
   }
 

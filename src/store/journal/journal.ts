@@ -87,7 +87,7 @@ export class Journal {
     this.#closing = true;
     await this.settled();
     await this.#checkpoint;
-    if (this.#failure === undefined && this.#file !== undefined) await this.#settle(this.#file.path, 4);
+    if (this.#failure === undefined && this.#file !== undefined) await this.#finish(this.#file.path, 4);
     this.#file?.handle.close();
     this.#file = undefined;
     this.#files.closeAll();
@@ -251,14 +251,14 @@ export class Journal {
     this.#file = file;
     if (old === undefined) return file;
     old.handle.close();
-    this.#checkpoint = this.#settle(old.path, 1).finally(() => {
+    this.#checkpoint = this.#finish(old.path, 1).finally(() => {
       this.#checkpoint = undefined;
     });
     return file;
   }
 
   /** JOURNAL-4. */
-  async #settle(path: string, lanes: number): Promise<void> {
+  async #finish(path: string, lanes: number): Promise<void> {
     const unsynced = this.#files.takeUnsynced();
     for (;;) {
       try {

@@ -79,7 +79,7 @@ export class ProjectSurvey {
       if (folder.stamp === stamp) return;
       const began = Date.now();
       await this.#read(folder, path, slices);
-      folder.stamp = isSettled(stats, began) ? stamp : undefined;
+      folder.stamp = isReliable(stats, began) ? stamp : undefined;
     } catch {
       folder.stamp = undefined;
       folder.unknown = true; // it is closed to us, or has just gone
@@ -142,7 +142,7 @@ function concluded(folder: Folder): void {
     folder.isPackage || below.some(([name, { holdsPackage }]) => holdsPackage && name !== DEPENDENCIES);
 }
 
-function isSettled({ mtimeMs, ctimeMs }: BigIntStats, began: number): boolean {
+function isReliable({ mtimeMs, ctimeMs }: BigIntStats, began: number): boolean {
   return began - Number(mtimeMs > ctimeMs ? mtimeMs : ctimeMs) > COARSEST_MS;
 }
 

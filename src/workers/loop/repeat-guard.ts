@@ -46,7 +46,7 @@ export function withRepeatGuard(tools: Tools, ports: RepeatPorts = {}): Tools {
     get specs() {
       return tools.specs;
     },
-    settle: (call, signal) => tools.settle(call, signal),
+    recover: (call, signal) => tools.recover(call, signal),
     async run(call, signal) {
       const result = await tools.run(call, signal);
       if (patient.has(call.name)) return result;

@@ -63,8 +63,8 @@ export async function* workLoop(
     yield* entries;
   }
 
-  const settled = yield* settle(history, job, toolbox, signal);
-  if (settled) return settled;
+  const ended = yield* recoverTurn(history, job, toolbox, signal);
+  if (ended) return ended;
 
   const thinking = new Compaction(job.system, { model, toolbox, mail }, job.compactable);
   const hold = (call: CallPart) => (isUrgent?.() && !onlyLooks(call, toolbox.specs) ? MESSAGE_FIRST : undefined);
@@ -94,7 +94,7 @@ export async function* workLoop(
 const MESSAGE_FIRST = "a message came first; read it, then decide whether to call this again";
 
 /** After a crash: finish the turn that was cut off, and see whether the work had ended already. */
-async function* settle(
+async function* recoverTurn(
   history: Entry[],
   job: LoopJob,
   toolbox: Tools,
@@ -112,7 +112,7 @@ async function* settle(
   const answered = new Set(results.map((result) => result.call_id));
   for (const call of callsOf(reply).filter((call) => !answered.has(call.id))) {
     const held = whyCutOff(call, reply) ?? (openFlush(history) < 0 ? concludedTooSoon(call, all) : heldInFlush(call));
-    const result = held === undefined ? await toolbox.settle(call, signal) : notRun(call, held);
+    const result = held === undefined ? await toolbox.recover(call, signal) : notRun(call, held);
     history.push(result);
     all.push(result);
     yield result;

@@ -6,7 +6,7 @@ import { type Entry, NO_USAGE, type Part, type ReplyEntry, type ResultEntry } fr
 import { temporaryHome } from "../../testing/temporary-home.ts";
 import { defineTool } from "../../tools/tool.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
-import { projectLine, RESUMED, resumeText, settlePast, unheardResults } from "./first-words.ts";
+import { projectLine, RESUMED, recoverPast, resumeText, unheardResults } from "./first-words.ts";
 import type { Transcript } from "./transcript.ts";
 
 const { signal } = new AbortController();
@@ -25,19 +25,19 @@ function reply(...names: string[]): Entry {
   return { role: "assistant", content, model: "m", usage: NO_USAGE, cost_usd: 0, finish: "tool-calls" };
 }
 
-async function settled(...history: Entry[]) {
+async function recovered(...history: Entry[]) {
   const results: ResultEntry[] = [];
   const transcript = { result: async (result: ResultEntry) => void results.push(result) } as unknown as Transcript;
-  const { ending, settled } = await settlePast(history, tools, transcript, signal);
+  const { ending, recovered } = await recoverPast(history, tools, transcript, signal);
   return {
     ending,
-    told: unheardResults([...history, ...settled], tools),
+    told: unheardResults([...history, ...recovered], tools),
     results: results.map(({ tool, ok }) => [tool, ok]),
   };
 }
 
 test("a publish that was cut off is done, and ends the work", async () => {
-  expect(await settled(reply("publish"))).toEqual({
+  expect(await recovered(reply("publish"))).toEqual({
     ending: { kind: "published", summary: "done" },
     told: ["Your call of publish: Published."],
     results: [["publish", true]],
@@ -45,7 +45,7 @@ test("a publish that was cut off is done, and ends the work", async () => {
 });
 
 test("what must not be done twice is not, and it is told so; its own calls are closed", async () => {
-  expect(await settled(reply("send_message", "Bash"))).toEqual({
+  expect(await recovered(reply("send_message", "Bash"))).toEqual({
     ending: undefined,
     told: [
       expect.stringContaining("Your call of send_message: Outcome unknown"),
@@ -68,8 +68,8 @@ test("an ending that nobody saw is seen; one of the try before is not", async ()
     ending: { kind: "published", summary: "done" },
   };
   const again: Entry = { role: "user", from: "agiraph", content: "Once more.", again: true };
-  expect((await settled(reply("publish"), ended)).ending).toEqual({ kind: "published", summary: "done" });
-  expect((await settled(reply("publish"), ended, again)).ending).toBeUndefined();
+  expect((await recovered(reply("publish"), ended)).ending).toEqual({ kind: "published", summary: "done" });
+  expect((await recovered(reply("publish"), ended, again)).ending).toBeUndefined();
 });
 
 test("a result that is on record and may not have been heard is told again, until two replies have followed it", () => {

@@ -15,25 +15,25 @@ import type { NodeWork } from "../resume.ts";
 import { CUT_OFF, isCutOff, type Transcript } from "./transcript.ts";
 
 /** After a crash: calls without a result get one, and an ending that was not acted on is found. */
-export async function settlePast(
+export async function recoverPast(
   history: readonly Entry[],
   tools: Tools,
   transcript: Transcript,
   signal: AbortSignal,
-): Promise<{ ending: Outcome | undefined; settled: ResultEntry[] }> {
+): Promise<{ ending: Outcome | undefined; recovered: ResultEntry[] }> {
   const results = history.filter((entry) => entry.role === "tool");
   const answered = new Set(results.map((result) => result.call_id));
-  const settled: ResultEntry[] = [];
+  const recovered: ResultEntry[] = [];
   let ending = endingIn(history);
   for (const call of history.flatMap((entry) => (entry.role === "assistant" ? callsOf(entry) : []))) {
     if (answered.has(call.id)) continue;
     const isOurs = tools.specs.some(({ name }) => name === call.name);
-    const result = isOurs ? await tools.settle(call, signal) : cutOff(call);
+    const result = isOurs ? await tools.recover(call, signal) : cutOff(call);
     await transcript.result(result);
     ending ??= result.ending;
-    settled.push(result);
+    recovered.push(result);
   }
-  return { ending, settled };
+  return { ending, recovered };
 }
 
 /** What became of its calls of these tools, if it may not have heard it: it may have exited before the answer came. */

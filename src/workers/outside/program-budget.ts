@@ -45,7 +45,7 @@ export class ProgramBudget {
       this.#owed.push(cost);
       return;
     }
-    this.#settle(cost);
+    this.#leavePurse(cost);
     this.#asking = this.#enter()
       .catch((error: unknown) => this.#onSpent(error))
       .finally(() => (this.#asking = undefined));
@@ -62,7 +62,7 @@ export class ProgramBudget {
   /** Its turn is over: it spends nothing until it is spoken to again. */
   async rest(): Promise<void> {
     await this.#asking;
-    this.#settle(undefined);
+    this.#leavePurse(undefined);
   }
 
   async #enter(): Promise<void> {
@@ -70,11 +70,11 @@ export class ProgramBudget {
       this.#pay = await enterPurse(this.#model, this.#self, this.#record, this.#signal);
       const owed = this.#owed.shift();
       if (!owed) return;
-      this.#settle(owed);
+      this.#leavePurse(owed);
     } while (!this.#signal.aborted);
   }
 
-  #settle(cost: Cost | undefined): void {
+  #leavePurse(cost: Cost | undefined): void {
     this.#pay?.(cost);
     this.#pay = undefined;
   }

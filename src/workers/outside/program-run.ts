@@ -1,7 +1,7 @@
 import { callsOf, type NewFact, type Outcome, type ReplyEntry } from "../../protocol/index.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import { Approvals } from "./approvals.ts";
-import { RESUMED, resumeText, settlePast, unheardResults } from "./first-words.ts";
+import { RESUMED, recoverPast, resumeText, unheardResults } from "./first-words.ts";
 import { LaterAnswers } from "./later-answers.ts";
 import { LongRest } from "./long-rest.ts";
 import type { ProgramStartup } from "./program-assignment.ts";
@@ -126,9 +126,9 @@ export class ProgramRun {
   async work(): Promise<Outcome> {
     const { assignment, workplace, signal } = this.#startup;
     const past = assignment.begun?.history ?? [];
-    const { ending, settled } = await settlePast(past, this.#tools, this.#transcript, signal);
+    const { ending, recovered } = await recoverPast(past, this.#tools, this.#transcript, signal);
     if (ending) return ending;
-    const told = unheardResults(this.#speaksByFiles ? settled : [...past, ...settled], this.#tools);
+    const told = unheardResults(this.#speaksByFiles ? recovered : [...past, ...recovered], this.#tools);
     if (this.#turns.areUsedUp) return { kind: "exhausted", turns: workplace.maxTurns };
     const { system, words } = await this.#firstWords(told);
     signal.addEventListener("abort", () => this.#outcome.reject(signal.reason), { once: true });
@@ -277,7 +277,7 @@ export class ProgramRun {
   async #callFor({ tool, args, id: request }: Extract<OutsideEvent, { kind: "requested_call" }>): Promise<void> {
     const { assignment, workplace, signal } = this.#startup;
     const id = `${sessionKey(assignment.self)}-${assignment.assigned}-${request ?? workplace.pending().seq}`;
-    // Requested again after a crash: it was dealt with, then or when the past was settled.
+    // Requested again after a crash: it was dealt with, then or when the past was recovered.
     if (assignment.begun?.history.some((entry) => entry.role === "assistant" && hasCall(entry, id))) return;
     const running = this.#tools.run({ type: "call", id, name: tool, args }, signal);
     this.#failing(running);

@@ -113,7 +113,7 @@ export function recordedTools(tools: Tools, keeper: CallRecording): Tools {
       if (isHeld) return recorded(async () => heldBack(call), unread?.words);
       return recorded(() => tools.run(call, keeper.signal));
     },
-    settle: (call, signal) => tools.settle(call, signal),
+    recover: (call, signal) => tools.recover(call, signal),
   };
 }
 

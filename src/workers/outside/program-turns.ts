@@ -85,10 +85,10 @@ export class ProgramTurns {
     this.#lastWords = text;
   }
 
-  async used({ model, usage, cost_usd, estimated, settles, aside }: Used): Promise<void> {
+  async used({ model, usage, cost_usd, estimated, corrects, aside }: Used): Promise<void> {
     const { workplace, transcript, budget } = this.#ports;
     const usd = cost_usd ?? (await workplace.outside.price(model, usage));
-    if (settles) return this.#settle(usd, usage);
+    if (corrects) return this.#correctEstimates(usd, usage);
     if (aside) {
       await transcript.corrects(usd ?? 0, usage);
       return budget.spent({ usd, tokens: usage.input + usage.output });
@@ -99,7 +99,7 @@ export class ProgramTurns {
   }
 
   /** What calls of this turn really took that were estimated. */
-  async #settle(usd: number | null, usage: Usage): Promise<void> {
+  async #correctEstimates(usd: number | null, usage: Usage): Promise<void> {
     const { transcript, budget } = this.#ports;
     const { estimates, counted } = this.#takeEstimates();
     const more = usageMinus(usage, counted);

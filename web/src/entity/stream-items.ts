@@ -61,7 +61,7 @@ export class EntityStream {
   }
 
   #take(fact: Fact): void {
-    this.#settle(fact);
+    this.#updateRows(fact);
     if (fact.type === "run.started" || fact.type === "run.finished") {
       this.#run = fact.data.run_id;
       this.#named = fact.type === "run.finished" ? namedIn(fact) : [];
@@ -78,7 +78,7 @@ export class EntityStream {
   }
 
   /** What a later fact says about an earlier row. */
-  #settle(fact: Fact): void {
+  #updateRows(fact: Fact): void {
     switch (fact.type) {
       case "tool.result":
         this.#change(fact.data.call_id, (item) =>

@@ -278,7 +278,7 @@ function lineOf(event: OutsideEvent): string {
     case "answered":
       return `answered ${event.ok}: ${event.content}`;
     case "used":
-      return `used ${event.model} ${event.estimated ? "about " : ""}${event.usage.input}+${event.usage.output} $${event.cost_usd?.toFixed(4) ?? "?"}${event.settles ? " for all of it" : ""}`;
+      return `used ${event.model} ${event.estimated ? "about " : ""}${event.usage.input}+${event.usage.output} $${event.cost_usd?.toFixed(4) ?? "?"}${event.corrects ? " for all of it" : ""}`;
     case "rested":
       return `rested ${event.how}${event.retryable === undefined ? "" : ` retryable=${event.retryable}`}: ${event.words}`;
     default:

@@ -15,7 +15,7 @@ import { QUIET_UPDATES, updateSchema, type WireCall, type WirePermission, type W
  * ACP-EVENTS-2. Words are `said` when something else follows them or the turn is over, in the order of what happened.
  * ACP-EVENTS-3. Calls of our own tools give no events: our MCP server records them.
  * ACP-EVENTS-4. Costs are told as totals of the session; what is `used` is what has been added.
- * ACP-EVENTS-5. A model call is `used`, as an estimate, when the next one writes; the end of the turn settles the
+ * ACP-EVENTS-5. A model call is `used`, as an estimate, when the next one writes; the end of the turn corrects the
  *     estimates, if the agent says what the turn took.
  */
 export class AcpTranslation {

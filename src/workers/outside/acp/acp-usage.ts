@@ -67,12 +67,12 @@ export class AcpUsage {
       const last = first ? this.#lastCall(first) : this.callIsOver();
       return { events: last, ...(cost === null ? {} : { cost_usd: cost }) };
     }
-    // One call is what was told of it; where others were estimated before it, so is this, and all are settled.
+    // One call is what was told of it; where others were estimated before it, so is this, and all are corrected.
     const last = this.#isEstimated ? this.callIsOver() : [];
     this.#estimate.callIsOver();
-    const settles = this.#isEstimated ? { settles: true as const } : {};
+    const corrects = this.#isEstimated ? { corrects: true as const } : {};
     const more = others.map((each) => ({ kind: "used", ...each, cost_usd: cost === null ? null : 0 }) as const);
-    return { events: [...last, { kind: "used", ...first, cost_usd: cost, ...settles }, ...more] };
+    return { events: [...last, { kind: "used", ...first, cost_usd: cost, ...corrects }, ...more] };
   }
 
   /** The call under way got no answer from its provider: it costs nothing. */

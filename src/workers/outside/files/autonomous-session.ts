@@ -11,7 +11,7 @@ import { EventQueue } from "../session/event-queue.ts";
 import { printedBy } from "../session/output-lines.ts";
 import type { ProgramRecord } from "../session/program-record.ts";
 import type { OutsideEvent, OutsideJob, OutsideSession } from "../session/session.ts";
-import { EMPTY_OUTBOX, MAX_ENTRIES, outboxStateSchema, type Settling, type Taken, takeEntries } from "./outbox.ts";
+import { EMPTY_OUTBOX, MAX_ENTRIES, outboxStateSchema, type Taken, takeEntries, type WritingState } from "./outbox.ts";
 import { bothEnds, Printed } from "./printed.ts";
 import { readWritten, type WrittenFile } from "./task-files.ts";
 
@@ -64,7 +64,7 @@ export class AutonomousSession implements OutsideSession {
   readonly #after = new Map<OutsideEvent, Partial<Kept>>();
   #isLookDue = false;
   #looking: Promise<void> = Promise.resolve();
-  #settles = new AbortController();
+  #pauses = new AbortController();
   readonly #printed = new Printed();
   readonly #noted = new Set<string>();
   #closing: Promise<void> | undefined;
@@ -112,7 +112,7 @@ export class AutonomousSession implements OutsideSession {
     await heard;
     // What it wrote while it was being stopped is not looked at.
     if (!this.#closing && code === 0) await this.#takePrinted();
-    if (!this.#closing) await this.#look(code === 0 ? "closed" : "settled", true);
+    if (!this.#closing) await this.#look(code === 0 ? "closed" : "paused", true);
     await this.#looking;
     const lastWords = this.#printed.end(MAX_WORDS).trim();
     if (lastWords && !this.#closing) this.events.push({ kind: "said", text: lastWords });
@@ -125,17 +125,17 @@ export class AutonomousSession implements OutsideSession {
       this.#isLookDue = true;
       void this.#look("growing", false);
     }
-    this.#settles.abort();
-    this.#settles = new AbortController();
+    this.#pauses.abort();
+    this.#pauses = new AbortController();
     const { clock } = this.#parts;
-    clock.sleep(SETTLED_MS, AbortSignal.any([this.#settles.signal, this.#gone.signal])).then(
-      () => this.#look("settled", false),
+    clock.sleep(PAUSED_MS, AbortSignal.any([this.#pauses.signal, this.#gone.signal])).then(
+      () => this.#look("paused", false),
       () => {}, // another change, or the end
     );
   }
 
   /** One look after the other. */
-  #look(how: Settling, isOver: boolean): Promise<void> {
+  #look(how: WritingState, isOver: boolean): Promise<void> {
     this.#looking = this.#looking
       .then(() => this.#lookNow(how, isOver))
       .catch((error: unknown) =>
@@ -144,7 +144,7 @@ export class AutonomousSession implements OutsideSession {
     return this.#looking;
   }
 
-  async #lookNow(how: Settling, isOver: boolean): Promise<void> {
+  async #lookNow(how: WritingState, isOver: boolean): Promise<void> {
     await this.events.room();
     if (how === "growing") this.#isLookDue = false;
     await this.#lookAtOutbox(how);
@@ -158,7 +158,7 @@ export class AutonomousSession implements OutsideSession {
     this.#request("publish", result);
   }
 
-  async #lookAtOutbox(how: Settling): Promise<void> {
+  async #lookAtOutbox(how: WritingState): Promise<void> {
     const content = await readPart(this.#parts.job.cwd, "_outbox.md", 0, MAX_OUTBOX);
     if (!content) return;
     if (content.length === MAX_OUTBOX) this.#noteOnce("_outbox.md is too large: what comes later in it is not read.");
@@ -236,7 +236,7 @@ export class AutonomousSession implements OutsideSession {
 }
 
 /** A file that has not changed for so long is taken to be whole. */
-const SETTLED_MS = 300;
+const PAUSED_MS = 300;
 const MAX_OUTBOX = 1024 * 1024;
 const MAX_LINE = 64 * 1024;
 const MAX_WORDS = 4000;

@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { EMPTY_OUTBOX, MAX_ENTRIES, type OutboxEntry, type OutboxState, type Settling, takeEntries } from "./outbox.ts";
+import {
+  EMPTY_OUTBOX,
+  MAX_ENTRIES,
+  type OutboxEntry,
+  type OutboxState,
+  takeEntries,
+  type WritingState,
+} from "./outbox.ts";
 
 test("an entry is a line TO: name, words, and a line ---; SUGGEST is for the coordinator", () => {
   const text = "TO: Alice\nThe bridge is up.\n\nSee bridge.md\n---\nSUGGEST: measure chip B\nIt may be faster.\n---\n";
@@ -31,22 +38,22 @@ test("the last entry waits for its end: a line that may still grow is none until
   const alice: OutboxEntry = { kind: "message", to: "Alice", text: "hi" };
   const bob: OutboxEntry = { kind: "message", to: "Bob", text: "hello" };
   expect(entries(torn, "growing")).toEqual([alice]);
-  expect(entries(torn, "settled")).toEqual([alice, bob]);
-  expect(entries("TO: Bob\nhello", "settled")).toEqual([]);
+  expect(entries(torn, "paused")).toEqual([alice, bob]);
+  expect(entries("TO: Bob\nhello", "paused")).toEqual([]);
   expect(entries("TO: Bob\nhello", "closed")).toEqual([bob]);
 });
 
-test("a file that is rewritten is believed once it has settled, and what was in it before is not sent again", () => {
+test("a file that is rewritten is believed once it has paused, and what was in it before is not sent again", () => {
   const first = take("TO: Alice\none\n---\nTO: Alice\ntwo\n---\n", EMPTY_OUTBOX, "growing");
   const cut = take("TO: Al", first.state, "growing");
   expect(cut).toEqual({ entries: [], state: first.state });
-  const anew = take("TO: Alice\ntwo\n---\nTO: Alice\nthree\n---\n", first.state, "settled");
+  const anew = take("TO: Alice\ntwo\n---\nTO: Alice\nthree\n---\n", first.state, "paused");
   expect(anew.entries).toEqual([{ kind: "message", to: "Alice", text: "three" }]);
 });
 
 test("what a program repeats after it has cleared the file is said again", () => {
   const first = take("TO: Alice\nping\n---\n", EMPTY_OUTBOX, "growing");
-  const cleared = take("", first.state, "settled");
+  const cleared = take("", first.state, "paused");
   expect(take("TO: Alice\nping\n---\n", cleared.state, "growing").entries).toEqual([
     { kind: "message", to: "Alice", text: "ping" },
   ]);
@@ -96,7 +103,7 @@ test("no bytes make it throw, and it never takes more than there is", () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 300 }),
-      fc.constantFrom<Settling>("growing", "settled", "closed"),
+      fc.constantFrom<WritingState>("growing", "paused", "closed"),
       (bytes, how) => {
         const { state } = takeEntries(Buffer.from(bytes), EMPTY_OUTBOX, how);
         expect(state.bytes).toBeLessThanOrEqual(bytes.length);
@@ -128,11 +135,11 @@ function asText(entry: OutboxEntry): string {
   return entry.kind === "message" ? `TO: ${entry.to}\n${entry.text}\n---\n` : `SUGGEST: ${entry.text}\n---\n`;
 }
 
-function take(text: string, state: OutboxState, how: Settling) {
+function take(text: string, state: OutboxState, how: WritingState) {
   const look = takeEntries(Buffer.from(text), state, how);
   return { entries: look.taken.map(({ entry }) => entry), state: look.state };
 }
 
-function entries(text: string, how: Settling): OutboxEntry[] {
+function entries(text: string, how: WritingState): OutboxEntry[] {
   return take(text, EMPTY_OUTBOX, how).entries;
 }

@@ -7,12 +7,12 @@ import { z } from "zod";
  * OUTBOX-FILE-1. An entry is taken once and whole, however the file grows, and in the order of the file. The last one
  *     waits for its `---`.
  * OUTBOX-FILE-2. Who it is from is not for the program to say: a line `FROM:` is dropped.
- * OUTBOX-FILE-3. A file that was written anew is believed once it has `settled`; entries that were in it before are not
+ * OUTBOX-FILE-3. A file that was written anew is believed once it has `paused`; entries that were in it before are not
  *     taken again.
  * OUTBOX-FILE-4. A program that writes without end costs a bounded time and is heard up to `MAX_ENTRIES`.
  * OUTBOX-FILE-5. The same entry at the same place has the same id, whatever was forgotten in between.
  */
-export function takeEntries(content: Buffer, state: OutboxState, how: Settling): OutboxReading {
+export function takeEntries(content: Buffer, state: OutboxState, how: WritingState): OutboxReading {
   const isGrown = content.length >= state.bytes && sha(content.subarray(0, state.bytes)) === state.sha;
   if (!isGrown && how === "growing") return { taken: [], state, isFull: false };
   const from = isGrown ? state.bytes : 0;
@@ -51,8 +51,8 @@ export function takeEntries(content: Buffer, state: OutboxState, how: Settling):
 /** More than this nobody has to say in one piece of work; what follows is dropped. */
 export const MAX_ENTRIES = 1000;
 
-/** `growing`: it may be in the middle of writing. `settled`: it paused. `closed`: it has ended well and writes no more. */
-export type Settling = "growing" | "settled" | "closed";
+/** `growing`: it may be in the middle of writing. `paused`: it paused. `closed`: it has ended well and writes no more. */
+export type WritingState = "growing" | "paused" | "closed";
 
 export type OutboxEntry =
   | { kind: "message"; to: string; text: string }
@@ -89,7 +89,7 @@ export type OutboxState = z.infer<typeof outboxStateSchema>;
 export const EMPTY_OUTBOX: OutboxState = { bytes: 0, sha: sha(Buffer.alloc(0)), in_file: {}, ever: {} };
 
 /** One after the other, so that who has heard enough reads no further. */
-function* entriesIn(content: Buffer, how: Settling): Generator<{ entry: OutboxEntry | undefined; end: number }> {
+function* entriesIn(content: Buffer, how: WritingState): Generator<{ entry: OutboxEntry | undefined; end: number }> {
   let begin = 0;
   for (let at = content.indexOf(END); at >= 0; ) {
     const newline = content.indexOf(10, at);

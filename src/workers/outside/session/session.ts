@@ -60,7 +60,7 @@ export type OutsideEvent =
     }
   /**
    * One model call of its own, or all of a turn, as fine as the program says. Counts, never totals. `estimated`: the
-   * program does not say, or not yet. `settles`: what all calls of the turn took that were estimated so far. `aside`: by
+   * program does not say, or not yet. `corrects`: what all calls of the turn took that were estimated so far. `aside`: by
    * a sub-agent of its own, so it is no turn.
    */
   | {
@@ -69,7 +69,7 @@ export type OutsideEvent =
       usage: Usage;
       cost_usd: number | null;
       estimated?: true;
-      settles?: true;
+      corrects?: true;
       aside?: true;
     }
   /** Its turn is over and it waits to be spoken to. `cost_usd`: what all of the turn has cost, where the program says so. */
