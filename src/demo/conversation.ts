@@ -1,6 +1,6 @@
 import type { ModelRequest } from "../models/model.ts";
 import { type CallPart, callsOf, type Entry, type ReplyEntry, type ResultEntry } from "../protocol/index.ts";
-import { isHeldBack } from "./tool-text.ts";
+import { isPostponed } from "./tool-text.ts";
 
 /** A tool call of ours and its result. */
 export interface Exchange {
@@ -72,7 +72,7 @@ function exchangesIn(entries: readonly Entry[]): Exchange[] {
   );
   return entries.flatMap((result, at): Exchange[] => {
     const call = result.role === "tool" ? calls.get(result.call_id) : undefined;
-    return result.role === "tool" && call && (result.ok || !isHeldBack(result.content))
+    return result.role === "tool" && call && (result.ok || !isPostponed(result.content))
       ? [{ call, args: argsOf(call), result, at }]
       : [];
   });

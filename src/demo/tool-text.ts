@@ -60,7 +60,7 @@ export function isUnknownOutcome(content: string): boolean {
 }
 
 /** The call was held back so that a message is heard first: it can be made again as if it had never been made. */
-export function isHeldBack(content: string): boolean {
+export function isPostponed(content: string): boolean {
   return content.startsWith("Not run: a message came first");
 }
 

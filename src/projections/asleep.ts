@@ -1,6 +1,6 @@
 import { COORDINATOR } from "../protocol/index.ts";
 import { openNodes } from "./board.ts";
-import { isHeldUp } from "./lineage.ts";
+import { mayNeverBegin } from "./lineage.ts";
 import type { Situation } from "./situation.ts";
 import type { OpenTrigger } from "./triggers.ts";
 
@@ -11,7 +11,7 @@ export function isAsleep({ agent, roster, board }: Situation): boolean {
   if (agent.created.mode !== "infinite" || agent.status !== "working") return false;
   if (coordinator?.status !== "waiting" || coordinator.for !== "news") return false;
   // What is held, or builds on something cancelled, does not go on by itself.
-  return !agent.run || openNodes(board, agent.run.id).every((node) => isHeldUp(node, board));
+  return !agent.run || openNodes(board, agent.run.id).every((node) => mayNeverBegin(node, board));
 }
 
 /** A heartbeat and a watch wake nobody while nothing is new, and callbacks are handled by the program itself. */

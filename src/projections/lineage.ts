@@ -15,7 +15,7 @@ export function waitsForAny(node: NodeState, above: ReadonlySet<NodeId>, board: 
 }
 
 /** Whether it is held, or depends on a node that is held or cancelled: what it waits for may never come. */
-export function isHeldUp(node: NodeState, board: Board): boolean {
+export function mayNeverBegin(node: NodeState, board: Board): boolean {
   const seen = new Set<NodeId>();
   const queue = [node.id];
   for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
@@ -51,7 +51,7 @@ export function openBelow({ id }: Pick<NodeState, "id">, board: Board): NodeId[]
   return children.flatMap((child) => {
     const node = board.nodes[child];
     if (!node || hasEnded(node)) return openBelow({ id: child }, board);
-    return isHeldUp(node, board) ? [] : [child];
+    return mayNeverBegin(node, board) ? [] : [child];
   });
 }
 

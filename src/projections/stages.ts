@@ -1,5 +1,5 @@
 import type { Fact, NodeId, RunId, StageContract } from "../protocol/index.ts";
-import { familyOf, isHeldUp } from "./lineage.ts";
+import { familyOf, mayNeverBegin } from "./lineage.ts";
 import { type Board, hasEnded, type NodeState } from "./node-state.ts";
 import { waitingWork } from "./waiting-work.ts";
 
@@ -84,7 +84,7 @@ export function noteLosers(stages: Stage[], board: Board, fact: Fact): void {
   const isCompleted = (id: NodeId) => board.nodes[id]?.status === "completed";
   // What builds on a result goes on, and what is held has not begun to compete.
   const hasLost = (each: NodeState) =>
-    !hasEnded(each) && !isHeldUp(each, board) && !each.spec.dependencies.some(isCompleted);
+    !hasEnded(each) && !mayNeverBegin(each, board) && !each.spec.dependencies.some(isCompleted);
   const known = stage.losers ?? [];
   const isNew = ({ id }: NodeState) => !known.some((each) => each.id === id);
   const lost = topOf(stage, board).filter((each) => isNew(each) && hasLost(each));

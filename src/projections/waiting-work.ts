@@ -25,8 +25,8 @@ export interface WaitingWork {
 
 interface Index {
   runs: Map<RunId, WaitingWork>;
-  /** What each node that is not completed holds up. */
-  heldUp: Map<NodeId, NodeId[]>;
+  /** Which nodes wait for each one that is not completed. */
+  waitedForBy: Map<NodeId, NodeId[]>;
   /** How many nodes a pending node waits for. */
   waitsFor: Map<NodeId, number>;
 }
@@ -53,9 +53,9 @@ export function noteChange(board: Board, before: NodeState | undefined, after: N
   if (after.status === "pending" && before.status !== "pending") {
     // Reopened: what it waits for may have ended meanwhile, or may never have been counted.
     for (const id of after.spec.dependencies) {
-      const others = index.heldUp.get(id);
+      const others = index.waitedForBy.get(id);
       if (others)
-        index.heldUp.set(
+        index.waitedForBy.set(
           id,
           others.filter((each) => each !== after.id),
         );
@@ -75,7 +75,7 @@ export function noteChange(board: Board, before: NodeState | undefined, after: N
 function indexOf(board: Board): Index {
   let index = indexes.get(board);
   if (!index) {
-    index = { runs: new Map(), heldUp: new Map(), waitsFor: new Map() };
+    index = { runs: new Map(), waitedForBy: new Map(), waitsFor: new Map() };
     indexes.set(board, index);
     for (const node of Object.values(board.nodes)) add(index, board, node);
     const completed = Object.values(board.nodes).filter((node) => node.status === "completed");
@@ -98,9 +98,9 @@ function add(index: Index, board: Board, node: NodeState): void {
   const waitsFor = node.spec.dependencies.filter((id) => board.nodes[id]?.status !== "completed");
   index.waitsFor.set(node.id, waitsFor.length);
   for (const id of waitsFor) {
-    const others = index.heldUp.get(id);
+    const others = index.waitedForBy.get(id);
     if (others) others.push(node.id);
-    else index.heldUp.set(id, [node.id]);
+    else index.waitedForBy.set(id, [node.id]);
   }
   if (waitsFor.length === 0) becomesReady(index, node);
 }
@@ -122,13 +122,13 @@ function isOpen({ status }: NodeState): boolean {
 }
 
 function release(index: Index, board: Board, completed: NodeId): void {
-  for (const id of index.heldUp.get(completed) ?? []) {
+  for (const id of index.waitedForBy.get(completed) ?? []) {
     const left = (index.waitsFor.get(id) ?? 1) - 1;
     index.waitsFor.set(id, left);
     const node = board.nodes[id];
     if (left === 0 && node?.status === "pending") becomesReady(index, node);
   }
-  index.heldUp.delete(completed);
+  index.waitedForBy.delete(completed);
 }
 
 function becomesReady(index: Index, node: NodeState): void {

@@ -16,7 +16,7 @@ export interface OpenAgentsPorts {
   listBytes?: number;
 }
 
-interface Held {
+interface Slot {
   opening: Promise<Agent>;
   /** Once it is open. */
   agent: Agent | undefined;
@@ -47,7 +47,7 @@ const RETRY_MS = 60_000;
  */
 export class OpenAgents {
   readonly #ports: OpenAgentsPorts;
-  readonly #held = new Map<AgentId, Held>();
+  readonly #open = new Map<AgentId, Slot>();
   readonly #leaving = new Map<AgentId, Promise<void>>();
   readonly #summaries = new Map<AgentId, AgentSummaryData>();
   readonly #listeners = new Set<(fact: Fact) => void>();
@@ -64,16 +64,16 @@ export class OpenAgents {
 
   /** All that are open here now. */
   all(): Agent[] {
-    return [...this.#held.values()].flatMap(({ agent }) => agent ?? []);
+    return [...this.#open.values()].flatMap(({ agent }) => agent ?? []);
   }
 
   /** The agent if it is open here now. */
   opened(id: AgentId): Agent | undefined {
-    return this.#held.get(id)?.agent;
+    return this.#open.get(id)?.agent;
   }
 
   get(id: AgentId, open: (log: AgentLog) => Promise<Agent>): Promise<Agent> {
-    const known = this.#held.get(id);
+    const known = this.#open.get(id);
     if (known) {
       known.used = this.#ports.now();
       return known.opening;
@@ -154,7 +154,7 @@ export class OpenAgents {
     this.#isClosed = true;
     await this.#ports.catchUp?.close();
     await Promise.all(this.#leaving.values());
-    const agents = await Promise.allSettled([...this.#held.values()].map(({ opening }) => opening));
+    const agents = await Promise.allSettled([...this.#open.values()].map(({ opening }) => opening));
     await Promise.all(agents.map((opened) => (opened.status === "fulfilled" ? opened.value.close() : undefined)));
   }
 
@@ -163,20 +163,20 @@ export class OpenAgents {
       log.subscribe(this.#tell);
       return open(log);
     });
-    const held: Held = { opening: opened, agent: undefined, used: this.#ports.now() };
-    this.#held.set(id, held);
+    const slot: Slot = { opening: opened, agent: undefined, used: this.#ports.now() };
+    this.#open.set(id, slot);
     opened.then(
       (agent) => {
-        held.agent = agent;
+        slot.agent = agent;
         this.#putSomeAway();
       },
-      () => this.#held.delete(id),
+      () => this.#open.delete(id),
     );
     return opened;
   }
 
   #known(id: AgentId): AgentSummaryData | undefined {
-    const agent = this.#held.get(id)?.agent;
+    const agent = this.#open.get(id)?.agent;
     const known = this.#summaries.get(id);
     if (known && (agent === undefined || known.seq === agent.now.seq)) return known;
     return agent && this.#remember(summarise(agent.now));
@@ -202,7 +202,7 @@ export class OpenAgents {
     if (current) return this.#known(id) ?? this.#remember(current);
     if (this.#isClosed) throw new Error(`The home was closed before ${id} had been read.`);
     const now = await situationOf(log);
-    // Opened meanwhile: it is newer, and keeps its own snapshots.
+    // Slot meanwhile: it is newer, and keeps its own snapshots.
     const newer = this.#known(id);
     if (newer) return newer;
     await saveSituation(log, now).catch(() => {});
@@ -243,15 +243,15 @@ export class OpenAgents {
 
   #putSomeAway(): void {
     const { keptOpen = KEPT_OPEN, now } = this.#ports;
-    const tooMany = this.#held.size - keptOpen;
+    const tooMany = this.#open.size - keptOpen;
     if (tooMany <= 0) return;
-    const old = [...this.#held].filter(([, { agent, used }]) => agent?.isResting && now() - used >= GRACE_MS);
+    const old = [...this.#open].filter(([, { agent, used }]) => agent?.isResting && now() - used >= GRACE_MS);
     old.sort(([, a], [, b]) => a.used - b.used);
     for (const [id, { agent }] of old.slice(0, tooMany)) if (agent) this.#putAway(id, agent);
   }
 
   #putAway(id: AgentId, agent: Agent): void {
-    this.#held.delete(id);
+    this.#open.delete(id);
     this.#summaries.set(id, summarise(agent.now));
     const leaving = agent
       .close()

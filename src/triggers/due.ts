@@ -146,12 +146,12 @@ function minutes(seconds: number): string {
 function onEvent(trigger: OpenTrigger, now: Situation, at: number): Due {
   const waiting = now.triggers.matches[trigger.id]?.waiting ?? [];
   // Held back in a storm it waits for room, but never longer than a storm lasts: the clock may have been set back.
-  const isHeld = (match: (typeof waiting)[number]) =>
+  const mustWait = (match: (typeof waiting)[number]) =>
     match.due > match.ts && match.due > at && match.due - at <= STORM_SECONDS;
   const facts = waiting
-    .filter((match) => !isHeld(match))
+    .filter((match) => !mustWait(match))
     .map((match) => fired(trigger, { trigger_id: trigger.id, due: match.due, cause: match.seq }, null));
-  return { facts, next: waiting.find(isHeld)?.due ?? null };
+  return { facts, next: waiting.find(mustWait)?.due ?? null };
 }
 
 function onIdle(trigger: OpenTrigger, config: ConfigOf<"on_idle">, now: Situation, at: number): Due {

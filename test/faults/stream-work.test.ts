@@ -28,9 +28,9 @@ test("a long event of many short lines keeps what it was sent and no more", () =
   const heard: string[] = [];
   const onData = (data: string) => heard.push(data);
   for (let count = 0; count < 1000; count++) reader.push(line, onData);
-  const before = reader.held;
+  const before = reader.unfinished;
   reader.push(Buffer.from("\n"), onData);
-  expect([before, reader.held, heard.map(({ length }) => length)]).toEqual([8000, 0, [1999]]);
+  expect([before, reader.unfinished, heard.map(({ length }) => length)]).toEqual([8000, 0, [1999]]);
 });
 
 test("a long call between tags in small pieces is searched once", () => {

@@ -209,13 +209,13 @@ export const mutants: Mutant[] = [
   mutant(
     "what builds on held work keeps the run from ending",
     "runtime/team/team.ts",
-    ".filter((node) => !isHeldUp(node, board) && ",
+    ".filter((node) => !mayNeverBegin(node, board) && ",
     ".filter((node) => !node.held && ",
   ),
   mutant(
     "the share of held work keeps everybody waiting",
     "workers/loop/purse.ts",
-    "!(waitsForAny(share, callers, board) || isHeldUp(share, board))",
+    "!(waitsForAny(share, callers, board) || mayNeverBegin(share, board))",
     "!waitsForAny(share, callers, board)",
   ),
 ];

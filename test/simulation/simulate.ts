@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Catalog } from "../../src/models/catalog/catalog.ts";
-import { hasEnded, isAtWork, isHeldUp, type Situation } from "../../src/projections/index.ts";
+import { hasEnded, isAtWork, mayNeverBegin, type Situation } from "../../src/projections/index.ts";
 import { COORDINATOR, type Fact, type StoredEntry } from "../../src/protocol/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
 import { Runtime } from "../../src/runtime/runtime.ts";
@@ -350,7 +350,7 @@ class Simulation {
 function deadlockIn(now: Situation, watch: Watch): string[] {
   const run = now.agent.run?.id;
   const open = Object.values(now.board.nodes).filter(
-    (node) => node.spec.run_id === run && !hasEnded(node) && !isHeldUp(node, now.board),
+    (node) => node.spec.run_id === run && !hasEnded(node) && !mayNeverBegin(node, now.board),
   );
   const problems = open.map((node) => `TEAM-9: at rest, and ${node.id} is ${node.status} for ever`);
   const coordinator = now.roster[COORDINATOR];

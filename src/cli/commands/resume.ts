@@ -8,7 +8,7 @@ import { nodeDisk } from "../../store/disk/node-disk.ts";
 import { requireHome } from "../../store/home/home.ts";
 import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
 import { detach, flags, isDetached, tellParent } from "../home/detached.ts";
-import { HeldHome, tellRepairs } from "../home/held-home.ts";
+import { LocalHome, tellRepairs } from "../home/local-home.ts";
 import { lookAtAgent, settingsOf } from "../home/look.ts";
 import { followed } from "../home/open-home.ts";
 import type { OtherProcess } from "../home/other-process.ts";
@@ -43,13 +43,13 @@ export async function resume(call: Invocation, word: string, options: ResumeOpti
     };
     return detach(call, ["resume", word, ...flags(given)], "");
   }
-  const here = async () => ({ held: await HeldHome.open(call, followed(settings)) });
-  if (options.unsafeNoSandbox) return resumeHere(call, (await here()).held, settings, word, options);
-  const reached = await reachHome<{ held: HeldHome } | Resumed>(settings, {
+  const here = async () => ({ local: await LocalHome.open(call, followed(settings)) });
+  if (options.unsafeNoSandbox) return resumeHere(call, (await here()).local, settings, word, options);
+  const reached = await reachHome<{ local: LocalHome } | Resumed>(settings, {
     there: (other) => resumeThere(call, other, settings, word, options),
     here,
   });
-  if ("held" in reached) return resumeHere(call, reached.held, settings, word, options);
+  if ("local" in reached) return resumeHere(call, reached.local, settings, word, options);
   return watchResumed(call, settings, reached);
 }
 
@@ -101,13 +101,13 @@ async function watchResumed(call: Invocation, settings: Settings, { other, befor
 
 async function resumeHere(
   call: Invocation,
-  held: HeldHome,
+  local: LocalHome,
   settings: Settings,
   word: string,
   options: ResumeOptions,
 ): Promise<ExitCode> {
   const { terminal } = call;
-  const { runtime } = held;
+  const { runtime } = local;
   let own: AgentId | undefined;
   try {
     const found = await findAgent(runtime.store, word);
@@ -117,7 +117,7 @@ async function resumeHere(
     const agent = await runtime.agent(id);
     tellRepairs(runtime, settings.home, terminal);
     const { seq } = agent.log;
-    const listening = held.listen();
+    const listening = local.listen();
     const { model, worker_model } = resumedModels(options, settings, created);
     const models = { ...(model && { model }), ...(worker_model && { worker_model }) };
     const { budget: budget_usd, budgetTokens: budget_tokens } = options;
@@ -136,14 +136,14 @@ async function resumeHere(
     tellModel(call, agent, created);
     if (isDetached(terminal.env)) tellParent({ id, name: created.name });
     return await watchTeam(
-      held.watched(agent),
+      local.watched(agent),
       seq,
       call,
       [listening],
       status === "completed" ? "for_triggers" : "to_the_end",
     );
   } finally {
-    await held.leave(own);
+    await local.leave(own);
   }
 }
 

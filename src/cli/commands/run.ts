@@ -9,7 +9,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { allSituations } from "../../runtime/state/situations.ts";
 import { type ExitCode, UsageError } from "../exit-code.ts";
 import { detach, flags, isDetached, tellParent } from "../home/detached.ts";
-import { HeldHome, repairLines, tellRepairs } from "../home/held-home.ts";
+import { LocalHome, repairLines, tellRepairs } from "../home/local-home.ts";
 import { settingsOf } from "../home/look.ts";
 import { followed } from "../home/open-home.ts";
 import type { OtherProcess } from "../home/other-process.ts";
@@ -68,14 +68,14 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   const settings = await settingsOf(call, options);
   const order = { ...orderOf(goal, options, project), ...(watch && { watch }) };
   const asUsage = asUsageError(sourcesOf(options));
-  const here = async () => ({ held: await HeldHome.open(call, followed(settings)) });
+  const here = async () => ({ local: await LocalHome.open(call, followed(settings)) });
   // What its commands may do is decided by the process that works: without a sandbox it works alone.
-  if (options.unsafeNoSandbox) return runHere(call, (await here()).held, settings, order, asUsage);
-  const reached = await reachHome<{ held: HeldHome } | { other: OtherProcess; made: AgentSummary }>(settings, {
+  if (options.unsafeNoSandbox) return runHere(call, (await here()).local, settings, order, asUsage);
+  const reached = await reachHome<{ local: LocalHome } | { other: OtherProcess; made: AgentSummary }>(settings, {
     there: async (other) => ({ other, made: await other.client.give({ do: "create", ...order }).catch(asUsage) }),
     here,
   });
-  if ("held" in reached) return runHere(call, reached.held, settings, order, asUsage);
+  if ("local" in reached) return runHere(call, reached.local, settings, order, asUsage);
   const { other, made } = reached;
   terminal.say(terminal.errPaint.dim(`Model: ${made.model}`));
   const { whereItRuns, watchJoined } = await import("../home/run-joined.ts");
@@ -85,19 +85,19 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
 
 async function runHere(
   call: Invocation,
-  held: HeldHome,
+  local: LocalHome,
   settings: Settings,
   order: CreateAgent,
   asUsage: (error: unknown) => never,
 ): Promise<ExitCode> {
   const { terminal } = call;
-  const { runtime } = held;
+  const { runtime } = local;
   let own: AgentId | undefined;
   try {
     tellRepairs(runtime, settings.home, terminal);
     const { model, why, note } = await runtime.order(order).catch(asUsage);
     terminal.sayWrapped(`Model: ${model} (${why ?? "--model"})`, terminal.errPaint.dim);
-    const listening = held.listen();
+    const listening = local.listen();
     if (note) terminal.sayWrapped(note);
     const made = await runtime.execute({ do: "create", ...order, model }, AT_TERMINAL);
     const agent = await runtime.agent(made.id as AgentId);
@@ -106,13 +106,13 @@ async function runHere(
     terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id})`));
     if (isDetached(terminal.env)) tellParent({ id, name: created.name });
     const interrupted = interruptedAgents(runtime, id, call);
-    return await watchTeam(held.watched(agent), 0, call, [
+    return await watchTeam(local.watched(agent), 0, call, [
       listening,
       interrupted,
       repairsOfOthers(runtime, settings.home, interrupted),
     ]);
   } finally {
-    await held.leave(own);
+    await local.leave(own);
   }
 }
 

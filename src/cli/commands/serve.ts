@@ -10,7 +10,7 @@ import { tokenOf } from "../../store/home/token-file.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
 import { crashMessage, onCrash } from "../home/crash.ts";
 import { deafChannels } from "../home/extension-remarks.ts";
-import { tellRepairs } from "../home/held-home.ts";
+import { tellRepairs } from "../home/local-home.ts";
 import { settingsOf } from "../home/look.ts";
 import { followed, openHome } from "../home/open-home.ts";
 import { crashesWith, restart, takeNote, waitAfter } from "../home/restart.ts";

@@ -5,7 +5,7 @@ import { LONGEST_WORDS } from "../../protocol/words.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { detach, flags, isDetached, tellParent } from "../home/detached.ts";
-import type { HeldHome } from "../home/held-home.ts";
+import type { LocalHome } from "../home/local-home.ts";
 import { lookAtAgent } from "../home/look.ts";
 import { reachHome } from "../home/reach-home.ts";
 import { AT_TERMINAL, asCalled, type Invocation } from "../invocation.ts";
@@ -66,12 +66,12 @@ async function speak(call: Invocation, word: string, speech: Speech, options: Sp
   const { settings, now } = await lookAtAgent(call, word);
   const { id, created } = now.agent;
   const isLeaving = options.detach === true && !isDetached(call.terminal.env);
-  const reached = await reachHome<{ heard?: string; held?: HeldHome }>(settings, {
+  const reached = await reachHome<{ heard?: string; local?: LocalHome }>(settings, {
     there: async ({ client }) => ({ heard: (await client.give<Speech["do"]>({ ...speech, id } as never)).detail }),
     here: async () =>
-      isLeaving ? {} : { held: await (await import("../home/held-home.ts")).HeldHome.open(call, settings) },
+      isLeaving ? {} : { local: await (await import("../home/local-home.ts")).LocalHome.open(call, settings) },
   });
-  if (reached.held) return speakHere(call, reached.held, settings, id, speech);
+  if (reached.local) return speakHere(call, reached.local, settings, id, speech);
   if (reached.heard === undefined) return detach(call, ...wordsFor(id, speech));
   if (call.json) await call.terminal.printJson({ id, name: created.name, message: reached.heard });
   else call.terminal.say(`${created.name}: ${asCalled(reached.heard, call.terminal.env)}`);
@@ -80,17 +80,17 @@ async function speak(call: Invocation, word: string, speech: Speech, options: Sp
 
 async function speakHere(
   call: Invocation,
-  held: HeldHome,
+  local: LocalHome,
   settings: Settings,
   id: AgentId,
   speech: Speech,
 ): Promise<ExitCode> {
   const { terminal, json } = call;
-  const { runtime } = held;
+  const { runtime } = local;
   try {
     const [{ watchTeam }, { tellRepairs }] = await Promise.all([
       import("../talk/watch-team.ts"),
-      import("../home/held-home.ts"),
+      import("../home/local-home.ts"),
     ]);
     const agent = await runtime.agent(id);
     tellRepairs(runtime, settings.home, terminal);
@@ -99,11 +99,11 @@ async function speakHere(
     const { created } = agent.now.agent;
     if (isDetached(terminal.env)) tellParent({ id, name: created.name });
     terminal.say(terminal.errPaint.dim(`${created.name} (${id}): ${asCalled(message, terminal.env)}`));
-    if (agent.isWorking) return await watchTeam(held.watched(agent), seq, call, [held.listen()]);
+    if (agent.isWorking) return await watchTeam(local.watched(agent), seq, call, [local.listen()]);
     if (json) await terminal.printJson({ id, name: created.name, message });
     return EXIT.done;
   } finally {
-    await held.leave(id);
+    await local.leave(id);
   }
 }
 

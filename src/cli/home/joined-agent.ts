@@ -15,7 +15,7 @@ import { AT_TERMINAL, commandLine, type Invocation } from "../invocation.ts";
 import { watchFacts } from "../live/watch-facts.ts";
 import type { Watched } from "../talk/watch-team.ts";
 import { triesAgain } from "../wording/resting.ts";
-import { HeldHome } from "./held-home.ts";
+import { LocalHome } from "./local-home.ts";
 import { isServer, type OtherProcess, otherProcess } from "./other-process.ts";
 import { isPassing } from "./reach-home.ts";
 
@@ -59,7 +59,7 @@ export class JoinedAgent implements Watched {
   readonly #pause: typeof pauseFor;
   #note: (words: string) => void = () => {};
   #other: OtherProcess;
-  #here: HeldHome | undefined;
+  #here: LocalHome | undefined;
   /** Once it goes on here. */
   #agent: Agent | undefined;
   #following: Promise<void> | undefined;
@@ -173,8 +173,8 @@ export class JoinedAgent implements Watched {
       } else if (other) {
         if (await this.#goOnIn(other)) return other;
       } else if (!isServer(before)) {
-        const held = await HeldHome.open(this.#call, this.#settings).catch(passing);
-        if (held !== "passing") return void (await this.#goOnHere(held));
+        const local = await LocalHome.open(this.#call, this.#settings).catch(passing);
+        if (local !== "passing") return void (await this.#goOnHere(local));
       } else if (waited >= SERVER_RETURNS_MS) throw this.#serverIsGone();
       else await setTimeout(LOOK_MS);
     }
@@ -213,15 +213,15 @@ export class JoinedAgent implements Watched {
     return true;
   }
 
-  async #goOnHere(held: HeldHome): Promise<void> {
-    this.#here = held;
+  async #goOnHere(local: LocalHome): Promise<void> {
+    this.#here = local;
     const { id, created } = this.now.agent;
-    const { runtime } = held;
+    const { runtime } = local;
     const agent = await runtime.agent(id);
     this.#note(`The process that worked on ${created.name} has ended. It goes on in this terminal.`);
     agent.onDelta((delta) => this.#say({ type: "delta", agent_id: id, ...delta }));
     await watchFacts(agent.log, this.#told, (fact) => this.#hear(fact));
-    void held.listen().then((words) => words && this.#note(words));
+    void local.listen().then((words) => words && this.#note(words));
     if (!isAtWork(agent.now.agent.status)) agent.keepTime();
     else await runtime.execute({ do: this.#isStopping ? "stop" : "resume", id }, AT_TERMINAL);
     this.#agent = agent;

@@ -5,11 +5,11 @@ import type { Agent } from "../../runtime/agent.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
 import { AT_TERMINAL, type Invocation } from "../invocation.ts";
 import type { Saying } from "../talk/typed-line.ts";
-import type { HeldHome } from "./held-home.ts";
+import type { LocalHome } from "./local-home.ts";
 import { reachHome } from "./reach-home.ts";
 
 interface Here {
-  held: HeldHome;
+  local: LocalHome;
   agent: Agent;
   /** Resolves when it rests and was let go. */
   rested: Promise<void>;
@@ -74,34 +74,34 @@ export class TalkPartner {
   async #give<C extends Saying["do"] | "stop" | "seen">(order: CommandToAgent<C>) {
     const command = { ...order, id: this.#id } as never;
     await this.#closing;
-    if (this.#here) return this.#here.held.runtime.execute<C>(command, AT_TERMINAL);
+    if (this.#here) return this.#here.local.runtime.execute<C>(command, AT_TERMINAL);
     return reachHome(this.#settings, {
       there: ({ client }) => client.give<C>(command),
-      here: () => this.#open((held) => held.runtime.execute<C>(command, AT_TERMINAL)),
+      here: () => this.#open((local) => local.runtime.execute<C>(command, AT_TERMINAL)),
     });
   }
 
   /** Does it here; an agent that goes on after that stays open until it rests. */
-  async #open<T>(act: (held: HeldHome) => Promise<T>): Promise<T> {
+  async #open<T>(act: (local: LocalHome) => Promise<T>): Promise<T> {
     // Heavy, and not needed where another process works.
-    const { HeldHome } = await import("./held-home.ts");
-    const held = await HeldHome.open(this.#call, this.#settings);
+    const { LocalHome } = await import("./local-home.ts");
+    const local = await LocalHome.open(this.#call, this.#settings);
     let letGo = () => {};
     let isStaying = false;
     const close = async () => {
       letGo();
-      await held.close();
+      await local.close();
     };
     try {
-      const agent = await held.runtime.agent(this.#id);
+      const agent = await local.runtime.agent(this.#id);
       letGo = await this.#onOpen(agent);
-      await held.listen();
-      const done = await act(held);
+      await local.listen();
+      const done = await act(local);
       isStaying = isAtWork(agent.now.agent.status);
       if (isStaying) {
-        const rested = this.#rest(held, agent, close);
+        const rested = this.#rest(local, agent, close);
         rested.catch(() => {}); // told to whoever waits for it
-        this.#here = { held, agent, rested };
+        this.#here = { local, agent, rested };
       }
       return done;
     } finally {
@@ -109,14 +109,14 @@ export class TalkPartner {
     }
   }
 
-  async #rest(held: HeldHome, agent: Agent, close: () => Promise<void>): Promise<void> {
+  async #rest(local: LocalHome, agent: Agent, close: () => Promise<void>): Promise<void> {
     try {
       for (let seq = -1; agent.log.seq > seq; ) {
         seq = agent.log.seq;
         await agent.idle();
         // What is just being said may set it to work again.
         await this.#saying;
-        await held.othersAtRest(this.#id);
+        await local.othersAtRest(this.#id);
         if (!isAtWork(agent.now.agent.status)) break;
       }
     } finally {

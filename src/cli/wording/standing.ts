@@ -18,8 +18,8 @@ export function standingOf(
 ): Standing {
   if (agent.status !== "working") return agent.status;
   // Only the holder writes; an agent without a fact since the holder came is none of those it works on.
-  const isHeld = holder !== undefined && agent.updated_ts >= holder.started_ts;
-  return isHeld ? "working" : "interrupted";
+  const isWorkedOn = holder !== undefined && agent.updated_ts >= holder.started_ts;
+  return isWorkedOn ? "working" : "interrupted";
 }
 
 /** A status as people read it, at a time in seconds. */

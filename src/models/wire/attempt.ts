@@ -19,8 +19,8 @@ export interface Attempt {
   readonly broken: BreakReason | null;
   /** How the answer begins, to name it if it is not a reply. */
   readonly opening: AnswerOpening;
-  /** Bytes came; `held` are those that belong to something that is not whole yet. */
-  heard(bytes: number, held?: number): void;
+  /** Bytes came; `unfinished` are those that belong to something that is not whole yet. */
+  heard(bytes: number, unfinished?: number): void;
   /** The model said something. */
   said(): void;
   close(): void;
@@ -78,11 +78,11 @@ export function beginAttempt(outer: AbortSignal, limits: AttemptLimits): Attempt
       return broken;
     },
     opening: new AnswerOpening(),
-    heard(bytes, held = 0) {
+    heard(bytes, unfinished = 0) {
       total += bytes;
       const at = now();
       if (total > maxBytes) end("flooded");
-      else if (held > maxEventBytes) end("overlong");
+      else if (unfinished > maxEventBytes) end("overlong");
       else if (at - lastSaid > quietMs) end("quiet");
       else if (at - began > longestMs) end("endless");
       else timer.refresh();

@@ -90,7 +90,7 @@ async function readReply(answer: PostResponse, key: string, attempt: Attempt, ta
   await answer.read((bytes) => {
     attempt.opening.add(bytes);
     events.push(bytes, onData);
-    attempt.heard(bytes.byteLength, events.held);
+    attempt.heard(bytes.byteLength, events.unfinished);
     return wanted && !attempt.signal.aborted;
   });
   if (wanted && !attempt.signal.aborted) for (const part of reader.end()) take(part);

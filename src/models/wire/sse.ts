@@ -6,7 +6,7 @@
  */
 export interface EventReader {
   /** Characters that are kept of an event that is not whole: who reads from a stranger bounds them. */
-  readonly held: number;
+  readonly unfinished: number;
   push(bytes: Uint8Array, onData: (data: string) => void): void;
 }
 
@@ -47,7 +47,7 @@ export function createEventReader(): EventReader {
   }
 
   return {
-    get held() {
+    get unfinished() {
       return pending + said;
     },
     push(bytes, onData) {

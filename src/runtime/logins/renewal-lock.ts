@@ -32,9 +32,9 @@ export async function lockRenewal(
 ): Promise<Release> {
   const path = await realpath(file);
   let waited = 0;
-  const held: Release[] = [];
+  const locks: Release[] = [];
   const release = async () => {
-    for (const free of held.reverse()) await free().catch(() => {});
+    for (const free of locks.reverse()) await free().catch(() => {});
   };
   const wait = async () => {
     waited += WAIT_MS;
@@ -42,14 +42,14 @@ export async function lockRenewal(
     await clock.sleep(WAIT_MS, signal);
   };
   try {
-    held.push(await ours(`${path}${OURS}`, wait));
+    locks.push(await ours(`${path}${OURS}`, wait));
     if (kind === "claude") {
       // Both, in this order, as it does itself: earlier versions know only the second.
       const folder = dirname(file);
-      held.push(await byFolder(join(folder, ".oauth_refresh.lock"), clock, wait));
-      held.push(await byFolder(`${await realpath(folder)}.lock`, clock, wait));
+      locks.push(await byFolder(join(folder, ".oauth_refresh.lock"), clock, wait));
+      locks.push(await byFolder(`${await realpath(folder)}.lock`, clock, wait));
     }
-    if (kind === "flock") held.push(await byFlock(join(dirname(file), "auth.lock"), signal));
+    if (kind === "flock") locks.push(await byFlock(join(dirname(file), "auth.lock"), signal));
     return release;
   } catch (error) {
     await release();
@@ -108,9 +108,9 @@ async function byFlock(path: string, signal: AbortSignal): Promise<Release> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]);
   const stop = () => child.kill("SIGKILL");
   limit.addEventListener("abort", stop, { once: true });
-  const isHeld = await Promise.race([once(child.stdout, "data").then(() => true), gone.then(() => false)]);
+  const isLocked = await Promise.race([once(child.stdout, "data").then(() => true), gone.then(() => false)]);
   limit.removeEventListener("abort", stop);
-  if (!isHeld && limit.aborted) throw new Error("Codex has been renewing it for more than a minute");
+  if (!isLocked && limit.aborted) throw new Error("Codex has been renewing it for more than a minute");
   // Without Perl our own lock is all there is.
   return async () => {
     child.stdin.end();

@@ -1,4 +1,4 @@
-import { isHeldUp, type NodeState, type WorkerState } from "../../projections/index.ts";
+import { mayNeverBegin, type NodeState, type WorkerState } from "../../projections/index.ts";
 import { COORDINATOR, type NewFact, type NodeId, type RunId, type WorkerId } from "../../protocol/index.ts";
 import { refusal, type ToolOutput } from "../../tools/tool.ts";
 import type { NewWork } from "../../tools/work.ts";
@@ -116,7 +116,7 @@ function whenItBegins(node: NodeState | undefined, pending: TeamPorts["pending"]
   const { board, roster } = pending();
   const waitsFor = node?.spec.dependencies.filter((id) => board.nodes[id]?.status !== "completed") ?? [];
   if (waitsFor.length > 0) {
-    const held = waitsFor.find((id) => board.nodes[id] && isHeldUp(board.nodes[id], board));
+    const held = waitsFor.find((id) => board.nodes[id] && mayNeverBegin(board.nodes[id], board));
     const after = `It begins when ${waitsFor.join(", ")} ${waitsFor.length === 1 ? "is" : "are"} completed.`;
     return held ? `${after} ${held} is held.` : after;
   }

@@ -3,9 +3,9 @@ import {
   describePage,
   describeRoster,
   hasEnded,
-  isHeldUp,
   isLost,
   losersIn,
+  mayNeverBegin,
   type NodeState,
   nodeNamed,
   openNodes,
@@ -241,7 +241,7 @@ export class Team {
     // What is held waits for something that may never come, and what has lost ends by itself: neither is waited for,
     // nor is what builds on either.
     const list = [...open.values()]
-      .filter((node) => !isHeldUp(node, board) && !waitsForAny(node, losers, board))
+      .filter((node) => !mayNeverBegin(node, board) && !waitsForAny(node, losers, board))
       .map((node) => `${node.id} is ${agent.coordinator_decides && isTaken(node) ? "stopped" : node.status}`);
     if (list.length === 0) return null;
     const next = agent.coordinator_decides ? "It goes on when you wait for news" : "Wait for the news";

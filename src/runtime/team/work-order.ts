@@ -3,8 +3,8 @@ import {
   type Board,
   hasEnded,
   holderOf,
-  isHeldUp,
   isLost,
+  mayNeverBegin,
   type NodeState,
   nodeNamed,
   rosterOf,
@@ -49,7 +49,7 @@ export function checkedWork(order: NewWork, context: OrderContext): Checked {
   // What a ref points at exists only once that node is completed.
   const unended = [...new Set(referred.unended)].filter((id) => !waitedFor.dependencies.includes(id));
   const dependencies = [...waitedFor.dependencies, ...unended];
-  const waiting = dependencies.find((id) => board.nodes[id] && isHeldUp(board.nodes[id], board));
+  const waiting = dependencies.find((id) => board.nodes[id] && mayNeverBegin(board.nodes[id], board));
   // Nobody but the coordinator can run what is held: those above would wait for it, perhaps for ever.
   if (parent && waiting !== undefined)
     return refused(`${waiting} is held until the coordinator runs it. Do it without, or suggest it.`);

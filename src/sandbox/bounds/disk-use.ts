@@ -117,10 +117,10 @@ const keyOf = ({ write }: Counted) => write.join("\0");
 
 async function recount(binds: Counted, free: Free, last: Count | undefined, signal?: AbortSignal): Promise<Count> {
   const begun = performance.now();
-  const { isWhole, ...held } = await holds(binds, signal);
+  const { isWhole, ...content } = await contentOf(binds, signal);
   const lost = last ? fallen(last.free, free) : { bytes: 0, files: 0 };
   const atLeast = (what: "bytes" | "files") =>
-    isWhole ? held[what] : Math.max(held[what], (last?.[what] ?? 0) + lost[what]);
+    isWhole ? content[what] : Math.max(content[what], (last?.[what] ?? 0) + lost[what]);
   const count = { bytes: atLeast("bytes"), files: atLeast("files"), free, commands: 0, ms: performance.now() - begun };
   if (signal?.aborted) return count;
   if (counts.size >= mostCounts) counts.clear();
@@ -171,14 +171,14 @@ async function leastFree(folders: readonly string[]): Promise<Free> {
   return least;
 }
 
-interface Held {
+interface Content {
   bytes: number;
   files: number;
   /** Whether everything could be counted. */
   isWhole: boolean;
 }
 
-async function holds({ write, read = [], hide = [] }: Counted, signal?: AbortSignal): Promise<Held> {
+async function contentOf({ write, read = [], hide = [] }: Counted, signal?: AbortSignal): Promise<Content> {
   // Without a path, `du` counts the folder that we work in.
   if (write.length === 0) return { bytes: 0, files: 0, isWhole: true };
   const isLinux = process.platform === "linux";

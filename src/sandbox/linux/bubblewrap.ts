@@ -76,7 +76,7 @@ async function run(how: Confinement, command: ShellCommand): Promise<ShellResult
     ? openInnerNetwork({ network: command.network, lookup: ports.lookup, mirror: false })
     : undefined;
   const before = network ? { before: network.prologue } : {};
-  const script = prologue({ limits, timeoutMs: command.timeoutMs, linux: true, held: outer, ...before });
+  const script = prologue({ limits, timeoutMs: command.timeoutMs, linux: true, isInside: outer, ...before });
   let launch: Launch | undefined;
   try {
     launch = await confine(how, { ...command, network, limits, script, args: [command.command], streams: "one" });
@@ -94,7 +94,7 @@ async function start(how: Confinement, program: Program): Promise<Running> {
   const wanted = { network: program.network, door: program.door, lookup: ports.lookup, mirror: true };
   const network = program.network || program.door ? openInnerNetwork(wanted) : undefined;
   const before = network ? { before: network.prologue } : {};
-  const script = prologue({ limits, timeoutMs: null, linux: true, held: outer, ...before });
+  const script = prologue({ limits, timeoutMs: null, linux: true, isInside: outer, ...before });
   let launch: Launch | undefined;
   const over = () => {
     launch?.cgroup?.release();

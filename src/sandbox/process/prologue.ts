@@ -4,7 +4,7 @@ import type { Limits } from "../bounds/limits.ts";
  * What bash does before the command: the lifeline (PROCESS-3), limits, and the lowest priority for processor and
  * memory.
  */
-export function prologue({ limits, timeoutMs, linux, held = false, before = "" }: Prologue): string {
+export function prologue({ limits, timeoutMs, linux, isInside = false, before = "" }: Prologue): string {
   const bounds = [
     "ulimit -c 0",
     `ulimit -f ${bound(limits.fileBytes / 1024)}`,
@@ -24,7 +24,7 @@ export function prologue({ limits, timeoutMs, linux, held = false, before = "" }
     timeoutMs === null ? 'command -v -- "$1" >/dev/null || { echo "$1 is not there inside" >&2; exit 127; }' : "",
     // A bound of the machine that is tighter than ours stays as it is.
     ...bounds.map((bound) => `{ ${bound}; } 2>/dev/null`),
-    ...(linux && !held ? [untilHeld] : []),
+    ...(linux && !isInside ? [untilParentSleeps] : []),
     "read -t 0 -u 3 && exit 125",
     "echo >&3; exec 3>&-",
     timeoutMs === null ? 'exec nice -n 10 "$@"' : 'exec nice -n 10 bash --noprofile --norc -c "$1" bash',
@@ -37,7 +37,7 @@ export function prologue({ limits, timeoutMs, linux, held = false, before = "" }
  * Without a namespace around it: bubblewrap's first process inside asks to die with its parent only after it has started
  * us. Until it sleeps, waiting for us, it might not: a script that finds us dead by then has to exit by itself.
  */
-const untilHeld = `until read -r _ _ state _ </proc/1/stat && [ "$state" = S ]; do
+const untilParentSleeps = `until read -r _ _ state _ </proc/1/stat && [ "$state" = S ]; do
   read -r -t 0.005 -u 3; [ $? -gt 128 ] || exit 125
 done
 unset state`;
@@ -49,7 +49,7 @@ interface Prologue {
   /** Null for a program, which has no time to end by; its arguments are then the script's own. */
   timeoutMs: number | null;
   linux: boolean;
-  /** Whether a namespace around it ends it with us. */
-  held?: boolean;
+  /** Whether it is inside a namespace that ends it with us. */
+  isInside?: boolean;
   before?: string;
 }

@@ -162,7 +162,7 @@ export class Compaction {
       if (!reply) return undefined;
       history.push(reply);
       yield reply;
-      const ending = yield* runCalls(reply, history, this.#toolbox, heldInFlush, signal);
+      const ending = yield* runCalls(reply, history, this.#toolbox, whyNotInFlush, signal);
       if (ending) return ending;
     }
   }
@@ -266,8 +266,8 @@ function isFresh(history: readonly Entry[]): boolean {
 
 const WAITING = new Set(["ask_human", "check_messages"]);
 
-/** Calls that wait are held back while things are written down: they would wait with a full window. */
-export function heldInFlush(call: CallPart): string | undefined {
+/** Calls that wait are not made while things are written down: they would wait with a full window. */
+export function whyNotInFlush(call: CallPart): string | undefined {
   return WAITING.has(call.name)
     ? "write down what must not be lost first, then call this again when the conversation is compacted"
     : undefined;

@@ -1,7 +1,7 @@
 import {
   ancestorsOf,
   holdersOf,
-  isHeldUp,
+  mayNeverBegin,
   type NodeState,
   type Situation,
   sharesUnder,
@@ -172,7 +172,7 @@ export class Purse {
     // After a stop no worker goes on before the coordinator has decided: until then they keep their shares.
     const comesBack = (share: NodeState) =>
       !agent.coordinator_decides &&
-      (share.status !== "pending" || !(waitsForAny(share, callers, board) || isHeldUp(share, board)));
+      (share.status !== "pending" || !(waitsForAny(share, callers, board) || mayNeverBegin(share, board)));
     return account.underWay === 0 && account.spent + this.#reserved(shares) >= budget && !shares.some(comesBack);
   }
 

@@ -11,13 +11,13 @@ import { whyCutOff } from "./missed-calls.ts";
 
 /**
  * Makes the calls of a reply, one after the other; their results are added to the history and yielded for the record.
- * Every call gets a result, even one that was not made: because the work had ended, or because `hold` says why not.
+ * Every call gets a result, even one that was not made: because the work had ended, or because `whyNot` says why not.
  */
 export async function* runCalls(
   reply: ReplyEntry,
   history: Entry[],
   toolbox: Tools,
-  hold: (call: CallPart) => string | undefined,
+  whyNot: (call: CallPart) => string | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<Entry, Outcome | undefined> {
   let ending: Outcome | undefined;
@@ -26,7 +26,7 @@ export async function* runCalls(
     if (!ending) signal.throwIfAborted(); // a stop comes through between calls too, unless it comes too late
     const why = ending
       ? "the work had ended before it"
-      : (whyCutOff(call, reply) ?? hold(call) ?? concludedTooSoon(call, results));
+      : (whyCutOff(call, reply) ?? whyNot(call) ?? concludedTooSoon(call, results));
     const result = why === undefined ? await toolbox.run(call, signal) : notRun(call, why);
     history.push(result);
     results.push(result);

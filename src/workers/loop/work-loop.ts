@@ -9,7 +9,7 @@ import {
 } from "../../protocol/index.ts";
 import { onlyLooks } from "../../tools/tool.ts";
 import type { Tools } from "../../tools/toolbox.ts";
-import { type Compactable, Compaction, heldInFlush } from "./compaction.ts";
+import { type Compactable, Compaction, whyNotInFlush } from "./compaction.ts";
 import { missedCallIn, whyCutOff } from "./missed-calls.ts";
 import { openFlush } from "./past.ts";
 import { addShown } from "./shown-history.ts";
@@ -67,7 +67,7 @@ export async function* workLoop(
   if (ended) return ended;
 
   const thinking = new Compaction(job.system, { model, toolbox, mail }, job.compactable);
-  const hold = (call: CallPart) => (isUrgent?.() && !onlyLooks(call, toolbox.specs) ? MESSAGE_FIRST : undefined);
+  const whyNot = (call: CallPart) => (isUrgent?.() && !onlyLooks(call, toolbox.specs) ? MESSAGE_FIRST : undefined);
   const lastTurn = (turn: number) => job.lastTurn?.(turn) ?? job.maxTurns;
   for (let turn = job.turn; turn <= lastTurn(turn); turn++) {
     // Mail enters here and nowhere else: providers reject anything between a call and its result, and a summary would
@@ -79,7 +79,7 @@ export async function* workLoop(
     const { reply } = thought;
     yield* add(reply); // stored before any of its side effects begins
 
-    const ending = yield* runCalls(reply, history, toolbox, hold, signal);
+    const ending = yield* runCalls(reply, history, toolbox, whyNot, signal);
     if (ending) return ending;
     if (callsOf(reply).length > 0) continue;
 
@@ -111,8 +111,9 @@ async function* recoverTurn(
   let ending = results.find((result) => result.ending)?.ending;
   const answered = new Set(results.map((result) => result.call_id));
   for (const call of callsOf(reply).filter((call) => !answered.has(call.id))) {
-    const held = whyCutOff(call, reply) ?? (openFlush(history) < 0 ? concludedTooSoon(call, all) : heldInFlush(call));
-    const result = held === undefined ? await toolbox.recover(call, signal) : notRun(call, held);
+    const whyNot =
+      whyCutOff(call, reply) ?? (openFlush(history) < 0 ? concludedTooSoon(call, all) : whyNotInFlush(call));
+    const result = whyNot === undefined ? await toolbox.recover(call, signal) : notRun(call, whyNot);
     history.push(result);
     all.push(result);
     yield result;

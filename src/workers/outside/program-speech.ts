@@ -39,7 +39,7 @@ export class ProgramSpeech {
   #waitsFor: "nothing" | "news" | "all" = "nothing";
   #isSeenWaiting = false;
   /** What it could not hear yet. */
-  #held: { entries: UserEntry[]; facts: NewFact[] }[] = [];
+  #postponed: { entries: UserEntry[]; facts: NewFact[] }[] = [];
 
   constructor(assignment: ProgramAssignment, ports: SpeechPorts) {
     this.#assignment = assignment;
@@ -67,7 +67,7 @@ export class ProgramSpeech {
 
   /** There is something that it cannot hear while it works. */
   get hasUntold(): boolean {
-    return !this.#canHear && !this.#isUnheard && (this.#hasNews || this.#held.length > 0);
+    return !this.#canHear && !this.#isUnheard && (this.#hasNews || this.#postponed.length > 0);
   }
 
   /** All that it was not told yet, to be told with the result of a call; empty where it hears by itself. */
@@ -75,11 +75,11 @@ export class ProgramSpeech {
     let words = "";
     await this.between(async () => {
       if (!this.hasUntold) return;
-      const held = this.#takeHeld();
+      const postponed = this.#takePostponed();
       // Anything it is told ends its wait, as in `#say`.
-      const entries = [...held.entries, ...this.#assignment.news()];
+      const entries = [...postponed.entries, ...this.#assignment.news()];
       this.#waitsFor = "nothing";
-      await this.#ports.transcript.heard(entries, held.facts);
+      await this.#ports.transcript.heard(entries, postponed.facts);
       words = entries.map(({ content }) => content).join("\n\n");
     });
     return words;
@@ -99,7 +99,7 @@ export class ProgramSpeech {
   /** Its turn is over and the work is not: it is told the news, waits for something, or is reminded; or this is the end. */
   async next(lastWords: string): Promise<Outcome | undefined> {
     const { self } = this.#assignment;
-    if (this.#hasNews || this.#held.length > 0) return this.#tell();
+    if (this.#hasNews || this.#postponed.length > 0) return this.#tell();
     const reason = this.#ports.waitsForHuman()
       ? "human"
       : ((await this.#assignment.waitsFor()) ?? (this.#waitsFor === "nothing" ? null : "news"));
@@ -134,15 +134,15 @@ export class ProgramSpeech {
     return this.#ports.watchdog.state !== "busy" || this.#ports.hears();
   }
 
-  #takeHeld(): { entries: UserEntry[]; facts: NewFact[] } {
-    const held = this.#held.splice(0);
-    return { entries: held.flatMap(({ entries }) => entries), facts: held.flatMap(({ facts }) => facts) };
+  #takePostponed(): { entries: UserEntry[]; facts: NewFact[] } {
+    const postponed = this.#postponed.splice(0);
+    return { entries: postponed.flatMap(({ entries }) => entries), facts: postponed.flatMap(({ facts }) => facts) };
   }
 
   async #tell(): Promise<undefined> {
     await this.between(async () => {
       if (!this.#canHear) return;
-      const { entries, facts } = this.#takeHeld();
+      const { entries, facts } = this.#takePostponed();
       await this.#say(() => [...entries, ...this.#assignment.news()], facts);
     });
   }
@@ -153,7 +153,7 @@ export class ProgramSpeech {
     if (!this.#canHear) {
       // Mail stays in the mailbox until it can be told.
       const entries = typeof what === "function" ? [] : what;
-      if (entries.length + facts.length > 0) this.#held.push({ entries, facts });
+      if (entries.length + facts.length > 0) this.#postponed.push({ entries, facts });
       return;
     }
     if (watchdog.state === "resting") {
@@ -162,7 +162,7 @@ export class ProgramSpeech {
       if (this.#isUnheard) return budget.rest();
     }
     const said = typeof what === "function" ? what() : what;
-    // Anything it is told ends its wait: results that were held back are told with it.
+    // Anything it is told ends its wait: results that were postponed are told with it.
     const entries = this.#waitsFor === "all" && said.length > 0 ? [...said, ...this.#assignment.news()] : said;
     if (entries.length === 0) return watchdog.state === "resting" ? budget.rest() : undefined;
     const { worker_id, node_id } = this.#assignment.self;

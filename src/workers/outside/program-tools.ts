@@ -109,8 +109,8 @@ export function recordedTools(tools: Tools, keeper: CallRecording): Tools {
       if (keeper.isOver()) return notRun(call, "the work has ended");
       await keeper.transcript.calls(call);
       const unread = ENDINGS.has(call.name) ? keeper.unread() : null;
-      const isHeld = unread !== null || (ENDINGS.has(call.name) && keeper.hasNews());
-      if (isHeld) return recorded(async () => heldBack(call), unread?.words);
+      const isPostponed = unread !== null || (ENDINGS.has(call.name) && keeper.hasNews());
+      if (isPostponed) return recorded(async () => postponed(call), unread?.words);
       return recorded(() => tools.run(call, keeper.signal));
     },
     recover: (call, signal) => tools.recover(call, signal),
@@ -119,7 +119,7 @@ export function recordedTools(tools: Tools, keeper: CallRecording): Tools {
 
 const ENDINGS: ReadonlySet<string> = new Set(["publish", "finish"]);
 
-function heldBack({ id, name }: CallPart): ResultEntry {
+function postponed({ id, name }: CallPart): ResultEntry {
   const content = `Not done: something was said to you while you worked. Act on it, then call ${name} again.`;
   return { role: "tool", call_id: id, tool: name, ok: false, content };
 }

@@ -92,7 +92,7 @@ export class AcpSession implements OutsideSession {
   }
 
   async say(text: string): Promise<void> {
-    this.#prompts.release();
+    this.#prompts.resume();
     if (this.#session?.canSteer && this.#turn === "running" && this.#prompts.unsent.length === 0)
       this.#steering.say(text);
     else await this.#later(text);
@@ -123,7 +123,7 @@ export class AcpSession implements OutsideSession {
   async interrupt(): Promise<void> {
     if (this.#turn !== "running" || !this.#connection || !this.#session) return;
     this.#turn = "interrupted";
-    this.#prompts.hold();
+    this.#prompts.pause();
     this.#permissions.withdraw();
     await this.#connection.agent.notify("session/cancel", { sessionId: this.#session.id }).catch(() => {});
   }
@@ -235,7 +235,7 @@ export class AcpSession implements OutsideSession {
     if (!isWhole) this.#prompts.unshift(...steered);
     this.#kept.cost_usd = this.#translation.cost;
     await this.#keep();
-    if (hasFailed(events)) this.#prompts.hold();
+    if (hasFailed(events)) this.#prompts.pause();
     if (!this.#prompts.isReady) this.events.push(...events.filter(({ kind }) => kind === "rested"));
   }
 

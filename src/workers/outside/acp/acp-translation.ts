@@ -201,7 +201,7 @@ export class AcpTranslation {
       wire,
       tool: tool.slice(0, 200),
       ours: this.#quirks.isOurs(wire),
-      state: "held",
+      state: "incomplete",
       denied: false,
       output: "",
     };
@@ -210,7 +210,7 @@ export class AcpTranslation {
   }
 
   #announce(call: Call): OutsideEvent[] {
-    if (call.state !== "held") return [];
+    if (call.state !== "incomplete") return [];
     call.state = "called";
     const args = argsOf(call.wire);
     const used = this.#usage.writes(JSON.stringify(args ?? null).length);
@@ -241,8 +241,8 @@ export class AcpTranslation {
 
 interface Call extends AskedCall {
   ours: boolean;
-  /** Held until its arguments are known. */
-  state: "held" | "called" | "answered";
+  /** `incomplete` until its arguments are known. */
+  state: "incomplete" | "called" | "answered";
   denied: boolean;
   /** What it has written so far. */
   output: string;

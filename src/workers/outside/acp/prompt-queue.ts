@@ -1,8 +1,8 @@
-/** What an agent is to be told next, in order. While the queue is held, it waits for somebody to say something. */
+/** What an agent is to be told next, in order. While the queue is paused, it waits for somebody to say something. */
 export class PromptQueue {
   readonly #unsent: string[];
   #arrived = Promise.withResolvers<void>();
-  #isHeld = false;
+  #isPaused = false;
 
   constructor(unsent: readonly string[]) {
     this.#unsent = [...unsent];
@@ -12,17 +12,17 @@ export class PromptQueue {
     return this.#unsent;
   }
 
-  /** There is something to send, and nothing holds it back. */
+  /** There is something to send, and it is not paused. */
   get isReady(): boolean {
-    return this.#unsent.length > 0 && !this.#isHeld;
+    return this.#unsent.length > 0 && !this.#isPaused;
   }
 
-  hold(): void {
-    this.#isHeld = true;
+  pause(): void {
+    this.#isPaused = true;
   }
 
-  release(): void {
-    this.#isHeld = false;
+  resume(): void {
+    this.#isPaused = false;
   }
 
   push(text: string): void {

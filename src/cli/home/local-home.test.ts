@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { temporaryHome } from "../../testing/temporary-home.ts";
 import { Terminal } from "../terminal.ts";
-import { HeldHome } from "./held-home.ts";
+import { LocalHome } from "./local-home.ts";
 
 test("a home that was held and let go leaves nothing behind: a chat does that with every message", async () => {
   await using folder = await temporaryHome();
@@ -12,9 +12,9 @@ test("a home that was held and let go leaves nothing behind: a chat does that wi
   const listeners = () => ["SIGINT", "SIGTERM", "SIGHUP"].map((signal) => process.listenerCount(signal));
   const before = listeners();
 
-  const held = await HeldHome.open(call, { home: folder.path, env: {}, config: {} });
+  const local = await LocalHome.open(call, { home: folder.path, env: {}, config: {} });
   expect(listeners()).toEqual(before.map((count) => count + 1));
-  await held.close();
+  await local.close();
 
   expect(listeners()).toEqual(before);
 });

@@ -16,11 +16,11 @@ import { openHome } from "./open-home.ts";
 /**
  * The home while this process works in it.
  *
- * HELD-HOME-1. Other terminals join it: their commands are carried out here, through the API on a port of its own.
- * HELD-HOME-2. It stays open while agents of other terminals are at work in it, until the person presses Ctrl-C or the
+ * LOCAL-HOME-1. Other terminals join it: their commands are carried out here, through the API on a port of its own.
+ * LOCAL-HOME-2. It stays open while agents of other terminals are at work in it, until the person presses Ctrl-C or the
  *     process gets SIGTERM or SIGHUP. The terminals that watch then continue with their agents themselves.
  */
-export class HeldHome {
+export class LocalHome {
   readonly runtime: Runtime;
   readonly #terminal: Terminal;
   readonly #port: OwnPort | undefined;
@@ -38,12 +38,12 @@ export class HeldHome {
     process.on("SIGINT", this.#onInterrupt).on("SIGTERM", this.#onEnd).on("SIGHUP", this.#onEnd);
   }
 
-  static async open(call: Invocation, settings: Settings): Promise<HeldHome> {
+  static async open(call: Invocation, settings: Settings): Promise<LocalHome> {
     const { terminal, command } = call;
     const runtime = await openHome(call, settings);
     const port = await openPort(runtime, settings, terminal.cwd).catch((error: Error) => error);
     runtime.store.announce({ command: `agiraph ${command}`, ...(port instanceof OwnPort && { url: port.url }) });
-    return new HeldHome(terminal, runtime, port);
+    return new LocalHome(terminal, runtime, port);
   }
 
   /** Lets answers in by the channels, and says what keeps others out. */
