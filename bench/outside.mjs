@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { programBinds } from "../src/sandbox/binds/program-binds.ts";
+import { programFiles } from "../src/sandbox/binds/program-files.ts";
 import { openSandbox } from "../src/sandbox/open-sandbox.ts";
 
 /**
@@ -46,7 +46,7 @@ export async function silentPrograms(home, { programs, seconds }) {
 
 async function start(sandbox, folder) {
   mkdirSync(folder, { recursive: true });
-  const { command, read } = await programBinds([process.execPath], "");
+  const { command, read } = await programFiles([process.execPath], "");
   const running = await sandbox.start({
     launch: () => ({ argv: [command, "-e", "process.stdin.resume()"], env: { HOME: folder } }),
     cwd: folder,

@@ -2,10 +2,10 @@ import type { Config } from "../protocol/config.ts";
 import type { Secret } from "./scrubber.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
-type Sources = { env: Environment; config?: Pick<Config, "providers" | "channels" | "mcp_servers" | "programs"> };
+type SecretSources = { env: Environment; config?: Pick<Config, "providers" | "channels" | "mcp_servers" | "programs"> };
 
 /** Every secret in the environment and config.json, with the name under which a person finds it there. */
-export function secretsIn({ env, config = {} }: Sources): Secret[] {
+export function secretsIn({ env, config = {} }: SecretSources): Secret[] {
   const named = Object.entries(env).filter(([name, value]) => isSecretByName(name) && !isFile(value ?? ""));
   const found = [...named, ...namedIn(config).map((name) => [name, env[name]] as const)];
   return [
@@ -27,7 +27,7 @@ function isFile(value: string): boolean {
 }
 
 /** The variables that config.json says hold a secret, whatever they are called. */
-function namedIn({ providers = {}, channels = {}, mcp_servers = {} }: NonNullable<Sources["config"]>): string[] {
+function namedIn({ providers = {}, channels = {}, mcp_servers = {} }: NonNullable<SecretSources["config"]>): string[] {
   return [
     ...Object.values(providers).map(({ api_key_env }) => api_key_env),
     ...Object.values(channels).map(({ secret_env }) => secret_env),
@@ -36,7 +36,7 @@ function namedIn({ providers = {}, channels = {}, mcp_servers = {} }: NonNullabl
 }
 
 /** Those that are written out in config.json. Of Slack and Discord the address is the secret. */
-function writtenIn({ channels = {}, mcp_servers = {}, programs = {} }: NonNullable<Sources["config"]>): Secret[] {
+function writtenIn({ channels = {}, mcp_servers = {}, programs = {} }: NonNullable<SecretSources["config"]>): Secret[] {
   const set = [...Object.entries(mcp_servers), ...Object.entries(programs)].flatMap(([owner, entry]) =>
     Object.entries(("set" in entry ? entry.set : undefined) ?? {})
       .filter(([name]) => isSecretByName(name))

@@ -1,5 +1,6 @@
 import type { Actor } from "../protocol/index.ts";
-import type { Environment, Terminal } from "./terminal.ts";
+import type { Environment } from "../runtime/config/settings.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** One call of the program: where, on which home, and how it should answer. */
 export interface Invocation {

@@ -1,14 +1,13 @@
 import type { Readable, Writable } from "node:stream";
+import type { Environment } from "../runtime/config/settings.ts";
 import { jsonLine } from "./wording/json-line.ts";
 import { type Paint, paintFor } from "./wording/paint.ts";
 import { harmless, wrap } from "./wording/width.ts";
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-type Stream = Writable & { isTTY?: boolean; columns?: number; rows?: number };
+type OutputStream = Writable & { isTTY?: boolean; columns?: number; rows?: number };
 
 /** An input stream; if it is a keyboard, single keys can be read. */
-export type Input = Readable & { isTTY?: boolean; setRawMode?(raw: boolean): unknown };
+export type InputStream = Readable & { isTTY?: boolean; setRawMode?(raw: boolean): unknown };
 
 const LONGEST_LINE = 200;
 
@@ -22,9 +21,9 @@ const LONGEST_LINE = 200;
  * TERMINAL-4. Text that goes to a terminal contains no control sequences except colours, whatever was put into it.
  */
 export class Terminal {
-  readonly stdin: Input;
-  readonly stdout: Stream;
-  readonly stderr: Stream;
+  readonly stdin: InputStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
   readonly env: Environment;
   readonly cwd: string;
   readonly readerLeft: AbortSignal;
@@ -33,7 +32,11 @@ export class Terminal {
   /** For stderr. */
   readonly errPaint: Paint;
 
-  constructor(streams: { stdin: Input; stdout: Stream; stderr: Stream }, env: Environment, cwd: string) {
+  constructor(
+    streams: { stdin: InputStream; stdout: OutputStream; stderr: OutputStream },
+    env: Environment,
+    cwd: string,
+  ) {
     this.stdin = streams.stdin;
     this.stdout = streams.stdout;
     this.stderr = streams.stderr;

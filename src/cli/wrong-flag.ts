@@ -3,10 +3,10 @@ import { UsageError } from "./exit-code.ts";
 type Field = "tools" | "model" | "worker_model";
 
 /** Where each value came from, as a person would look for it. */
-export type Sources = Readonly<Partial<Record<Field, string>>>;
+export type ValueSources = Readonly<Partial<Record<Field, string>>>;
 
 /** `otherwise`: where a model's name came from if no flag has it. Without one, the problem itself says it. */
-export function sourcesOf(flags: { model?: string; workerModel?: string }, otherwise: Sources = {}): Sources {
+export function sourcesOf(flags: { model?: string; workerModel?: string }, otherwise: ValueSources = {}): ValueSources {
   return {
     ...otherwise,
     tools: "--tools",
@@ -16,7 +16,7 @@ export function sourcesOf(flags: { model?: string; workerModel?: string }, other
 }
 
 /** An error in the value of a flag, or in a model's name, is a usage error; other errors must be fixed elsewhere. */
-export function asUsageError(sources: Sources): (error: unknown) => never {
+export function asUsageError(sources: ValueSources): (error: unknown) => never {
   return (error) => {
     for (const { field, problem } of wrongFields(error)) {
       if (field !== "tools" && !(isModelField(field) && isUnknownModel(error))) continue;

@@ -9,7 +9,7 @@ import {
   meshQueuesSchema,
   meshResultsSchema,
 } from "../protocol/api/meshes.ts";
-import { configStandingSchema, loginLinkSchema, modelsPageSchema } from "../protocol/api/server.ts";
+import { configStateSchema, loginLinkSchema, modelsPageSchema } from "../protocol/api/server.ts";
 import {
   conversationPageSchema,
   inboxPageSchema,
@@ -123,7 +123,7 @@ export class ApiClient {
   }
 
   config() {
-    return this.#ask("GET", "/config", configStandingSchema);
+    return this.#ask("GET", "/config", configStateSchema);
   }
 
   models(query: Query = {}) {

@@ -2,10 +2,10 @@ import { type Conversation, madeTo } from "./conversation.ts";
 import { type Fate, fateOf } from "./created-work.ts";
 import { cannotDo, PARTLY, partlyDone, readGoal } from "./goal.ts";
 import { look } from "./look.ts";
-import { count, enumeration, grouped, plain } from "./markdown.ts";
+import { count, enumeration, escaped, grouped } from "./markdown.ts";
 import { act, HOW_TO_GET_A_MODEL, type Move, type PlannedCall, readFile } from "./move.ts";
-import { joinTask, type SurveyOrder, surveyTask } from "./order.ts";
 import { reportOf } from "./report.ts";
+import { joinTask, type SurveyOrder, surveyTask } from "./survey-order.ts";
 import { readText } from "./tool-text.ts";
 import { summaryOf, surveyStep, writeMove } from "./worker.ts";
 
@@ -26,7 +26,7 @@ export function coordinatorMove(conversation: Conversation, tools: ReadonlySet<s
   const order = { ...looked.order, remarks: [...partlyDone(goal), ...looked.order.remarks] };
   if (order.files.length === 0) {
     const remarks = order.remarks.map((remark) => ` ${remark}`).join("");
-    return end(`There are no files in ${plain(order.subject)}, so there is nothing to report.${remarks}`);
+    return end(`There are no files in ${escaped(order.subject)}, so there is nothing to report.${remarks}`);
   }
   return tools.has("create_work_node") ? withTeam(order, conversation, end) : alone(order, conversation, tools, end);
 }
@@ -98,7 +98,7 @@ function openMove(
   }
   const unmade = work.filter(({ fate }) => fate.kind === "unmade");
   if (unmade.length > 0) {
-    const words = `I hand this to ${count(unmade.length, "worker")}: ${enumeration(unmade.map(({ what }) => plain(what)))}.`;
+    const words = `I hand this to ${count(unmade.length, "worker")}: ${enumeration(unmade.map(({ what }) => escaped(what)))}.`;
     return act(words, ...unmade.map(({ call }) => call));
   }
   const running = work.flatMap(({ fate }) => (fate.kind === "made" && !fate.ending ? [fate.id] : []));
@@ -109,9 +109,9 @@ function openMove(
 }
 
 function failureOf(subject: string, fate: Fate): string[] {
-  if (fate.kind === "refused") return [`${plain(subject)} was not begun: ${plain(fate.why)}`];
+  if (fate.kind === "refused") return [`${escaped(subject)} was not begun: ${escaped(fate.why)}`];
   if (fate.kind === "made" && fate.ending?.kind === "failed")
-    return [`${fate.id} (${plain(subject)}) failed: ${plain(fate.ending.why)}`];
+    return [`${fate.id} (${escaped(subject)}) failed: ${escaped(fate.ending.why)}`];
   return [];
 }
 
@@ -125,7 +125,7 @@ function conclude(id: string, failures: readonly string[], conversation: Convers
   const findings = /^## In short\n\n((?:- .*\n?)+)/m.exec(text)?.[1]?.trim();
   const remarks = [...text.matchAll(/^\*\*Note:\*\* (.+)$/gm)].flatMap(([, remark]) => remark ?? []);
   if (!report.ok || !findings)
-    return end(`I could not read the report of ${id}: ${plain(report.content.slice(0, 300))}`);
+    return end(`I could not read the report of ${id}: ${escaped(report.content.slice(0, 300))}`);
   // Without the empty line what follows a list would be part of its last point, as markdown has it.
   const said = [...new Set([...remarks, ...failures])];
   const partly = said.filter(isPartly);

@@ -1,5 +1,5 @@
 import { ModelFailure } from "../models/model.ts";
-import { cut, enumeration, plain } from "./markdown.ts";
+import { cut, enumeration, escaped } from "./markdown.ts";
 import { SURVEYOR } from "./survey.ts";
 
 /** What the surveyor can use of a goal in plain words. */
@@ -25,7 +25,7 @@ const MOST_PLACES = 6;
 /** DEMO-SURVEY-4: what the report and the summary say of a goal that is a survey only in part. */
 export function partlyDone({ beyond }: Goal): string[] {
   if (beyond.length === 0) return [];
-  const parts = beyond.map((part) => `“${plain(cut(part, 80))}”`);
+  const parts = beyond.map((part) => `“${escaped(cut(part, 80))}”`);
   return [`${PARTLY} Not done, because it needs a language model: ${enumeration(parts)}.`];
 }
 
@@ -34,7 +34,7 @@ export const PARTLY = "Only part of the goal is done: the survey of the files.";
 /** DEMO-SURVEY-4: a goal that is not a survey is refused rather than turned into one. */
 export function cannotDo(task: string): ModelFailure {
   const words = [
-    `${SURVEYOR} is the built-in demo: rules, not a language model. It can only survey files (count, list and quote them), and "${plain(cut(task, 60))}" needs more than that.`,
+    `${SURVEYOR} is the built-in demo: rules, not a language model. It can only survey files (count, list and quote them), and "${escaped(cut(task, 60))}" needs more than that.`,
     "Set one of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY or OPENROUTER_API_KEY (or OLLAMA_BASE_URL for a local model), then resume it with --model PROVIDER/MODEL.",
     'To see the demo at work: agiraph run "Survey the files in this folder"',
   ];

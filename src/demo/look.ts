@@ -1,9 +1,9 @@
 import { type Conversation, madeTo } from "./conversation.ts";
 import type { NamedPlace } from "./goal.ts";
-import { code, enumeration, grouped, plain, shown } from "./markdown.ts";
+import { code, enumeration, escaped, grouped, shown } from "./markdown.ts";
 import { act, listFiles, type Move } from "./move.ts";
-import type { SurveyOrder } from "./order.ts";
 import { kindOf } from "./survey.ts";
+import type { SurveyOrder } from "./survey-order.ts";
 import { type FolderText, type ListedEntry, readListing } from "./tool-text.ts";
 
 /** What was found at the places that were named. */
@@ -35,7 +35,7 @@ export function look(named: readonly NamedPlace[], conversation: Conversation): 
   const missing = found.flatMap(({ place, site }) => (site ? [] : [place]));
   if (missing.length < wanted.length) {
     const moved = found.flatMap(({ place, site }) =>
-      site && site.path !== place.path ? [`${plain(place.written)} was found as ${code(shown(site.path))}.`] : [],
+      site && site.path !== place.path ? [`${escaped(place.written)} was found as ${code(shown(site.path))}.`] : [],
     );
     const sure = missing.filter((place) => place.sure);
     const absent = sure.length > 0 ? [`There is no ${names(sure)} in the project folder; the rest was surveyed.`] : [];
@@ -126,5 +126,5 @@ function worthReading(files: readonly ListedEntry[]): ListedEntry[] {
 }
 
 function names(places: readonly Pick<NamedPlace, "written">[]): string {
-  return enumeration(places.map(({ written }) => plain(written)));
+  return enumeration(places.map(({ written }) => escaped(written)));
 }

@@ -11,7 +11,7 @@ export function codeCell(text: string): string {
   return code(text).replaceAll("|", "\\|");
 }
 
-export function plain(text: string): string {
+export function escaped(text: string): string {
   return text
     .replace(/[\r\n]+/g, " ")
     .replace(/[\\`*<>[\]|]/g, "\\$&")

@@ -1,4 +1,4 @@
-import { code, codeCell, count, enumeration, grouped, plain, shown, size, some } from "./markdown.ts";
+import { code, codeCell, count, enumeration, escaped, grouped, shown, size, some } from "./markdown.ts";
 import { type FileNote, kindOf, type ReadNote, SURVEYOR, type Survey } from "./survey.ts";
 
 const MOST_IN_A_LIST = 20;
@@ -8,7 +8,7 @@ const MOST_ROWS = 200;
 export function reportOf(survey: Survey): string {
   const odd = worthALook(survey);
   return `${[
-    `# Survey of ${plain(survey.subject)}`,
+    `# Survey of ${escaped(survey.subject)}`,
     `*made by ${SURVEYOR}, no language model: all of this was counted in the files or quoted from them.*`,
     ...survey.remarks.map((remark) => `**Note:** ${remark}`),
     `## In short\n\n${bullets(inShort(survey))}`,
@@ -33,7 +33,7 @@ export function inShort(survey: Survey): string[] {
   const longest = read
     .toSorted((a, b) => b.words - a.words || (a.path < b.path ? -1 : 1))
     .slice(0, 3)
-    .map(({ path, title, words }) => `${code(shown(path))} (“${plain(title)}”, ${count(words, "word")})`);
+    .map(({ path, title, words }) => `${code(shown(path))} (“${escaped(title)}”, ${count(words, "word")})`);
   const { broken, empty, copies, refused, todos } = oddities(survey);
   const odd = [
     [broken.length, "broken link"],
@@ -83,7 +83,7 @@ function worthALook(survey: Survey): string[] {
     ...capped(broken.map((link) => `Broken link in ${name(link)}: ${code(link.target)} is not there.`)),
     ...named("Empty", empty),
     ...capped(copies.map((notes) => `The same content: ${enumeration(notes.map(name))}.`)),
-    ...capped(refused.map((note) => `Could not be read: ${name(note)}. ${plain(note.why)}`)),
+    ...capped(refused.map((note) => `Could not be read: ${name(note)}. ${escaped(note.why)}`)),
     ...capped(todos.map((note) => `${count(note.todos, "TODO mark")} in ${name(note)}.`)),
     ...named("Not text, so not read", binary),
     ...named("Only the first part was read", partly),
@@ -110,7 +110,7 @@ function fileTable(notes: readonly FileNote[]): string[] {
 function fileList(read: readonly ReadNote[]): string[] {
   if (read.length === 0) return [];
   const lines = read.map(({ path, title, quote }) => {
-    return `${code(shown(path))} — ${plain(title)}${quote ? `: “${plain(quote)}”` : ""}`;
+    return `${code(shown(path))} — ${escaped(title)}${quote ? `: “${escaped(quote)}”` : ""}`;
   });
   return [`## File by file\n\n${bullets(lines)}`];
 }

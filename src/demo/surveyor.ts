@@ -2,11 +2,11 @@ import type { Model, ModelRequest } from "../models/model.ts";
 import { NO_USAGE, type Part, type ReplyEntry } from "../protocol/index.ts";
 import { type Conversation, readConversation } from "./conversation.ts";
 import { coordinatorMove } from "./coordinator.ts";
-import { cut, plain } from "./markdown.ts";
+import { cut, escaped } from "./markdown.ts";
 import { meshMove } from "./mesh-member.ts";
 import { act, HOW_TO_GET_A_MODEL, type Move } from "./move.ts";
 import { SURVEYOR } from "./survey.ts";
-import { messagesIn } from "./tool-text.ts";
+import { humanMessagesIn } from "./tool-text.ts";
 import { workerMove } from "./worker.ts";
 
 /**
@@ -51,7 +51,7 @@ function moveFor({ tools }: ModelRequest, conversation: Conversation): Move {
 
 /** The first time at length, later in a word; and an honest answer to whoever writes to it. */
 function opening({ replies, news }: Conversation): string {
-  const written = news.flatMap(({ content }) => messagesIn(content)).map((text) => `“${plain(cut(text, 80))}”`);
+  const written = news.flatMap(({ content }) => humanMessagesIn(content)).map((text) => `“${escaped(cut(text, 80))}”`);
   const answer =
     written.length > 0
       ? `You wrote ${written.join(" and ")}; I read it, but I am rules only and cannot act on it. `

@@ -92,7 +92,7 @@ export function endingsIn(news: string): Map<string, Ending> {
 }
 
 /** The human's messages among the news. */
-export function messagesIn(news: string): string[] {
+export function humanMessagesIn(news: string): string[] {
   return [
     ...news.matchAll(
       /(?:^|\n\n)\[(?:Message|A hint) from your human[^\]]*\]: ([\s\S]*?)(?=\n\n(?:node-\d+ |\[Message)|$(?![\s\S]))/g,

@@ -2,11 +2,11 @@ import { type Conversation, type Exchange, madeTo } from "./conversation.ts";
 import { noteOf } from "./file-note.ts";
 import { cannotDo, PARTLY, partlyDone, readGoal } from "./goal.ts";
 import { listingOf, look } from "./look.ts";
-import { code, count, enumeration, grouped, plain, shown } from "./markdown.ts";
+import { code, count, enumeration, escaped, grouped, shown } from "./markdown.ts";
 import { act, listFiles, type Move, type PlannedCall, readFile } from "./move.ts";
-import { type JoinOrder, readJoinTask, readSurveyTask, type SurveyOrder } from "./order.ts";
 import { inShort, reportOf } from "./report.ts";
 import { type FileNote, joinSurveys, kindOf, parseSurvey, SURVEYOR, type Survey, surveyText } from "./survey.ts";
+import { type JoinOrder, readJoinTask, readSurveyTask, type SurveyOrder } from "./survey-order.ts";
 import { type ListedEntry, readText } from "./tool-text.ts";
 
 const REPORT = "scratch/report.md";
@@ -53,7 +53,7 @@ function surveyOfTask(conversation: Conversation): Surveyed {
 export function surveyStep({ subject, folders, files, remarks }: SurveyOrder, conversation: Conversation): Surveyed {
   const unlisted = folders.filter((path) => !listingOf(path, conversation));
   if (unlisted.length > 0) {
-    const words = `I survey ${plain(subject)}: first the list of files.`;
+    const words = `I survey ${escaped(subject)}: first the list of files.`;
     return { kind: "working", move: act(words, ...unlisted.map((path) => listFiles(path))) };
   }
   const toRead = files.filter(({ path, bytes }) => bytes > 0 && kindOf(path).family !== "binary");
@@ -98,7 +98,7 @@ function joinStep({ subject, refs, remarks }: JoinOrder, conversation: Conversat
   const readings = refs.map((ref) => ({ ref, ...reading(ref, conversation) }));
   const next = readings.flatMap(({ call }) => call ?? []);
   if (next.length > 0)
-    return { kind: "working", move: act(`I read the surveys of the parts of ${plain(subject)}.`, ...next) };
+    return { kind: "working", move: act(`I read the surveys of the parts of ${escaped(subject)}.`, ...next) };
   const parts = readings.map(({ ref, text = "" }) => ({ ref, survey: parseSurvey(text) }));
   const lost = parts
     .filter(({ survey }) => !survey)

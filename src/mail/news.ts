@@ -1,5 +1,5 @@
 import {
-  commandNamed,
+  backgroundCommandNamed,
   currentStage,
   describePage,
   hasEnded,
@@ -115,7 +115,7 @@ function endOfCommand(
 ): News | undefined {
   const { background, worker_id, node_id, code, output, interrupted } = data;
   if (background === undefined || worker_id !== reader || (on !== undefined && node_id !== on)) return undefined;
-  const command = commandNamed(commands, worker_id, background)?.command;
+  const command = backgroundCommandNamed(commands, worker_id, background)?.command;
   const which = `Background command ${background}${command ? ` (${command})` : ""}`;
   if (interrupted) return { text: `${which} ${ENDED_WITH_US}` };
   const how = code === null ? "was ended" : `ended with exit code ${code}`;

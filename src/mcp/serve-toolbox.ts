@@ -30,7 +30,7 @@ export function mcpHandler(
   tools: Tools,
   { token, name }: { token: string; name: string },
 ): (request: IncomingMessage, response: ServerResponse) => void {
-  const running = new Running();
+  const running = new RunningCalls();
   const serve = toNodeHandler(
     createMcpHandler(({ requestInfo }) => serverOf(tools, name, running, sessionOf(requestInfo?.headers)), {
       maxRequestBodySize: MAX_BODY_BYTES,
@@ -56,7 +56,7 @@ export function mcpHandler(
   };
 }
 
-function serverOf(tools: Tools, name: string, running: Running, session: string): Server {
+function serverOf(tools: Tools, name: string, running: RunningCalls, session: string): Server {
   const server = new Server({ name, version: "1" }, { capabilities: { tools: {} } });
   server.setRequestHandler("tools/list", () => ({ tools: tools.specs.map(described) }));
   server.setRequestHandler("tools/call", async ({ params }, { mcpReq }): Promise<CallToolResult> => {
@@ -84,7 +84,7 @@ const TOO_MANY = `Not run: ${MAX_CALLS} of your calls are under way. Call again 
 type RequestId = string | number;
 
 /** The calls under way, by whom and under which number they were asked for. */
-class Running {
+class RunningCalls {
   readonly #calls = new Map<string, AbortController>();
   /** Two may have the same number. */
   #count = 0;

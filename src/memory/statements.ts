@@ -1,6 +1,6 @@
 import { marksOf } from "./marks.ts";
 import { plainForms } from "./word-forms.ts";
-import { STOPWORDS, wordsOf } from "./words.ts";
+import { STOPWORDS, wordsIn } from "./words.ts";
 
 /** A line of a memory that states something: where it is, its date, and its author. */
 export interface Statement {
@@ -40,7 +40,7 @@ export function* statementsOf(path: string, text: string): Generator<Statement> 
 const NEGATIONS = new Set(["no", "not", "never", "don", "doesn", "isn", "won"]);
 
 function telling(text: string): string[] {
-  return wordsOf(plainForms(text))
+  return wordsIn(plainForms(text))
     .filter((word) => !STOPWORDS.has(word) || NEGATIONS.has(word))
     .map((word) => (word.length > 3 ? word.replace(/s$/, "") : word));
 }

@@ -10,7 +10,7 @@ export type Term = readonly [string, ...string[]];
  */
 export function termsToFind(query: string): Term[] {
   const spellings = new Map([...query.matchAll(WORD)].map(([word]) => [plainForms(word).toLowerCase(), word]));
-  const words = [...new Set(wordsOf(plainForms(query)))];
+  const words = [...new Set(wordsIn(plainForms(query)))];
   const telling = words.filter((word) => !STOPWORDS.has(word));
   const dates = datesToFind(query);
   const found = [...new Set([...dates, ...(telling.length > 0 ? telling : words)])].slice(0, MOST_WORDS);
@@ -43,7 +43,7 @@ function withoutUmlauts(word: string): string {
 const MOST_WORDS = 40;
 
 /** Words as the index counts them, in lower case. Text in scripts without spaces is split into pairs of characters. */
-export function wordsOf(text: string): string[] {
+export function wordsIn(text: string): string[] {
   return [...text.toLowerCase().matchAll(WORD)].flatMap(([word]) => {
     if (!UNSPACED.test(word)) return [word];
     const parts = spaced(word).trim().split(/\s+/);

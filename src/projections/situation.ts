@@ -2,8 +2,8 @@ import { dict, inheritsNothing } from "../protocol/dict.ts";
 import type { Fact } from "../protocol/index.ts";
 import { type AgentState, type AgentStatus, applyToAgent, bornFrom } from "./agent.ts";
 import { type Attention, applyToAttention, bornAwake } from "./attention.ts";
+import { applyToBackgroundCommands, type BackgroundCommands } from "./background-commands.ts";
 import { applyToBoard, emptyBoard } from "./board.ts";
-import { applyToCommands, type Commands } from "./commands.ts";
 import { applyToInsights, emptyInsights, type Insights } from "./insights.ts";
 import { applyToLetters, emptyLetters, type Letters } from "./letters.ts";
 import { applyToMeshEnds, type MeshEnds } from "./mesh-ends.ts";
@@ -38,7 +38,7 @@ export interface Situation {
   attention: Attention;
   triggers: Triggers;
   /** Commands in the background of somebody's turns, if there are any. */
-  commands?: Commands;
+  commands?: BackgroundCommands;
   /** Programs that think for themselves. */
   outside: Outside;
   /** Whose model does not answer. */
@@ -122,7 +122,7 @@ export function apply(now: Situation, fact: Fact): void {
   // Who writes to whom is counted again from zero in each cycle.
   if (now.agent.cycle_seq === fact.seq) now.letters.lastBetween = dict();
   applyToTriggers(now.triggers, fact, now.agent.run?.trigger ?? null);
-  const commands = applyToCommands(now.commands, fact);
+  const commands = applyToBackgroundCommands(now.commands, fact);
   if (commands) now.commands = commands;
   else delete now.commands;
   applyToOutside(now.outside, fact);

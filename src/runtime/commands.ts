@@ -16,7 +16,7 @@ import {
   commands,
 } from "../protocol/commands.ts";
 import { type Actor, type AgentId, COORDINATOR, HUMAN } from "../protocol/index.ts";
-import type { TriggerOrder } from "../triggers/order.ts";
+import type { TriggerOrder } from "../triggers/trigger-order.ts";
 import type { Agent } from "./agent.ts";
 import { checkProject, inField, type NewAgent, WrongField } from "./agent-order.ts";
 import { checkNotArchived } from "./human/human-facts.ts";

@@ -2,7 +2,7 @@ import type { Scrubber } from "../boundary/scrubber.ts";
 import type { McpServers } from "../mcp/client.ts";
 import { createEmbeddingModel, type EmbeddingModel } from "../models/embeddings.ts";
 import type { Model } from "../models/model.ts";
-import { commandNamed } from "../projections/index.ts";
+import { backgroundCommandNamed } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Config, McpServerConfig } from "../protocol/config.ts";
 import { COORDINATOR, type NewFact } from "../protocol/index.ts";
@@ -117,7 +117,7 @@ function builtInTools(
         binds: () => scope.binds(),
         env: placesOf(scope, record.now().agent),
         ...(network ? { network } : {}),
-        recorded: (id) => commandNamed(record.pending().commands, self.worker_id, id),
+        recorded: (id) => backgroundCommandNamed(record.pending().commands, self.worker_id, id),
         onProcess: (event) => record.log.append({ facts: [factOf(event, self, scrubber)] }).durable.catch(() => {}),
       }),
       ...(env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [searchTool(model.searchesWeb, { env, fetch, turn })]),

@@ -1,5 +1,5 @@
 export type { Binds } from "./binds/binds.ts";
-export { type ProgramBinds, programBinds } from "./binds/program-binds.ts";
+export { type ProgramFiles, programFiles } from "./binds/program-files.ts";
 export { type Bound, defaultLimits, type Limits } from "./bounds/limits.ts";
 export { SandboxFailure } from "./failure.ts";
 export { allGone, type First, thisProcess } from "./first-process.ts";

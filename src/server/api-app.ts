@@ -6,7 +6,7 @@ import { errorBodySchema } from "../protocol/api/error-body.ts";
 import { commandParams } from "../protocol/commands.ts";
 import type { Agents } from "./agents.ts";
 import type { ServerDeps } from "./deps.ts";
-import { Refused } from "./refusal.ts";
+import { RefusedRequest } from "./refusal.ts";
 
 /** The server as the routes see it: requests and responses have the types of their schemas. */
 export type Api = FastifyInstance<
@@ -38,7 +38,7 @@ export function pageOf<T>(
 ): { items: T[]; next_after: string | null } {
   const at = after === undefined ? 0 : items.findIndex((item) => idOf(item) === after) + 1;
   if (after !== undefined && at === 0)
-    throw new Refused(
+    throw new RefusedRequest(
       400,
       "bad_request",
       `after: there is no "${after.slice(0, 80)}" in this list any more. Start again without after.`,

@@ -2,9 +2,9 @@ import type { WebSocket } from "ws";
 import type { Fact } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import type { Delta } from "../workers/loop/recorded-loop.ts";
-import { FactPages, type FramedFact, frameOf } from "./fact-pages.ts";
+import { FactPages, type FramedFact, factFrame } from "./fact-pages.ts";
 import { type FeedLimits, Follower } from "./follower.ts";
-import { wordsOf } from "./spoken-words.ts";
+import { spokenWordsOf } from "./spoken-words.ts";
 import type { Turns } from "./turns.ts";
 
 /** What a feed needs from an agent. */
@@ -73,7 +73,7 @@ export class Feed {
     this.#flush();
     let bytes: Buffer | undefined;
     const frame = () => {
-      bytes ??= frameOf(fact);
+      bytes ??= factFrame(fact);
       return bytes;
     };
     for (const follower of this.#followers) follower.hear(fact, frame);
@@ -102,7 +102,7 @@ export class Feed {
   async #withWords(page: readonly FramedFact[]): Promise<FramedFact[]> {
     const { log, now } = this.#agent;
     const facts = page.map(({ fact }) => fact);
-    const words = await wordsOf(facts, log, () => now.roster);
+    const words = await spokenWordsOf(facts, log, () => now.roster);
     return page.map((each) => {
       const delta = words.get(each.seq);
       return delta ? { ...each, words: this.#frameOf(delta, true) } : each;

@@ -44,9 +44,9 @@ const KEPT_PAGES = 4;
 const LARGEST_PAGE = 512 * 1024;
 
 export function framed(fact: Fact): FramedFact {
-  return { seq: fact.seq, fact, frame: frameOf(fact) };
+  return { seq: fact.seq, fact, frame: factFrame(fact) };
 }
 
-export function frameOf({ seq, type, agent_id, ts, data, actor }: Fact): Buffer {
+export function factFrame({ seq, type, agent_id, ts, data, actor }: Fact): Buffer {
   return Buffer.from(JSON.stringify({ seq, type, agent_id, ts, data, actor }));
 }

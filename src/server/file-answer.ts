@@ -2,7 +2,7 @@ import { createReadStream, fstatSync, readSync } from "node:fs";
 import { basename, extname } from "node:path";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { OpenFile } from "../store/disk/walk.ts";
-import { Refused } from "./refusal.ts";
+import { RefusedRequest } from "./refusal.ts";
 
 /**
  * Sends a file that somebody in a team wrote.
@@ -35,7 +35,7 @@ export function answerFile(
     }
     const range = rangeOf(headers.range, one(headers["if-range"]), etag, file.size);
     if (range === "unsatisfiable")
-      throw new Refused(416, "bad_range", `The file has ${file.size} bytes.`, {
+      throw new RefusedRequest(416, "bad_range", `The file has ${file.size} bytes.`, {
         "content-range": `bytes */${file.size}`,
       });
     const { start, end } = range ?? { start: 0, end: file.size - 1 };

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ServerConfig } from "../protocol/config.ts";
 import type { Keys } from "./keys.ts";
 import { isFromHere, plainAddress, type Reach, reachOf } from "./reach.ts";
-import { Refused } from "./refusal.ts";
+import { RefusedRequest } from "./refusal.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -44,7 +44,8 @@ export function registerGuard(app: FastifyInstance, { keys, config, now }: Guard
     setSafeHeaders(reply);
     checkGivenOnce(request.raw.rawHeaders);
     // A whole address there would name a host too, and that one was not checked.
-    if (!request.raw.url?.startsWith("/")) throw new Refused(400, "bad_request", "Ask for a path that begins with /.");
+    if (!request.raw.url?.startsWith("/"))
+      throw new RefusedRequest(400, "bad_request", "Ask for a path that begins with /.");
     const { access } = request.routeOptions.config;
     if (access === "signed") return;
     const address = app.server.address();
@@ -66,7 +67,8 @@ function checkGivenOnce(rawHeaders: readonly string[]): void {
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]?.toLowerCase() ?? "";
     if (!GIVEN_ONCE.has(name)) continue;
-    if (seen.has(name)) throw new Refused(400, "bad_request", `The header ${name} was given twice. Send it once.`);
+    if (seen.has(name))
+      throw new RefusedRequest(400, "bad_request", `The header ${name} was given twice. Send it once.`);
     seen.add(name);
   }
 }
@@ -84,18 +86,18 @@ function checkOrigin(
 ): string {
   const host = headers.host?.toLowerCase() ?? "";
   if (!reach?.hosts.has(host))
-    throw new Refused(403, "wrong_host", "Unknown Host header. Add the name to server.names in config.json.");
+    throw new RefusedRequest(403, "wrong_host", "Unknown Host header. Add the name to server.names in config.json.");
   const isProxied = proxy !== undefined && host === new URL(proxy.origin).host;
   const isFromProxy = proxy !== undefined && plainAddress(socket.remoteAddress) === proxy.address;
   if (isProxied && !isFromProxy)
-    throw new Refused(403, "wrong_host", "Only requests through the proxy may have this Host header.");
+    throw new RefusedRequest(403, "wrong_host", "Only requests through the proxy may have this Host header.");
   if (!tls && !isFromProxy && !isFromHere(socket))
-    throw new Refused(403, "not_encrypted", "Requests from other machines must come through the proxy.");
+    throw new RefusedRequest(403, "not_encrypted", "Requests from other machines must come through the proxy.");
   if (headers.origin !== undefined && !reach.origins.has(headers.origin))
-    throw new Refused(403, "wrong_origin", "Pages of other origins may not call this server.");
+    throw new RefusedRequest(403, "wrong_origin", "Pages of other origins may not call this server.");
   const site = headers["sec-fetch-site"];
   if (site !== undefined && site !== "same-origin" && site !== "none")
-    throw new Refused(403, "cross_site", "Pages of other sites may not call this server.");
+    throw new RefusedRequest(403, "cross_site", "Pages of other sites may not call this server.");
   return isProxied ? proxy.origin : `${tls ? "https" : "http"}://${host}`;
 }
 
@@ -106,7 +108,7 @@ function checkKey(request: FastifyRequest, origin: string, keys: Keys, guesses: 
     if (keys.isToken(given)) return;
     const seconds = guesses.note(ip);
     if (seconds > 0)
-      throw new Refused(429, "too_many_tries", `Too many wrong tokens. Try again in ${seconds} s.`, {
+      throw new RefusedRequest(429, "too_many_tries", `Too many wrong tokens. Try again in ${seconds} s.`, {
         "retry-after": String(seconds),
       });
     throw unauthorised("The token is wrong. `agiraph token` prints the right one.");
@@ -131,7 +133,7 @@ function checkJson({ headers }: FastifyRequest): void {
   const type = headers["content-type"];
   const hasBody = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
   if (type === undefined ? !hasBody : /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type)) return;
-  throw new Refused(415, "not_json", "The Content-Type must be application/json.");
+  throw new RefusedRequest(415, "not_json", "The Content-Type must be application/json.");
 }
 
 function setSafeHeaders(reply: FastifyReply): void {
@@ -146,8 +148,8 @@ function setSafeHeaders(reply: FastifyReply): void {
   });
 }
 
-function unauthorised(message: string): Refused {
-  return new Refused(401, "unauthorised", message, { "www-authenticate": "Bearer" });
+function unauthorised(message: string): RefusedRequest {
+  return new RefusedRequest(401, "unauthorised", message, { "www-authenticate": "Bearer" });
 }
 
 const TRIES = 10;

@@ -10,8 +10,8 @@ import { StoreError } from "../store/errors.ts";
 import { ScopeRefusal } from "../store/scope/scope-refusal.ts";
 
 /** The request cannot be carried out, and the client can fix it. */
-export class Refused extends Error {
-  override readonly name = "Refused";
+export class RefusedRequest extends Error {
+  override readonly name = "RefusedRequest";
   readonly status: number;
   readonly code: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -34,12 +34,12 @@ export class Refused extends Error {
 }
 
 /** A field of the body that is well-formed but wrong. */
-function wrongField(field: string, problem: string, code = "bad_request"): Refused {
-  return new Refused(400, code, `${field}: ${problem}`, {}, [{ field, problem }]);
+function wrongField(field: string, problem: string, code = "bad_request"): RefusedRequest {
+  return new RefusedRequest(400, code, `${field}: ${problem}`, {}, [{ field, problem }]);
 }
 
-export function notFound(message: string): Refused {
-  return new Refused(404, "not_found", message);
+export function notFound(message: string): RefusedRequest {
+  return new RefusedRequest(404, "not_found", message);
 }
 
 /** The only place where errors become responses. Internal errors are not disclosed. */
@@ -51,14 +51,15 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   return reply.code(status).headers(headers).type("application/json").send(JSON.stringify(body));
 }
 
-interface Answer {
+interface ErrorAnswer {
   status: number;
   body: ErrorBody;
   headers: Readonly<Record<string, string>>;
 }
 
-function refusalFor(error: unknown, schemas: FastifySchema | undefined): Answer {
-  if (error instanceof Refused) return answer(error.status, error.code, error.message, error.headers, error.details);
+function refusalFor(error: unknown, schemas: FastifySchema | undefined): ErrorAnswer {
+  if (error instanceof RefusedRequest)
+    return answer(error.status, error.code, error.message, error.headers, error.details);
   if (hasZodFastifySchemaValidationErrors(error)) return invalid(error, schemas);
   if (error instanceof ScopeRefusal && error.reason === "changed") return answer(409, "changed", error.message);
   if (error instanceof ScopeRefusal) return answer(scopeStatus(error), "outside_scope", error.message);
@@ -108,7 +109,7 @@ function scopeStatus({ reason, message }: ScopeRefusal): number {
   return 403;
 }
 
-function invalid(error: FastifyError, schemas: FastifySchema | undefined): Answer {
+function invalid(error: FastifyError, schemas: FastifySchema | undefined): ErrorAnswer {
   const context = error.validationContext ?? "body";
   const where = context === "body" ? "" : `${context}.`;
   const schema: unknown = schemas && Reflect.get(schemas, context);
@@ -135,7 +136,7 @@ const FRAMEWORK: Readonly<Record<string, readonly [number, string, string]>> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, "bad_request", "The length of the body differs from its Content-Length."],
 };
 
-function fromFramework(error: Error): Answer {
+function fromFramework(error: Error): ErrorAnswer {
   const code = "code" in error ? String(error.code) : "";
   const known = FRAMEWORK[code];
   if (known) return answer(...known);
@@ -143,7 +144,7 @@ function fromFramework(error: Error): Answer {
   return status >= 400 && status < 500 ? answer(status, "bad_request", error.message) : internal();
 }
 
-function internal(): Answer {
+function internal(): ErrorAnswer {
   return answer(500, "internal", "Internal error. The server's log says what happened.");
 }
 
@@ -151,8 +152,8 @@ function answer(
   status: number,
   code: string,
   message: string,
-  headers: Answer["headers"] = {},
+  headers: ErrorAnswer["headers"] = {},
   details?: ErrorBody["error"]["details"],
-): Answer {
+): ErrorAnswer {
   return { status, body: { error: { code, message, ...(details && { details }) } }, headers };
 }

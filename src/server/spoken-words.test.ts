@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Fact, StoredEntry } from "../protocol/index.ts";
-import { wordsOf } from "./spoken-words.ts";
+import { spokenWordsOf } from "./spoken-words.ts";
 
 test.each([1000, 4000])(
   "all the words of %i replies, page by page: no entry is read more than a few times",
@@ -9,7 +9,7 @@ test.each([1000, 4000])(
     const { log, work } = counted(entries);
     const heard: (string | undefined)[] = [];
     for (let after = 0; after < facts.length; after += 100) {
-      const words = await wordsOf(facts.slice(after, after + 100), log, () => ({}));
+      const words = await spokenWordsOf(facts.slice(after, after + 100), log, () => ({}));
       heard.push(...facts.slice(after, after + 100).map(({ seq }) => words.get(seq)?.text));
     }
     expect(heard).toEqual(facts.map(({ seq }) => `Reply ${seq}`));
@@ -21,7 +21,7 @@ test("two replies of one moment are told apart by their order, and one without w
   const { entries, facts } = conversation(3);
   for (const each of [...entries, ...facts]) each.ts = 5;
   Object.assign(entries[3] ?? {}, { content: [] });
-  const words = await wordsOf(facts, counted(entries).log, () => ({}));
+  const words = await spokenWordsOf(facts, counted(entries).log, () => ({}));
   expect([...words].map(([seq, { text }]) => [seq, text])).toEqual([
     [1, "Reply 1"],
     [3, "Reply 3"],
@@ -31,7 +31,7 @@ test("two replies of one moment are told apart by their order, and one without w
 test("a damaged entry hides no other", async () => {
   const { entries, facts } = conversation(200);
   const { log } = counted(entries.filter(({ seq }) => seq < 150 || seq > 250 || seq === 240));
-  const words = await wordsOf(facts.slice(60), log, () => ({}));
+  const words = await spokenWordsOf(facts.slice(60), log, () => ({}));
   expect([...words.keys()]).toEqual(
     facts.map(({ seq }) => seq).filter((seq) => seq > 60 && (seq * 2 < 150 || seq * 2 > 250 || seq * 2 === 240)),
   );
@@ -40,7 +40,7 @@ test("a damaged entry hides no other", async () => {
 test("a clock that was set back hides no reply", async () => {
   const { entries, facts } = conversation(200);
   for (const each of [...entries.slice(200), ...facts.slice(100)]) each.ts -= 600;
-  const words = await wordsOf(facts.slice(90, 110), counted(entries).log, () => ({}));
+  const words = await spokenWordsOf(facts.slice(90, 110), counted(entries).log, () => ({}));
   expect([...words.keys()]).toEqual(facts.slice(90, 110).map(({ seq }) => seq));
 });
 

@@ -17,7 +17,7 @@ interface Reply {
  * only the part that belongs to these facts is read, and once: a log that is read page by page costs as much as it is
  * long. A reply and its fact are one append: they bear the same time.
  */
-export async function wordsOf(
+export async function spokenWordsOf(
   facts: readonly Fact[],
   log: Conversations,
   roster: () => Roster,

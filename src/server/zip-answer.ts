@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import type { FastifyReply } from "fastify";
 import { ZipFile } from "yazl";
 import type { Scope } from "../store/scope/scope.ts";
-import { Refused } from "./refusal.ts";
+import { RefusedRequest } from "./refusal.ts";
 
 const MOST_FILES = 10_000;
 const PUBLISHED = /^runs\/run-\d+\/nodes\/(node-\d+)\/published\/?$/;
@@ -15,8 +15,8 @@ export async function answerZip(scope: Scope, path: string, reply: FastifyReply)
   if (node === undefined) throw notAnArchive();
   const folder = path.replace(/\/$/, "");
   const { entries, more, tooDeep } = await scope.list(folder, { recursive: true, limit: MOST_FILES });
-  if (tooDeep) throw new Refused(413, "too_large", `${tooDeep} is nested too deeply to be packed.`);
-  if (more) throw new Refused(413, "too_large", `There are more than ${MOST_FILES} files in it.`);
+  if (tooDeep) throw new RefusedRequest(413, "too_large", `${tooDeep} is nested too deeply to be packed.`);
+  if (more) throw new RefusedRequest(413, "too_large", `There are more than ${MOST_FILES} files in it.`);
   // Before the first byte goes out: once it has, an error can only break the archive off.
   for (const { path: file, kind } of entries) if (kind === "file") (await scope.openChecked(file)).close();
   const zip = new ZipFile();
@@ -48,6 +48,6 @@ export async function answerZip(scope: Scope, path: string, reply: FastifyReply)
     .send(out);
 }
 
-export function notAnArchive(): Refused {
-  return new Refused(400, "bad_request", "archive: only a published/ folder can be downloaded as an archive.");
+export function notAnArchive(): RefusedRequest {
+  return new RefusedRequest(400, "bad_request", "archive: only a published/ folder can be downloaded as an archive.");
 }

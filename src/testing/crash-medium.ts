@@ -5,7 +5,7 @@ export class CrashMedium {
   readonly log: Change[] = [];
   readonly start: Tree;
   /** Asked before each change; an answer makes it fail, a write after its first `partial` bytes. */
-  fault: (attempt: Attempt) => { code: string; partial?: number } | undefined = () => undefined;
+  fault: (attempt: WriteAttempt) => { code: string; partial?: number } | undefined = () => undefined;
   readonly #inodes = new Map<number, Inode>();
   readonly #locks = new Set<string>();
   readonly #recording: boolean;
@@ -105,7 +105,7 @@ export type Change =
   | { kind: "unsafe"; inode: number; upto: number }
   | { kind: "through"; change: number };
 
-export interface Attempt {
+export interface WriteAttempt {
   what: "write" | "through" | "truncate" | "sync" | "syncDir" | "open" | "rename" | "remove";
   path: string;
 }

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import type { Disk, DiskFile, FileLock } from "../store/disk/disk.ts";
-import { type Attempt, type CrashMedium, NO_BYTES, systemError } from "./crash-medium.ts";
+import { type CrashMedium, NO_BYTES, systemError, type WriteAttempt } from "./crash-medium.ts";
 
 /** The crash disk as one process sees it. After `kill` nothing it asks for happens, and it never hears back. */
 export class ProcessDisk implements Disk {
@@ -85,7 +85,7 @@ export class ProcessDisk implements Disk {
     throw new Error("The crash disk has one process at a time.");
   }
 
-  #attempt(what: Attempt["what"], path: string): void {
+  #attempt(what: WriteAttempt["what"], path: string): void {
     const fault = this.#alive() ? this.#disk.fault({ what, path }) : undefined;
     if (fault !== undefined) throw systemError(fault.code, path);
   }
@@ -173,7 +173,7 @@ class ProcessFile implements DiskFile {
     return inode.bytes;
   }
 
-  #attempt(what: Attempt["what"]): void {
+  #attempt(what: WriteAttempt["what"]): void {
     const fault = this.#alive() ? this.#disk.fault({ what, path: this.#path }) : undefined;
     if (fault !== undefined) throw systemError(fault.code, this.#path);
   }

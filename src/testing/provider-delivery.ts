@@ -6,7 +6,7 @@ import type { Wire, WireReply } from "./wire/wire.ts";
 /** The gate at which stalled answers wait: `server.release("stall")`, `server.reached("stall")`. */
 const STALL = "stall";
 
-export interface Delivery {
+export interface ReplyDelivery {
   response: ServerResponse;
   /** Resolves when the connection is over, whichever side ended it. */
   gone: Promise<unknown>;
@@ -21,7 +21,7 @@ export async function deliver(
   wire: Wire,
   reply: WireReply,
   stream: boolean,
-  delivery: Delivery,
+  delivery: ReplyDelivery,
 ): Promise<void> {
   const { response, gates, gone } = delivery;
   const fault = turn.fault ?? NO_FAULT;
@@ -37,7 +37,7 @@ export async function deliver(
   await deliverStream(turn, wire, reply, delivery);
 }
 
-async function deliverStream(turn: ProviderTurn, wire: Wire, reply: WireReply, delivery: Delivery): Promise<void> {
+async function deliverStream(turn: ProviderTurn, wire: Wire, reply: WireReply, delivery: ReplyDelivery): Promise<void> {
   const { response } = delivery;
   const fault = turn.fault ?? NO_FAULT;
   const { frames, ending } = wire.stream(reply);
@@ -59,7 +59,7 @@ async function deliverStream(turn: ProviderTurn, wire: Wire, reply: WireReply, d
   response.end();
 }
 
-async function deliverWhole(turn: ProviderTurn, text: string, delivery: Delivery): Promise<void> {
+async function deliverWhole(turn: ProviderTurn, text: string, delivery: ReplyDelivery): Promise<void> {
   const { response } = delivery;
   const fault = turn.fault ?? NO_FAULT;
   if ("badJson" in fault || "streamError" in fault) return end(response, 200, "application/json", text.slice(0, -1));
@@ -75,7 +75,7 @@ async function deliverWhole(turn: ProviderTurn, text: string, delivery: Delivery
 }
 
 /** False when there is nobody left to send the rest to. */
-async function holdMidway(turn: ProviderTurn, delivery: Delivery): Promise<boolean> {
+async function holdMidway(turn: ProviderTurn, delivery: ReplyDelivery): Promise<boolean> {
   const { response, gates, gone } = delivery;
   const { midGate, fault = NO_FAULT } = turn;
   if (midGate !== undefined) await gates.pass(midGate, gone);
@@ -88,7 +88,7 @@ async function holdMidway(turn: ProviderTurn, delivery: Delivery): Promise<boole
   return false;
 }
 
-async function send(frames: readonly (string | Buffer)[], { response, gone }: Delivery): Promise<void> {
+async function send(frames: readonly (string | Buffer)[], { response, gone }: ReplyDelivery): Promise<void> {
   for (const frame of frames) {
     if (response.destroyed) return;
     if (!response.write(frame)) await Promise.race([new Promise((resolve) => response.once("drain", resolve)), gone]);
@@ -96,7 +96,7 @@ async function send(frames: readonly (string | Buffer)[], { response, gone }: De
 }
 
 /** Seven bytes at a time: no line, no event and hardly a character longer than that arrives whole. */
-async function shred(text: string, delivery: Delivery): Promise<void> {
+async function shred(text: string, delivery: ReplyDelivery): Promise<void> {
   const { response } = delivery;
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length && !response.destroyed; at += 7) {
@@ -126,13 +126,13 @@ export function end(response: ServerResponse, status: number, type: string, body
   response.end(body);
 }
 
-function reset({ response, onCut }: Delivery): void {
+function reset({ response, onCut }: ReplyDelivery): void {
   onCut();
   response.socket?.resetAndDestroy();
 }
 
 /** Resolves when the socket holds nothing back, or nobody is left to take it. */
-async function flushed({ response, gone }: Delivery): Promise<void> {
+async function flushed({ response, gone }: ReplyDelivery): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
   if (response.writableLength > 0)
     await Promise.race([new Promise((resolve) => response.once("drain", resolve)), gone]);

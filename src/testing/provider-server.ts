@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Gates } from "./gates.ts";
-import { type Delivery, deliver, end } from "./provider-delivery.ts";
+import { deliver, end, type ReplyDelivery } from "./provider-delivery.ts";
 import { ProviderScript, type ProviderTurns, turnOf } from "./provider-script.ts";
 import type { ProviderTurn } from "./provider-turn.ts";
 import { parsedOr, recordOf } from "./wire/json.ts";
@@ -158,7 +158,7 @@ class Office {
     if (!this.#options.forget) this.requests.push(heard);
     const turn = await this.#choose(heard);
     const reply = replyFor(turn, heard, number, text.length);
-    const delivery: Delivery = { response, gone: ending, gates: this.gates, onCut };
+    const delivery: ReplyDelivery = { response, gone: ending, gates: this.gates, onCut };
     await deliver(
       { ...(this.#options.latencyMs === undefined ? {} : { latencyMs: this.#options.latencyMs }), ...turn },
       route.wire,

@@ -4,9 +4,9 @@ import type { Usage } from "../protocol/index.ts";
 /** What one reply of a scripted model says, does and costs. Steps are values: every method gives a new one. */
 export class Step {
   readonly move: Move;
-  readonly condition: Condition;
+  readonly condition: StepCondition;
 
-  constructor(move: Move, condition: Condition = { heard: [], ready: undefined }) {
+  constructor(move: Move, condition: StepCondition = { heard: [], ready: undefined }) {
     this.move = move;
     this.condition = condition;
   }
@@ -72,7 +72,7 @@ export type Move =
   | { kind: "reply"; text: string; calls: readonly { name: string; args: unknown }[]; details: ReplyDetails }
   | { kind: "fail"; reason: FailureReason; details: FailureDetails };
 
-export interface Condition {
+export interface StepCondition {
   readonly heard: readonly string[];
   readonly ready: Promise<unknown> | undefined;
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { missedPolicySchema } from "../protocol/index.ts";
-import type { TriggerOrder } from "../triggers/order.ts";
+import type { TriggerOrder } from "../triggers/trigger-order.ts";
 import { defineTool, hidden, type Tool, type ToolOutput } from "./tool.ts";
 
 /** What may be scheduled; the runtime implements it and answers in words. */

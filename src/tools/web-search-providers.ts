@@ -31,7 +31,7 @@ export interface SearchHit {
 }
 
 type Fetch = typeof fetch;
-interface Access {
+interface VendorAccess {
   key: string;
   base: string;
 }
@@ -51,7 +51,12 @@ const braveAnswer = z.object({
   web: z.object({ results: z.array(z.object({ title: text, url: z.string(), description: text })) }).nullish(),
 });
 
-async function askBrave(fetch: Fetch, { key, base }: Access, query: string, signal: AbortSignal): Promise<SearchHit[]> {
+async function askBrave(
+  fetch: Fetch,
+  { key, base }: VendorAccess,
+  query: string,
+  signal: AbortSignal,
+): Promise<SearchHit[]> {
   const url = `${base}/res/v1/web/search?${new URLSearchParams({ q: query, count: "5" })}`;
   const { web } = await answer(
     fetch,
@@ -69,7 +74,7 @@ const serperAnswer = z.object({
 
 async function askSerper(
   fetch: Fetch,
-  { key, base }: Access,
+  { key, base }: VendorAccess,
   query: string,
   signal: AbortSignal,
 ): Promise<SearchHit[]> {
@@ -87,7 +92,7 @@ const listAnswer = z.object({ results: z.array(z.object({ title: text, url: z.st
 
 async function askTavily(
   fetch: Fetch,
-  { key, base }: Access,
+  { key, base }: VendorAccess,
   query: string,
   signal: AbortSignal,
 ): Promise<SearchHit[]> {

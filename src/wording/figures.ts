@@ -13,11 +13,11 @@ export function amount(value: number): string {
 
 export function milliseconds(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
-  return ms < 60_000 ? `${(ms / 1000).toFixed(ms < 9950 ? 1 : 0)} s` : clockTime(ms / 1000);
+  return ms < 60_000 ? `${(ms / 1000).toFixed(ms < 9950 ? 1 : 0)} s` : elapsedTime(ms / 1000);
 }
 
 /** 0:42, 12:05, 1:02:03. */
-export function clockTime(seconds: number): string {
+export function elapsedTime(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
   const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
   const two = (value: number) => String(value).padStart(2, "0");

@@ -4,9 +4,9 @@ import { specFile, specText } from "../store/run/node-folder.ts";
 import type { Scope } from "../store/scope/scope.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { type InputOptions, inputWords, SMALL_INPUTS } from "./inputs.ts";
+import type { NodeWork } from "./node-work.ts";
 import { type PromptName, workerPrompt } from "./prompt.ts";
 import { answerFileName } from "./publishing.ts";
-import type { NodeWork } from "./resume.ts";
 import { surroundingsOf } from "./surroundings.ts";
 import { goalWords, teamWords } from "./team-context.ts";
 

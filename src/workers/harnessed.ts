@@ -9,8 +9,8 @@ import { withRepeatGuard } from "./loop/repeat-guard.ts";
 import { restateForWorker } from "./loop/restate.ts";
 import { untoldMail, waitForMail, waitOrAsk, waitsFor } from "./loop/waiting.ts";
 import { allowedOnNode, nodeTools } from "./node-tools.ts";
+import { resumeWork } from "./node-work.ts";
 import { publishAnswer } from "./publishing.ts";
-import { resumeWork } from "./resume.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
 
 /** A model that works on a node in our loop, until it publishes. */

@@ -6,7 +6,7 @@ import { scheduleTools } from "../tools/schedule.ts";
 import { hidden, type Tool, type ToolOutput } from "../tools/tool.ts";
 import { checkpointTool, createWorkNodeTool, giveUpTool, publishTool, suggestTool } from "../tools/work.ts";
 import type { ActingWorker } from "./loop/recorded-loop.ts";
-import type { NodeWork } from "./resume.ts";
+import type { NodeWork } from "./node-work.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
 
 /** What the tools of a node reach: what differs between a model in our loop and a program. */

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { rolldown } from "rolldown";
 import { expect, test } from "vitest";
-import { Layout, type MeshAddress, nameOf, QUEUES, type QueueName } from "../../src/mesh/files/layout.ts";
+import { addressName, Layout, type MeshAddress, QUEUES, type QueueName } from "../../src/mesh/files/layout.ts";
 import { format } from "../../src/mesh/files/message-file.ts";
 import { Message } from "../../src/mesh/files/message-operations.ts";
 import type { MeshConfig } from "../../src/protocol/index.ts";
@@ -185,7 +185,7 @@ class World {
   #note(address: MeshAddress, name: string, from: QueueName, to: QueueName): void {
     if (!isAnswered(address)) return;
     const stem = name.slice(0, -3);
-    const done = `${stem}.${nameOf(address).replace("/", ".")}.done.md`;
+    const done = `${stem}.${addressName(address).replace("/", ".")}.done.md`;
     const isSaid = QUEUES.some((queue) => existsSync(join(this.layout.queue(LEAD, queue), done)));
     const [words, now] = [
       join(this.layout.queue(address, "complete"), `${stem}.result.md`),
@@ -205,7 +205,7 @@ class World {
   check(): void {
     const all = ADDRESSES.flatMap((address) =>
       QUEUES.flatMap((queue) =>
-        readdirSync(this.layout.queue(address, queue)).map((name) => ({ address: nameOf(address), queue, name })),
+        readdirSync(this.layout.queue(address, queue)).map((name) => ({ address: addressName(address), queue, name })),
       ),
     );
     const seen = new Map<string, string>();

@@ -2,7 +2,7 @@ import type { Entry, Fact, NewFact } from "../../src/protocol/index.ts";
 import type { openStore } from "../../src/store/open-store.ts";
 import type { AgentLog, Store } from "../../src/store/store.ts";
 import { CrashDisk } from "../../src/testing/crash-disk.ts";
-import type { Attempt } from "../../src/testing/crash-medium.ts";
+import type { WriteAttempt } from "../../src/testing/crash-medium.ts";
 
 /**
  * What a home goes through in the crash tests: appends by several agents to several files, bursts, rotations,
@@ -174,7 +174,7 @@ class Home implements History {
 
   /** The next change of this kind fails, once; then life goes on as the store allows. */
   async #withFault(
-    at: { what: Attempt["what"]; path?: string },
+    at: { what: WriteAttempt["what"]; path?: string },
     fault: { code: string; partial: number },
   ): Promise<void> {
     this.disk.fault = ({ what, path }) => {

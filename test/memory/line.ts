@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { sectionsOf } from "../../src/memory/sections.ts";
-import { STOPWORDS, wordsOf } from "../../src/memory/words.ts";
+import { STOPWORDS, wordsIn } from "../../src/memory/words.ts";
 
 export interface Part {
   path: string;
@@ -57,7 +57,7 @@ function partsOf(files: Readonly<Record<string, string>>): Part[] {
 }
 
 function keywords(question: string): string[] {
-  return [...new Set(wordsOf(question))].filter((word) => !STOPWORDS.has(word));
+  return [...new Set(wordsIn(question))].filter((word) => !STOPWORDS.has(word));
 }
 
 function best(parts: readonly Part[], scores: ReadonlyMap<number, number>): Part[] {

@@ -6,7 +6,7 @@ import { notesOf } from "../../src/mesh/terminal/terminal-home.ts";
 import { tmuxSocket } from "../../src/mesh/terminal/tmux-server.ts";
 import type { Config } from "../../src/protocol/config.ts";
 import type { Fact } from "../../src/protocol/index.ts";
-import { MESH_RUN } from "../../src/runtime/meshes/record.ts";
+import { MESH_RUN } from "../../src/runtime/meshes/mesh-record.ts";
 import { programHome } from "../../src/store/paths.ts";
 import { type ProviderRequest, type ProviderTurn, startProviderServer } from "../../src/testing/index.ts";
 import { installed, whenInstalled } from "../outside/installed.ts";

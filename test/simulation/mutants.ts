@@ -56,7 +56,7 @@ export const mutants: Mutant[] = [
   },
   mutant(
     "a message from before the worker began is lost",
-    "workers/resume.ts",
+    "workers/node-work.ts",
     '"assigned_seq" in node ? node.assigned_seq : workplace.now().seq',
     "workplace.now().seq",
   ),
@@ -157,8 +157,8 @@ export const mutants: Mutant[] = [
   mutant(
     "chance decides who is hired",
     "runtime/team/worker-names.ts",
-    "return NAMES.find((candidate) => !",
-    "return NAMES.find((candidate) => Math.random() < 0.5 && !",
+    "return WORKER_NAMES.find((candidate) => !",
+    "return WORKER_NAMES.find((candidate) => Math.random() < 0.5 && !",
   ),
   mutant(
     "whoever speaks while a run is ending is refused",

@@ -3,7 +3,7 @@ import { apply, begin } from "../../src/projections/index.ts";
 import { type Fact, occurrenceKey } from "../../src/protocol/index.ts";
 import { TriggerWorld } from "../../src/testing/trigger-world.ts";
 import { nextOccurrence } from "../../src/triggers/cron.ts";
-import type { TriggerOrder } from "../../src/triggers/order.ts";
+import type { TriggerOrder } from "../../src/triggers/trigger-order.ts";
 import { momentOf, occurrencesOf } from "./cron-reference.ts";
 import { type Dice, diceOf } from "./dice.ts";
 import { expectedFirings, type Looking, type Planned } from "./trigger-reference.ts";

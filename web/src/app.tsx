@@ -2,13 +2,13 @@ import { lazy, type ReactNode, Suspense, useEffect } from "react";
 import { EntityView, Loading } from "./entity/entity-view.tsx";
 import { MoreMoney } from "./entity/more-money.tsx";
 import { useAgents } from "./live/use-live.ts";
-import { useAttention } from "./shell/attention.ts";
 import { Broken } from "./shell/broken.tsx";
 import { ConfigLine } from "./shell/config-line.tsx";
 import { ConnectionLine } from "./shell/connection-line.tsx";
 import { Drawer } from "./shell/drawer.tsx";
 import { Home } from "./shell/home.tsx";
 import { Locked, LockedOut, Unreachable } from "./shell/locked.tsx";
+import { useNotifications } from "./shell/notifications.ts";
 import { useOverlay } from "./shell/overlay.ts";
 import { Palette } from "./shell/palette.tsx";
 import { ReplayBar } from "./shell/replay-bar.tsx";
@@ -31,7 +31,7 @@ export function App() {
   const route = useRoute();
   const overlay = useOverlay();
   useShortcuts();
-  useAttention();
+  useNotifications();
   // Not needed to show the first screen, and there when somebody asks for it. What went wrong is said then.
   useEffect(() => void loadNewAgent().catch(() => {}), []);
   if (state === "locked" && !hasCome) return <Locked />;

@@ -23,7 +23,7 @@ import { boardTable } from "../wording/board-table.ts";
 import { concernsHuman, saidIn, utteranceLines } from "../wording/chat-words.ts";
 import { failureOf } from "../wording/failure.ts";
 import { waitingLines } from "../wording/question-text.ts";
-import { Speech } from "../wording/speech.ts";
+import { SpokenLines } from "../wording/spoken-lines.ts";
 import { standingOf } from "../wording/standing.ts";
 
 export async function chat(call: Invocation, word: string, options: { all?: boolean }): Promise<ExitCode> {
@@ -47,7 +47,7 @@ class Chat {
   readonly #talk: TalkLine;
   readonly #view: ChatView;
   readonly #activity: Activity = new Map();
-  readonly #speech = new Speech();
+  readonly #speech = new SpokenLines();
   /** Whose words are heard as they come. */
   readonly #heard = new Set<string>();
   #lastWords = "";

@@ -7,7 +7,7 @@ import type { Invocation } from "../invocation.ts";
 /** A completion script for the shell, generated from the commands, so that it is never out of date. */
 export async function completion({ terminal }: Invocation, shell: string, program: Command): Promise<ExitCode> {
   // A program that has names of its own to offer says them when it is asked.
-  const asks = program.commands.some((command) => command.name() === NAMES);
+  const asks = program.commands.some((command) => command.name() === NAMES_COMMAND);
   const write = own(SHELLS, shell);
   if (!write)
     throw new UsageError(
@@ -18,7 +18,7 @@ export async function completion({ terminal }: Invocation, shell: string, progra
 }
 
 /** `tx names -- attach review`: what may come next, one word per line. */
-export const NAMES = "names";
+export const NAMES_COMMAND = "names";
 
 interface CommandWords {
   name: string;
@@ -30,7 +30,7 @@ function wordsOf(program: Command): CommandWords[] {
   const longs = (command: Command) =>
     command.options.filter((option) => !option.hidden).flatMap((option) => option.long ?? []);
   const everywhere = [...longs(program).filter((flag) => flag !== "--version"), "--help"];
-  const offered = program.commands.filter((command) => command.name() !== NAMES);
+  const offered = program.commands.filter((command) => command.name() !== NAMES_COMMAND);
   return offered.map((command) => ({
     name: command.name(),
     description: command.description(),
@@ -49,7 +49,7 @@ _${program}() {
   else
     case "\${COMP_WORDS[1]}" in
 ${commands.map(({ name, flags }) => `      ${name}) words="${flags.join(" ")}" ;;`).join("\n")}
-    esac${asks ? `\n    words="$words $(${program} ${NAMES} -- "\${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)"` : ""}
+    esac${asks ? `\n    words="$words $(${program} ${NAMES_COMMAND} -- "\${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)"` : ""}
   fi
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
@@ -67,7 +67,7 @@ ${commands.map(({ name, description }) => `    '${name}:${description.replaceAll
   fi
   case "$words[2]" in
 ${commands.map(({ name, flags }) => `    ${name}) compadd -- ${flags.join(" ")} ;;`).join("\n")}
-  esac${asks ? `\n  compadd -- \${(f)"$(${program} ${NAMES} -- \${words[2,CURRENT-1]} 2>/dev/null)"}` : ""}
+  esac${asks ? `\n  compadd -- \${(f)"$(${program} ${NAMES_COMMAND} -- \${words[2,CURRENT-1]} 2>/dev/null)"}` : ""}
   _files
 }
 compdef _${program} ${program}
@@ -79,7 +79,7 @@ ${commands
     ...flags.map((flag) => `complete -c ${program} -n '__fish_seen_subcommand_from ${name}' -l ${flag.slice(2)}`),
   ])
   .join("\n")}
-${asks ? `complete -c ${program} -n 'not __fish_use_subcommand' -a '(${program} ${NAMES} -- (commandline -opc)[2..-1] 2>/dev/null)'\n` : ""}`,
+${asks ? `complete -c ${program} -n 'not __fish_use_subcommand' -a '(${program} ${NAMES_COMMAND} -- (commandline -opc)[2..-1] 2>/dev/null)'\n` : ""}`,
 };
 
 const SHELL_NAMES = Object.keys(SHELLS);

@@ -177,7 +177,7 @@ async function listFolder(
   } else {
     await terminal.printLines([
       terminal.paint.bold(shown.absolute(path)),
-      ...treeOf(listed, path, terminal.paint, isFirst),
+      ...printedTree(listed, path, terminal.paint, isFirst),
     ]);
   }
   if (tooDeep) terminal.say(`Folders that lie too deep are not opened, the first of them ${tooDeep}.`);
@@ -191,7 +191,7 @@ function isPublished({ path, kind }: ListedFile): boolean {
 type Colour = (text: string) => string;
 
 /** Results and published files first, by their full path; then everything else as a tree. */
-export function treeOf(
+export function printedTree(
   listed: readonly ListedFile[],
   top: string,
   paint: { green: Colour; dim: Colour },

@@ -18,7 +18,7 @@ export interface SpeakOptions {
 
 /** Commands that are answered with what becomes of them, in words. */
 type Spoken = { [C in CommandName]: CommandResult<C> extends { status: "delivered" } ? C : never }[CommandName];
-type Speech = CommandToAgent<Exclude<Spoken, "seen" | "update_node" | "set_models">>;
+type SpokenCommand = CommandToAgent<Exclude<Spoken, "seen" | "update_node" | "set_models">>;
 
 export async function send(call: Invocation, agent: string, word: string, options: SpeakOptions): Promise<ExitCode> {
   const { to } = options;
@@ -62,12 +62,14 @@ export async function publish(
  * Whoever holds the home is told; when nobody does, it is recorded here, and an agent that goes on works here, in sight
  * of the person, until it ends.
  */
-async function speak(call: Invocation, word: string, speech: Speech, options: SpeakOptions): Promise<ExitCode> {
+async function speak(call: Invocation, word: string, speech: SpokenCommand, options: SpeakOptions): Promise<ExitCode> {
   const { settings, now } = await lookAtAgent(call, word);
   const { id, created } = now.agent;
   const isLeaving = options.detach === true && !isDetached(call.terminal.env);
   const reached = await reachHome<{ heard?: string; local?: LocalHome }>(settings, {
-    there: async ({ client }) => ({ heard: (await client.give<Speech["do"]>({ ...speech, id } as never)).detail }),
+    there: async ({ client }) => ({
+      heard: (await client.give<SpokenCommand["do"]>({ ...speech, id } as never)).detail,
+    }),
     here: async () =>
       isLeaving ? {} : { local: await (await import("../home/local-home.ts")).LocalHome.open(call, settings) },
   });
@@ -83,7 +85,7 @@ async function speakHere(
   local: LocalHome,
   settings: Settings,
   id: AgentId,
-  speech: Speech,
+  speech: SpokenCommand,
 ): Promise<ExitCode> {
   const { terminal, json } = call;
   const { runtime } = local;
@@ -95,7 +97,7 @@ async function speakHere(
     const agent = await runtime.agent(id);
     tellRepairs(runtime, settings.home, terminal);
     const { seq } = agent.log;
-    const { detail: message } = await runtime.execute<Speech["do"]>({ ...speech, id } as never, AT_TERMINAL);
+    const { detail: message } = await runtime.execute<SpokenCommand["do"]>({ ...speech, id } as never, AT_TERMINAL);
     const { created } = agent.now.agent;
     if (isDetached(terminal.env)) tellParent({ id, name: created.name });
     terminal.say(terminal.errPaint.dim(`${created.name} (${id}): ${asCalled(message, terminal.env)}`));
@@ -124,7 +126,7 @@ function questionId(word: string | undefined): string | undefined {
 }
 
 /** The same on a command line, and what is read in the place of `-`. */
-function wordsFor(id: AgentId, speech: Speech): [string[], string] {
+function wordsFor(id: AgentId, speech: SpokenCommand): [string[], string] {
   switch (speech.do) {
     case "send":
       return [["send", id, "-", ...flags({ to: speech.to })], speech.message];

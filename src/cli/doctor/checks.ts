@@ -6,6 +6,7 @@ import { boundedText } from "../../boundary/bounded-body.ts";
 import { withoutRedirects } from "../../boundary/without-redirects.ts";
 import { keyState } from "../../models/catalog/key.ts";
 import { scrubberFor } from "../../runtime/config/known-secrets.ts";
+import type { Environment } from "../../runtime/config/settings.ts";
 import { readConfig, type Settings } from "../../runtime/config/settings.ts";
 import { systemClock } from "../../runtime/config/system-clock.ts";
 import { openExtensions } from "../../runtime/extensions/load-extensions.ts";
@@ -15,7 +16,6 @@ import { homeProblems } from "../../store/home/home-modes.ts";
 import { tokenIfThere } from "../../store/home/token-file.ts";
 import { liveHolder } from "../home/look.ts";
 import { runningServer } from "../home/other-process.ts";
-import type { Environment } from "../terminal.ts";
 import { bytes } from "../wording/format.ts";
 import { plain } from "../wording/width.ts";
 

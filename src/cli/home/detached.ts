@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
+import type { Environment } from "../../runtime/config/settings.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import type { Environment } from "../terminal.ts";
 
 /**
  * `--detach`: another process does the whole run. This one waits until the agent is on disk, or until it is clear that

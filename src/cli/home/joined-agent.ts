@@ -13,7 +13,7 @@ import type { Delta } from "../../workers/loop/recorded-loop.ts";
 import { Refusal } from "../exit-code.ts";
 import { AT_TERMINAL, commandLine, type Invocation } from "../invocation.ts";
 import { watchFacts } from "../live/watch-facts.ts";
-import type { Watched } from "../talk/watch-team.ts";
+import type { WatchedAgent } from "../talk/watch-team.ts";
 import { triesAgain } from "../wording/resting.ts";
 import { LocalHome } from "./local-home.ts";
 import { isServer, type OtherProcess, otherProcess } from "./other-process.ts";
@@ -45,9 +45,9 @@ interface Shown {
  * JOINED-3. A process that refuses this terminal is not asked again: the person is told why, and the terminal ends. If
  *     connections are lost again and again, the pauses between them grow.
  */
-export class JoinedAgent implements Watched {
+export class JoinedAgent implements WatchedAgent {
   readonly now: Situation;
-  readonly log: Watched["log"];
+  readonly log: WatchedAgent["log"];
   readonly #call: Invocation;
   readonly #settings: Settings;
   readonly #words = new HeardWords();
@@ -124,7 +124,7 @@ export class JoinedAgent implements Watched {
     this.#note = listener;
   }
 
-  readonly give: Watched["give"] = (command) => {
+  readonly give: WatchedAgent["give"] = (command) => {
     const given = { ...command, id: this.now.agent.id } as never;
     if (command.do === "stop") this.#isStopping = true;
     return this.#here ? this.#here.runtime.execute(given, AT_TERMINAL) : this.#other.client.give(given);

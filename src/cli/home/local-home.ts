@@ -7,7 +7,7 @@ import { OwnPort } from "../../server/own-port.ts";
 import { tokenOf } from "../../store/home/token-file.ts";
 import { AT_TERMINAL, type Invocation } from "../invocation.ts";
 import { isParked, whenParked } from "../live/parked.ts";
-import type { Remark, Watched } from "../talk/watch-team.ts";
+import type { Remark, WatchedAgent } from "../talk/watch-team.ts";
 import type { Terminal } from "../terminal.ts";
 import { plain } from "../wording/width.ts";
 import { deafChannels } from "./extension-remarks.ts";
@@ -56,7 +56,7 @@ export class LocalHome {
   }
 
   /** An agent that works here, as whoever sits at this terminal sees it. */
-  watched(agent: Agent): Watched {
+  watched(agent: Agent): WatchedAgent {
     const { id } = agent.log;
     const { runtime } = this;
     return {

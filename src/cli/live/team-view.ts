@@ -1,5 +1,6 @@
 import type { Situation } from "../../projections/index.ts";
 import { COORDINATOR, type Fact } from "../../protocol/index.ts";
+import type { Delta } from "../../workers/loop/recorded-loop.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Activity, applyToActivity } from "../wording/activity.ts";
 import { asleepWords } from "../wording/asleep.ts";
@@ -10,16 +11,10 @@ import { plain } from "../wording/width.ts";
 import { LiveRegion } from "./live-region.ts";
 import { statusTree } from "./status-tree.ts";
 
-export interface Delta {
-  worker_id: string;
-  kind: "text" | "reasoning";
-  text: string;
-}
-
 /** A view of a team at work. */
 export interface TeamView {
   fact(fact: Fact): void;
-  delta(delta: Delta): void;
+  delta(delta: Pick<Delta, "worker_id" | "kind" | "text">): void;
   /** Words of the program itself. */
   note(words: string): void;
   /** The person typed something. */

@@ -1,7 +1,7 @@
 import { createInterface, emitKeypressEvents } from "node:readline";
 import { isForeground } from "../live/interactive.ts";
 import { MARK_PASTE, PLAIN_PASTE } from "../live/live-region.ts";
-import type { Input, Terminal } from "../terminal.ts";
+import type { InputStream, Terminal } from "../terminal.ts";
 import type { Key } from "./line-editor.ts";
 
 export interface KeyHandler {
@@ -64,7 +64,7 @@ export function listenToKeys({ stdin, stderr }: Pick<Terminal, "stdin" | "stderr
 }
 
 /** Reads line by line: a file, a pipe, or a terminal that cannot do more. */
-export function listenToLines(stdin: Input, handler: Pick<KeyHandler, "line" | "end">): () => void {
+export function listenToLines(stdin: InputStream, handler: Pick<KeyHandler, "line" | "end">): () => void {
   const lines = createInterface({ input: stdin, terminal: false });
   lines.on("line", (text) => handler.line(text)).once("close", () => handler.end?.());
   return () => lines.close();

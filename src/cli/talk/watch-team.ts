@@ -35,7 +35,7 @@ export type Remark = Promise<string | undefined>;
 /** Whether to exit when the work ends, or to stay with a finished agent for what its triggers will do. */
 export type Stay = "to_the_end" | "for_triggers";
 /** An agent that is watched and talked to, in this process or another. */
-export interface Watched extends Pick<Agent, "onDelta" | "idle"> {
+export interface WatchedAgent extends Pick<Agent, "onDelta" | "idle"> {
   readonly now: Situation;
   log: Pick<Agent["log"], "seq" | "dir" | "read" | "subscribe">;
   /** Resolves once it is on disk. */
@@ -46,7 +46,7 @@ export interface Watched extends Pick<Agent, "onDelta" | "idle"> {
 
 /** Shows an agent's team at work until it ends, stops it when asked to, and prints the outcome. */
 export async function watchTeam(
-  agent: Watched,
+  agent: WatchedAgent,
   after: number,
   call: Invocation,
   remarks: Remark[] = [],
@@ -106,7 +106,7 @@ export async function watchTeam(
   return interrupted.aborted && triesAgain(agent.now) ? EXIT.interrupted : code;
 }
 
-async function ended(agent: Watched, talk: TalkLine | undefined): Promise<"ended"> {
+async function ended(agent: WatchedAgent, talk: TalkLine | undefined): Promise<"ended"> {
   await agent.idle();
   await talk?.said;
   return "ended";
@@ -116,7 +116,7 @@ function isForHuman(fact: Fact): boolean {
   return fact.type === "message.sent" && (fact.data.reader ?? fact.data.to) === HUMAN;
 }
 
-function viewFor({ json, terminal }: Invocation, agent: Watched, before: Spent | undefined): TeamView {
+function viewFor({ json, terminal }: Invocation, agent: WatchedAgent, before: Spent | undefined): TeamView {
   if (json) return jsonView(terminal);
   const now = () => agent.now;
   return isLive(terminal) ? liveView(terminal, now, undefined, before) : plainView(terminal, now);
@@ -125,7 +125,7 @@ function viewFor({ json, terminal }: Invocation, agent: Watched, before: Spent |
 /** The team at work, and a line to talk to it. */
 function talkingView(
   { terminal }: Invocation,
-  agent: Watched,
+  agent: WatchedAgent,
   before: Spent | undefined,
 ): { view: TeamView; talk: TalkLine } {
   const talk: TalkLine = new TalkLine({
@@ -169,7 +169,7 @@ function talkingView(
 }
 
 /** To the end of the process: whoever presses Ctrl-C while it is closing its files means to leave it too. */
-function obeyInterrupts(agent: Watched, call: Invocation, view: TeamView): AbortSignal {
+function obeyInterrupts(agent: WatchedAgent, call: Invocation, view: TeamView): AbortSignal {
   const { terminal } = call;
   const interrupted = new AbortController();
   // When stopping fails, so does waiting for the end, and that is reported.
@@ -214,7 +214,7 @@ function advise({ terminal }: Invocation, words: string, ...commands: string[]):
 }
 
 async function tellEnding(
-  { now, log }: Watched,
+  { now, log }: WatchedAgent,
   call: Invocation,
   seconds: number,
   before: Spent | undefined,

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import type { ApiClient } from "../../client/client.ts";
 import type { Layout, MeshAddress } from "../../mesh/files/layout.ts";
-import { nameOf } from "../../mesh/files/layout.ts";
+import { addressName } from "../../mesh/files/layout.ts";
 import { putMessage } from "../../mesh/files/new-message.ts";
 import type { Fact } from "../../protocol/index.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
@@ -9,7 +9,7 @@ import { factLine } from "../wording/fact-line.ts";
 import { cut } from "../wording/width.ts";
 import { isNews } from "./log.ts";
 import { addressOf, layoutOf, startedMeshes, type TxCall } from "./project.ts";
-import { followFacts, meshOf, type ProjectRecord } from "./record.ts";
+import { followProject, meshOf, type ProjectRecord } from "./project-record.ts";
 import { endIn, readyToWait, show } from "./results.ts";
 
 /**
@@ -34,7 +34,7 @@ export async function chat(call: TxCall, to: string): Promise<ExitCode> {
   terminal.say(
     `You talk to ${to}. A line is a task; /answer WORDS answers a question; Ctrl-D ends it when all is done.`,
   );
-  const conversation = new Conversation(call, layout, address, client, ready.record);
+  const conversation = new MeshChat(call, layout, address, client, ready.record);
   const lines = createInterface({ input: terminal.stdin, terminal: false });
   lines.on("line", (line) => conversation.line(line)).on("close", () => conversation.inputEnds());
   try {
@@ -45,7 +45,7 @@ export async function chat(call: TxCall, to: string): Promise<ExitCode> {
   }
 }
 
-class Conversation {
+class MeshChat {
   readonly #call: TxCall;
   readonly #layout: Layout;
   readonly #address: MeshAddress;
@@ -74,7 +74,7 @@ class Conversation {
     if (answer !== undefined) this.#answer(answer);
     else if (words.startsWith("/")) this.#note(`There is no "${words}". A question is answered with: /answer WORDS`);
     else if (words !== "") {
-      const message = { to: nameOf(this.#address), type: "task", from: "human", body: words } as const;
+      const message = { to: addressName(this.#address), type: "task", from: "human", body: words } as const;
       this.#open.add(putMessage(this.#layout, this.#address, "inbox", new Date(), message));
     }
   }
@@ -90,12 +90,12 @@ class Conversation {
       if (meshOf(fact, roster) === this.#address.mesh || fact.type === "human.response") await this.#take(fact);
       return undefined;
     };
-    await followFacts(this.#call, this.#record.log, after, take, this.#over.signal);
+    await followProject(this.#call, this.#record.log, after, take, this.#over.signal);
     await this.#answering;
     if (this.#over.signal.aborted) return this.#hasFailed ? EXIT.failed : EXIT.done;
     const { mesh } = this.#address;
     if (this.#open.size > 0)
-      this.#note(`${mesh} goes on without you. What came of it: tx result ${nameOf(this.#address)}`);
+      this.#note(`${mesh} goes on without you. What came of it: tx result ${addressName(this.#address)}`);
     return EXIT.interrupted;
   }
 

@@ -5,7 +5,7 @@ import { timestamp } from "../wording/format.ts";
 import { jsonLine } from "../wording/json-line.ts";
 import { cut } from "../wording/width.ts";
 import { declaredMesh, layoutOf, type TxCall } from "./project.ts";
-import { factsOf, followFacts, meshOf, recordOf } from "./record.ts";
+import { allFacts, followProject, meshOf, projectRecordOf } from "./project-record.ts";
 
 /** Messages between people, meshes and agents, each with its outcome. */
 export async function log(
@@ -15,18 +15,18 @@ export async function log(
 ): Promise<ExitCode> {
   const layout = layoutOf(call);
   if (mesh !== undefined) await declaredMesh(layout, mesh);
-  const { log: facts, situation } = await recordOf(call, layout);
+  const { log: facts, situation } = await projectRecordOf(call, layout);
   const { roster } = await situation();
   const isMeant = (fact: Fact) => isNews(fact) && (mesh === undefined || meshOf(fact, roster) === mesh);
   let newest: Fact[] = [];
   let seq = 0;
-  for await (const fact of factsOf(facts)) {
+  for await (const fact of allFacts(facts)) {
     seq = fact.seq;
     if (isMeant(fact)) newest = [...newest, fact].slice(-Math.max(limit, 1));
   }
   await call.terminal.print((limit === 0 ? [] : newest).map((fact) => lineFor(call, fact)).join(""));
   if (!follow) return EXIT.done;
-  await followFacts(call, facts, seq, async (fact) => {
+  await followProject(call, facts, seq, async (fact) => {
     if (isMeant(fact)) await call.terminal.print(lineFor(call, fact));
     return undefined;
   });

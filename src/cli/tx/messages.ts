@@ -102,7 +102,7 @@ export async function ask(
   return EXIT.done;
 }
 
-type Speech = Omit<NewMessage, "from">;
+type MessageToSend = Omit<NewMessage, "from">;
 
 async function sendAndWait(call: TxCall, to: string, body: string): Promise<ExitCode> {
   const layout = layoutOf(call);
@@ -117,7 +117,7 @@ async function sendAndWait(call: TxCall, to: string, body: string): Promise<Exit
   return waitFor(call, ready, address, task);
 }
 
-async function speak(call: TxCall, message: Speech): Promise<ExitCode> {
+async function speak(call: TxCall, message: MessageToSend): Promise<ExitCode> {
   const { terminal, json, speaker } = call;
   const layout = layoutOf(call);
   if (!speaker) return speakAsPerson(call, layout, message);
@@ -141,7 +141,7 @@ const WORDS: Readonly<Record<MessageHeader["type"], string>> = {
 };
 
 /** Puts it straight into the inbox of `mesh` or `mesh/agent`. */
-async function speakAsPerson(call: TxCall, layout: Layout, message: Speech): Promise<ExitCode> {
+async function speakAsPerson(call: TxCall, layout: Layout, message: MessageToSend): Promise<ExitCode> {
   const { terminal, json } = call;
   if (message.to === "human") throw new UsageError("Only an agent can ask the human. Say which one: --as mesh/agent");
   const address = await addressOf(layout, message.to);

@@ -1,12 +1,12 @@
 import { relative } from "node:path";
 import { type EndedTask, endWords } from "../../mesh/engine/end-words.ts";
 import type { Layout, MeshAddress } from "../../mesh/files/layout.ts";
-import { nameOf } from "../../mesh/files/layout.ts";
+import { addressName } from "../../mesh/files/layout.ts";
 import type { Fact } from "../../protocol/index.ts";
 import { mayRun } from "../../runtime/meshes/trust.ts";
 import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
 import { addressOf, declaredMesh, layoutOf, startedMeshes, type TxCall } from "./project.ts";
-import { factsOf, followFacts, meshOf, type ProjectRecord, recordOf } from "./record.ts";
+import { allFacts, followProject, meshOf, type ProjectRecord, projectRecordOf } from "./project-record.ts";
 
 /** How a task ended, and its result text, as far as it is recorded. */
 interface TaskEnd extends EndedTask {
@@ -18,9 +18,9 @@ interface TaskEnd extends EndedTask {
 export async function result(call: TxCall, to: string, task: string | undefined): Promise<ExitCode> {
   const layout = layoutOf(call);
   const address = await addressOf(layout, to);
-  const { log } = await recordOf(call, layout);
+  const { log } = await projectRecordOf(call, layout);
   let last: TaskEnd | undefined;
-  for await (const fact of factsOf(log)) {
+  for await (const fact of allFacts(log)) {
     const end = endIn(fact, address);
     if (end && (task === undefined || isNamed(end.name, task))) last = end;
   }
@@ -38,7 +38,7 @@ export async function readyToWait(
   const { view } = await startedMeshes(call, layout);
   const found = view.meshes.find((one) => one.mesh === mesh);
   if (found && !mayRun(found.trust)) return null;
-  const record = await recordOf(call, layout);
+  const record = await projectRecordOf(call, layout);
   return { record, after: record.log.seq };
 }
 
@@ -51,12 +51,12 @@ export async function waitFor(
 ): Promise<ExitCode> {
   const layout = layoutOf(call);
   const { roster } = await record.situation();
-  const end = await followFacts(call, record.log, after, async (fact) => {
+  const end = await followProject(call, record.log, after, async (fact) => {
     if (meshOf(fact, roster) === address.mesh) sayIfNeeded(call, fact);
     return endIn(fact, address, task);
   });
   if (end) return show(call, layout, end);
-  call.terminal.say(`The task continues. To see its result later: tx result ${nameOf(address)}`);
+  call.terminal.say(`The task continues. To see its result later: tx result ${addressName(address)}`);
   return EXIT.interrupted;
 }
 

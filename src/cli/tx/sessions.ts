@@ -91,7 +91,7 @@ export async function attach(call: TxCall, mesh: string | undefined, agent: stri
   });
 }
 
-type AgentView = MeshView["agents"][number];
+type MeshAgent = MeshView["agents"][number];
 
 function chosen({ view }: RunningMeshes, mesh: string | undefined, agent: string | undefined) {
   const all = view.meshes.flatMap((one) => one.agents.map((who) => ({ mesh: one.mesh, agent: who })));
@@ -123,11 +123,11 @@ function chosen({ view }: RunningMeshes, mesh: string | undefined, agent: string
   throw new UsageError(`Several sessions are open. Name one:\n${list}`);
 }
 
-function isOpen({ runs, state }: AgentView): boolean {
+function isOpen({ runs, state }: MeshAgent): boolean {
   return runs === "tmux" && state !== null && !["dead", "gone", "broken"].includes(state);
 }
 
-function agentsOf({ view }: RunningMeshes, mesh: string, agent: string | undefined): AgentView[] {
+function agentsOf({ view }: RunningMeshes, mesh: string, agent: string | undefined): MeshAgent[] {
   const found = view.meshes.find((one) => one.mesh === mesh);
   if (!found)
     throw new UsageError(

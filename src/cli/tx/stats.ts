@@ -2,7 +2,7 @@ import type { Fact } from "../../protocol/index.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { type Cell, table } from "../wording/table.ts";
 import { declaredMesh, layoutOf, type TxCall } from "./project.ts";
-import { factsOf, recordOf } from "./record.ts";
+import { allFacts, projectRecordOf } from "./project-record.ts";
 import { span } from "./status.ts";
 
 /** The totals of a mesh or of one of its agents. */
@@ -23,9 +23,9 @@ export interface WorkFigures {
 export async function stats(call: TxCall, mesh: string | undefined): Promise<ExitCode> {
   const layout = layoutOf(call);
   if (mesh !== undefined) await declaredMesh(layout, mesh);
-  const { log } = await recordOf(call, layout);
+  const { log } = await projectRecordOf(call, layout);
   const facts: Fact[] = [];
-  for await (const fact of factsOf(log)) if (fact.type.startsWith("mesh.")) facts.push(fact);
+  for await (const fact of allFacts(log)) if (fact.type.startsWith("mesh.")) facts.push(fact);
   const all = figuresOf(facts).filter((one) => mesh === undefined || one.mesh === mesh);
   if (call.json) await call.terminal.printJson({ project: layout.project, figures: all });
   else if (all.length === 0) call.terminal.say("Nothing has been done yet.");

@@ -1,5 +1,5 @@
 import { type DeclaredMesh, readDeclared } from "../../mesh/declaration/declared-mesh.ts";
-import { type Layout, nameOf, QUEUES } from "../../mesh/files/layout.ts";
+import { addressName, type Layout, QUEUES } from "../../mesh/files/layout.ts";
 import { Queues } from "../../mesh/files/queue.ts";
 import { type MeshProblem, problemWords } from "../../projections/index.ts";
 import type { MeshProjectView, MeshView } from "../../protocol/api/meshes.ts";
@@ -48,7 +48,7 @@ function waitingIn(layout: Layout, declared: DeclaredMesh | undefined): string |
     const queues = new Queues(layout, { mesh, agent });
     queues.look();
     const counts = queueWords(Object.fromEntries(QUEUES.map((queue) => [queue, queues.count(queue)])));
-    return counts === "-" ? [] : [`${nameOf({ mesh, agent })}: ${counts}`];
+    return counts === "-" ? [] : [`${addressName({ mesh, agent })}: ${counts}`];
   });
   return words.length === 0 ? undefined : words.join("; ");
 }
@@ -115,10 +115,10 @@ function trustWords(
   return undefined;
 }
 
-type AgentView = MeshView["agents"][number];
+type MeshAgent = MeshView["agents"][number];
 
 /** What an agent is doing, for how long, and what a person can do about it. */
-function doing(mesh: string, agent: AgentView, now: number): string {
+function doing(mesh: string, agent: MeshAgent, now: number): string {
   const { name, runs, state, since, detail, problem, active, active_since } = agent;
   const again = runs === "tmux" ? `tx spawn ${mesh} ${name}` : "tx stop, then tx start";
   const long = since === null ? "" : ` for ${span(now - since)}`;

@@ -5,7 +5,7 @@ import { sentenceOf } from "../../wording/sentence-of.ts";
 import { milliseconds, money, timestamp } from "./format.ts";
 import { nameOf } from "./names.ts";
 import { askerName, questionText } from "./question-text.ts";
-import { Speech } from "./speech.ts";
+import { SpokenLines } from "./spoken-lines.ts";
 import { isTold } from "./stage-title.ts";
 import { line, type StoryLine } from "./story-line.ts";
 import { headline, plain, plainLines } from "./width.ts";
@@ -42,7 +42,7 @@ const TOLD_BY_FACTS = new Set([
  */
 export class Story {
   readonly #roster: () => Roster;
-  readonly #speech = new Speech();
+  readonly #speech = new SpokenLines();
   /** What each call is about, until its result says how it went. */
   readonly #calls = new Map<string, string>();
   readonly #costs = new Map<string, number>();

@@ -1,7 +1,7 @@
 import type { Channel } from "./channel.ts";
 import { fitted, isCut } from "./plain-words.ts";
-import { type PostAddress, postingChannel } from "./post.ts";
-import { factsOf, headlineOf, type Utterance } from "./utterance.ts";
+import { type PostAddress, postingChannel } from "./posting-channel.ts";
+import { detailsOf, headlineOf, type Utterance } from "./utterance.ts";
 
 export function discordChannel(address: PostAddress, now: () => number): Channel {
   return postingChannel(address, now, discordBody);
@@ -17,7 +17,7 @@ export function discordChannel(address: PostAddress, now: () => number): Channel
  *     for a field, 6000 for all embeds together.
  */
 export function discordBody(said: Utterance): unknown {
-  const facts = factsOf(said, isCut(said.text, DESCRIPTION, piecesOf));
+  const facts = detailsOf(said, isCut(said.text, DESCRIPTION, piecesOf));
   const fields = [
     ...(said.choices ? [field("Choices", said.choices.map((choice, at) => `${at + 1}. ${choice}`).join("\n"))] : []),
     ...(facts.length > 0 ? [field("About", facts.join("\n"))] : []),

@@ -1,7 +1,7 @@
 import type { Channel } from "./channel.ts";
 import { fitted, isCut } from "./plain-words.ts";
-import { type PostAddress, postingChannel } from "./post.ts";
-import { factsOf, headlineOf, type Utterance } from "./utterance.ts";
+import { type PostAddress, postingChannel } from "./posting-channel.ts";
+import { detailsOf, headlineOf, type Utterance } from "./utterance.ts";
 
 export function slackChannel(address: PostAddress, now: () => number): Channel {
   return postingChannel(address, now, slackBody);
@@ -16,7 +16,7 @@ export function slackChannel(address: PostAddress, now: () => number): Channel {
  */
 export function slackBody(said: Utterance): unknown {
   const section = (text: string) => ({ type: "section", text: plainText(text, SECTION) });
-  const facts = factsOf(said, isCut(said.text, SECTION, piecesOf));
+  const facts = detailsOf(said, isCut(said.text, SECTION, piecesOf));
   return {
     text: escaped(`${headlineOf(said)}: ${said.text}`, FALLBACK),
     mrkdwn: false,

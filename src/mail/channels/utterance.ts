@@ -30,7 +30,7 @@ export function headlineOf({ topic, agent, from, ended, permission }: Utterance)
 }
 
 /** Further details, one per line. */
-export function factsOf(said: Utterance, isCut: boolean): string[] {
+export function detailsOf(said: Utterance, isCut: boolean): string[] {
   const { topic, agent, of, deadline_ts, default: fallback } = said;
   const whole = isCut ? [`This is not all of it. Read the whole with: agiraph chat ${agent.id}`] : [];
   if (topic !== "questions") return whole;

@@ -1,5 +1,5 @@
 import type { Channel } from "./channel.ts";
-import { type PostAddress, postingChannel } from "./post.ts";
+import { type PostAddress, postingChannel } from "./posting-channel.ts";
 import type { Utterance } from "./utterance.ts";
 
 /** For any program that accepts JSON: the whole message, signed. */

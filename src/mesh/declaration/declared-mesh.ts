@@ -13,7 +13,7 @@ import { issueWords } from "../files/issue-text.ts";
 import type { Layout } from "../files/layout.ts";
 import { BOARD } from "../files/message-names.ts";
 import { hashOf, type Source, Sources, UnusableSource } from "./sources.ts";
-import { type FailureRoute, leaves, type Plan, planOf, shortName, topologyOf } from "./topology.ts";
+import { type FailureRoute, leaves, planOf, shortName, topologyOf, type WorkflowPlan } from "./topology.ts";
 
 /** A mesh as declared, with its agents, checked as a whole. */
 export interface DeclaredMesh {
@@ -23,7 +23,7 @@ export interface DeclaredMesh {
   /** How long it lives. */
   lifetime: "persistent" | "ephemeral" | "task";
   topology: ReturnType<typeof topologyOf>;
-  plan: Plan;
+  plan: WorkflowPlan;
   /** By their short names, in the order of the config. */
   agents: ReadonlyMap<string, DeclaredAgent>;
   /** The agent that is given what comes to the mesh first. */
@@ -206,7 +206,7 @@ function readFrom(
 /** Both ends of a route are steps of their own, once each, so that it is clear from where the work goes on. */
 function routesOf(
   { on_failure = {} }: MeshConfig,
-  plan: Plan,
+  plan: WorkflowPlan,
   wrong: (field: string, message: string) => MeshConfigError,
 ): Map<string, FailureRoute> {
   const steps = plan.kind === "sequential" ? plan.steps : [];

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import type { MeshConfig } from "../../protocol/index.ts";
-import { due, isDone, type Plan, type Progress, planOf, worksBeside } from "./topology.ts";
+import { due, isDone, type Progress, planOf, type WorkflowPlan, worksBeside } from "./topology.ts";
 
-const mesh = (config: Partial<MeshConfig>): Plan =>
+const mesh = (config: Partial<MeshConfig>): WorkflowPlan =>
   planOf({ type: "persistent", agents: ["x/a", "x/b", "x/c"], ...config });
 const given = (...steps: [string, "given" | "done"][]): Progress => new Map(steps);
-const names = (plan: Plan, progress: Progress) =>
+const names = (plan: WorkflowPlan, progress: Progress) =>
   due(plan, progress).map(({ at, agent, from }) => [at, agent, from.join(" ")]);
 
 test("sequential: each after the one before, with its results", () => {

@@ -8,10 +8,10 @@ import type { MeshConfig, WorkflowStep } from "../../protocol/index.ts";
  *     that was mapped.
  * TOPOLOGY-3. Completing more steps never withdraws a step that is due: the order of arrival does not matter.
  */
-export type Plan =
+export type WorkflowPlan =
   | { kind: "agent"; agent: string; at: StepPath }
-  | { kind: "sequential"; steps: readonly Plan[] }
-  | { kind: "parallel"; steps: readonly Plan[] };
+  | { kind: "sequential"; steps: readonly WorkflowPlan[] }
+  | { kind: "parallel"; steps: readonly WorkflowPlan[] };
 
 /** The place of a step in the workflow: `0`, `1.map.2`. */
 export type StepPath = string;
@@ -26,25 +26,25 @@ export interface DueStep {
 }
 
 /** The steps that are due now. */
-export function due(plan: Plan, progress: Progress): DueStep[] {
+export function due(plan: WorkflowPlan, progress: Progress): DueStep[] {
   return walk(plan, progress, []).due;
 }
 
-export function isDone(plan: Plan, progress: Progress): boolean {
+export function isDone(plan: WorkflowPlan, progress: Progress): boolean {
   return leaves(plan).every(({ at }) => progress.get(at) === "done");
 }
 
 /** In the order of the workflow. */
-export function leaves(plan: Plan): Extract<Plan, { kind: "agent" }>[] {
+export function leaves(plan: WorkflowPlan): Extract<WorkflowPlan, { kind: "agent" }>[] {
   return plan.kind === "agent" ? [plan] : plan.steps.flatMap(leaves);
 }
 
 /** Whether an agent works at the same time as another. */
-export function worksBeside(plan: Plan, agent: string): boolean {
+export function worksBeside(plan: WorkflowPlan, agent: string): boolean {
   if (plan.kind === "agent") return false;
-  const agentsIn = (step: Plan) => leaves(step).map((leaf) => leaf.agent);
-  const isIn = (step: Plan) => agentsIn(step).includes(agent);
-  const hasOthers = (step: Plan) => agentsIn(step).some((other) => other !== agent);
+  const agentsIn = (step: WorkflowPlan) => leaves(step).map((leaf) => leaf.agent);
+  const isIn = (step: WorkflowPlan) => agentsIn(step).includes(agent);
+  const hasOthers = (step: WorkflowPlan) => agentsIn(step).some((other) => other !== agent);
   if (
     plan.kind === "parallel" &&
     plan.steps.some((step) => isIn(step) && plan.steps.some((one) => one !== step && hasOthers(one)))
@@ -54,14 +54,14 @@ export function worksBeside(plan: Plan, agent: string): boolean {
 }
 
 /** The steps whose results are the result of the plan. */
-export function lastLeaves(plan: Plan): StepPath[] {
+export function lastLeaves(plan: WorkflowPlan): StepPath[] {
   if (plan.kind === "agent") return [plan.at];
   if (plan.kind === "parallel") return plan.steps.flatMap(lastLeaves);
   const last = plan.steps.at(-1);
   return last ? lastLeaves(last) : [];
 }
 
-function walk(plan: Plan, progress: Progress, from: readonly StepPath[]): { due: DueStep[]; done: boolean } {
+function walk(plan: WorkflowPlan, progress: Progress, from: readonly StepPath[]): { due: DueStep[]; done: boolean } {
   switch (plan.kind) {
     case "agent": {
       const status = progress.get(plan.at);
@@ -90,7 +90,7 @@ export interface FailureRoute {
 }
 
 export interface RoutedPlan {
-  plan: Plan;
+  plan: WorkflowPlan;
   /** The steps that failed and were followed by others: they do not fail the task. */
   routed: ReadonlySet<StepPath>;
 }
@@ -100,14 +100,14 @@ export interface RoutedPlan {
  *     own, at most as often as the route says. The steps that would have come after it are not assigned.
  */
 export function planAfterFailures(
-  plan: Plan,
+  plan: WorkflowPlan,
   routes: ReadonlyMap<string, FailureRoute>,
   hasFailed: (step: { agent: string; at: StepPath }) => boolean,
 ): RoutedPlan {
   if (routes.size === 0 || plan.kind !== "sequential") return { plan, routed: NONE };
   const rounds = new Map<string, number>();
   const routed = new Set<StepPath>();
-  let steps: readonly Plan[] = plan.steps;
+  let steps: readonly WorkflowPlan[] = plan.steps;
   let from = 0;
   for (let round = 2; ; round++) {
     const at = steps.findIndex((step, index) => index >= from && step.kind === "agent" && hasFailed(step));
@@ -126,7 +126,7 @@ export function planAfterFailures(
 
 const NONE: ReadonlySet<StepPath> = new Set();
 
-function inRound(plan: Plan, round: number): Plan {
+function inRound(plan: WorkflowPlan, round: number): WorkflowPlan {
   if (plan.kind === "agent") return { ...plan, at: `${plan.at}-r${round}` };
   return { ...plan, steps: plan.steps.map((step) => inRound(step, round)) };
 }
@@ -134,12 +134,12 @@ function inRound(plan: Plan, round: number): Plan {
 /** The plan that a mesh declares. Hierarchical: one agent gets the task and delegates by messages. */
 export function planOf(
   config: Pick<MeshConfig, "agents" | "workflow" | "topology" | "type" | "entry_point" | "completion_agent">,
-): Plan {
+): WorkflowPlan {
   const names = config.agents.map(shortName);
   const main = mainPlan(config, names);
   const named = new Set(leaves(main).map(({ agent }) => agent));
   const { entry_point: first, completion_agent: last } = config;
-  const steps: Plan[] = [];
+  const steps: WorkflowPlan[] = [];
   if (first !== undefined && !named.has(first)) steps.push({ kind: "agent", agent: first, at: "entry" });
   steps.push(main);
   if (last !== undefined && !named.has(last)) steps.push({ kind: "agent", agent: last, at: "completion" });
@@ -160,7 +160,7 @@ export function shortName(reference: string): string {
 function mainPlan(
   config: Pick<MeshConfig, "workflow" | "topology" | "type" | "entry_point">,
   names: readonly string[],
-): Plan {
+): WorkflowPlan {
   const { workflow } = config;
   switch (topologyOf(config)) {
     case "hierarchical":
@@ -173,7 +173,7 @@ function mainPlan(
   }
 }
 
-function planOfStep(step: WorkflowStep, at: string): Plan {
+function planOfStep(step: WorkflowStep, at: string): WorkflowPlan {
   const below = (part: string) => (at === "" ? part : `${at}.${part}`);
   if (typeof step === "string") return { kind: "agent", agent: step, at };
   if ("sequential" in step)

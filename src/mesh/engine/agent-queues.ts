@@ -1,4 +1,4 @@
-import { nameOf, type QueueName } from "../files/layout.ts";
+import { addressName, type QueueName } from "../files/layout.ts";
 import { type MeshMessage, readMessage } from "../files/mesh-message.ts";
 import { titleOf } from "../files/message-file.ts";
 import { derivedName, isStep, looksLikeStep, stemOf } from "../files/message-names.ts";
@@ -111,7 +111,7 @@ export class AgentQueues {
   answerIfOwed(queue: QueueName, name: string): void {
     const message = readMessage(this.queues, queue, name);
     if (!message || "reason" in message) return;
-    this.#context.loopGuard.heard(this.#agent, nameOf(this.queues.address), message);
+    this.#context.loopGuard.heard(this.#agent, addressName(this.queues.address), message);
     if (message.header.type === "task") this.#answer(message);
   }
 

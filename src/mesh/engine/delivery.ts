@@ -1,4 +1,4 @@
-import { nameOf } from "../files/layout.ts";
+import { addressName } from "../files/layout.ts";
 import type { MeshMessage } from "../files/mesh-message.ts";
 import type { Queues } from "../files/queue.ts";
 import { errorText, gist, type MeshContext } from "./mesh-context.ts";
@@ -59,7 +59,7 @@ export class MessageDelivery {
 
   tell(message: MeshMessage, queue: Told["queue"]): void {
     const { name } = message;
-    this.#context.loopGuard.heard(this.#agent, nameOf(this.#queues.address), message);
+    this.#context.loopGuard.heard(this.#agent, addressName(this.#queues.address), message);
     const attempt = ++this.#attempts;
     this.#told.set(name, { attempt, queue, went: undefined });
     const where = { ...this.#queues.address, name };

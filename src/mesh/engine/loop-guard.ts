@@ -1,5 +1,5 @@
 import type { MeshConfig, MessageHeader } from "../../protocol/index.ts";
-import { type MeshAddress, nameOf } from "../files/layout.ts";
+import { addressName, type MeshAddress } from "../files/layout.ts";
 import type { MeshMessage } from "../files/mesh-message.ts";
 import { stemOf } from "../files/message-names.ts";
 
@@ -48,7 +48,7 @@ export class LoopGuard {
     const answered = heard.byId.get(message.header["in-reply-to"] ?? "");
     const cause = heard.word ?? answered ?? (active ? causeOf(active) : heard.last);
     const { thread, hops } = cause ?? { thread: stemOf(message.name), hops: 0 };
-    const own = nameOf(from);
+    const own = addressName(from);
     const before = this.#turns.get(pairKey(thread, own, to));
     const turn = !before ? 1 : before.last === own ? before.turn : before.turn + 1;
     return { thread, hops: hops + 1, turn };

@@ -1,5 +1,5 @@
 import type { MeshConfig, MeshFact, MessageHeader } from "../../protocol/index.ts";
-import { type Layout, type MeshAddress, nameOf, type QueueName } from "../files/layout.ts";
+import { addressName, type Layout, type MeshAddress, type QueueName } from "../files/layout.ts";
 import { type MeshMessage, postMessage, rewriteMessage } from "../files/mesh-message.ts";
 import { titleOf } from "../files/message-file.ts";
 import { asMessageId, BOARD, derivedName, stemOf } from "../files/message-names.ts";
@@ -7,7 +7,7 @@ import { quarantine } from "../files/quarantine.ts";
 import type { Queues } from "../files/queue.ts";
 import { type Distance, LoopGuard, sameDistance, whyTooFar } from "./loop-guard.ts";
 import type { MeshPorts } from "./mesh-ports.ts";
-import { senderOf } from "./route.ts";
+import { senderOf } from "./message-route.ts";
 
 /** What a mesh and the queues of its agents share: posting, answering, quarantining, recording. */
 export class MeshContext {
@@ -48,8 +48,8 @@ export class MeshContext {
     if (!to || to.find(name) !== undefined) return;
     const isForBoard = task.header.from === BOARD;
     const header: MessageHeader = {
-      from: nameOf(from),
-      to: isForBoard ? BOARD : nameOf(to.address),
+      from: addressName(from),
+      to: isForBoard ? BOARD : addressName(to.address),
       type,
       status: "complete",
       "in-reply-to": stemOf(task.name),
@@ -75,14 +75,14 @@ export class MeshContext {
   #asker({ header }: Pick<MeshMessage, "header">, from: MeshAddress): Queues | undefined {
     if (header.from === BOARD) return this.ports.queuesOf(this.mesh, null);
     const sender = senderOf(header.from, from.mesh, this.ports.directory());
-    if (sender === null || sender === "human" || nameOf(sender) === nameOf(from)) return undefined;
+    if (sender === null || sender === "human" || addressName(sender) === addressName(from)) return undefined;
     if (sender.agent === null && sender.mesh === this.mesh) return undefined;
     return this.ports.queuesOf(sender.mesh, sender.agent);
   }
 
   /** A message that goes too far is refused; the human is asked first, once for each thread and agent. */
   refusal(from: MeshAddress & { agent: string }, to: string, far: Distance): string | undefined {
-    const own = nameOf(from);
+    const own = addressName(from);
     const why = whyTooFar(far, own, to, this.#config());
     if (why === undefined) return undefined;
     const name = derivedName(`${far.thread}.md`, `${from.agent}.circle`);
@@ -116,7 +116,7 @@ export class MeshContext {
 
 /** Two agents that were given messages of the same name answer with different ones. */
 function answerName(task: string, from: MeshAddress): string {
-  return derivedName(task, `${nameOf(from).replace("/", ".")}.done`);
+  return derivedName(task, `${addressName(from).replace("/", ".")}.done`);
 }
 
 export function gist(text: string): string {

@@ -1,7 +1,7 @@
 import type { MeshFact } from "../../protocol/index.ts";
 import type { MeshMessage } from "../files/mesh-message.ts";
 import type { Queues } from "../files/queue.ts";
-import type { Directory } from "./route.ts";
+import type { Directory } from "./message-route.ts";
 
 /** What a mesh needs from the runtime. */
 export interface MeshPorts {

@@ -1,7 +1,7 @@
 import type { MessageHeader } from "../../protocol/index.ts";
 import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
-import { type DueStep, due, isDone, type Plan, type Progress } from "../declaration/topology.ts";
-import { nameOf, type QueueName } from "../files/layout.ts";
+import { type DueStep, due, isDone, type Progress, type WorkflowPlan } from "../declaration/topology.ts";
+import { addressName, type QueueName } from "../files/layout.ts";
 import { clipped, type MeshMessage, readMessage } from "../files/mesh-message.ts";
 import { MAX_MESSAGE } from "../files/message-file.ts";
 import { derivedName, stemOf } from "../files/message-names.ts";
@@ -80,7 +80,7 @@ export class MeshTasks {
   }
 
   /** The plan of the active task, and how far it is. */
-  progress(): { plan: Plan; progress: Progress } {
+  progress(): { plan: WorkflowPlan; progress: Progress } {
     const active = this.queues.first("active");
     if (active === undefined) return { plan: this.#declared.plan, progress: new Map() };
     return { plan: this.#steps.planOf(active), progress: this.#steps.progress(active) };
@@ -165,7 +165,7 @@ export class MeshTasks {
       task,
       { agent, at },
       {
-        from: before.length === 1 && only ? nameOf(this.#context.here(only.agent)) : this.#context.mesh,
+        from: before.length === 1 && only ? addressName(this.#context.here(only.agent)) : this.#context.mesh,
         status: before.length > 0 ? "handoff" : "pending",
         body: before.length === 0 ? task.body : this.#handoff(task, agent, before),
       },
@@ -175,7 +175,7 @@ export class MeshTasks {
   #post(task: MeshMessage, { agent, at }: Step, message: Pick<MessageHeader, "from" | "status"> & { body: string }) {
     const header: MessageHeader = {
       from: message.from,
-      to: nameOf(this.#context.here(agent)),
+      to: addressName(this.#context.here(agent)),
       type: "task",
       status: message.status,
       task: stemOf(task.name),

@@ -18,8 +18,8 @@ import { HeldMeshes } from "./held-meshes.ts";
 import type { Member } from "./member.ts";
 import { MemberRegistry } from "./member-registry.ts";
 import type { Mesh } from "./mesh.ts";
+import type { Directory } from "./message-route.ts";
 import { OpenMeshes } from "./open-meshes.ts";
-import type { Directory } from "./route.ts";
 import { clearTmp, refuseLinkedProject } from "./running-folder.ts";
 
 export interface MeshesPorts {

@@ -7,7 +7,7 @@ import { Queues } from "../files/queue.ts";
 import { QueueWatcher } from "../files/watcher.ts";
 import type { MemberRegistry } from "./member-registry.ts";
 import { Mesh } from "./mesh.ts";
-import type { Directory } from "./route.ts";
+import type { Directory } from "./message-route.ts";
 import { makeFolders, putAway, refuseLinks, takeBack } from "./running-folder.ts";
 
 export interface OpenMeshesPorts {

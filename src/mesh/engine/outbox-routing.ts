@@ -1,9 +1,9 @@
-import { nameOf } from "../files/layout.ts";
+import { addressName } from "../files/layout.ts";
 import { type MeshMessage, readMessage } from "../files/mesh-message.ts";
 import type { Queues } from "../files/queue.ts";
 import { distanceFields } from "./loop-guard.ts";
 import type { MeshContext } from "./mesh-context.ts";
-import { type Route, routeOf, senderProblem } from "./route.ts";
+import { type Route, routeOf, senderProblem } from "./message-route.ts";
 import type { End } from "./task-ends.ts";
 
 /** Takes messages out of one agent's outbox and moves them to their destinations. */
@@ -65,7 +65,7 @@ export class OutboxRouting {
     const { ports } = this.#context;
     const to = ports.queuesOf(route.mesh, route.kind === "agent" ? route.agent : null);
     if (!to) return this.#refuse(message.name, `${message.header.to} is not there any more.`);
-    const problem = this.#recordDistance(message, nameOf(to.address));
+    const problem = this.#recordDistance(message, addressName(to.address));
     if (problem !== undefined) return this.#refuse(message.name, problem);
     const moved = this.#queues.moveTo(message.name, "outbox", to, "inbox") !== undefined;
     if (route.mesh !== this.#queues.address.mesh) ports.changed(route.mesh);
@@ -83,7 +83,7 @@ export class OutboxRouting {
     if (problem !== undefined) return problem;
     const header = { ...message.header, ...distanceFields(distance) };
     this.#context.rewrite(this.#queues, "outbox", { ...message, header });
-    loopGuard.sent(nameOf(here), to, distance);
+    loopGuard.sent(addressName(here), to, distance);
     return undefined;
   }
 

@@ -2,13 +2,13 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { type MeshState, meshStateSchema } from "../../protocol/index.ts";
 import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
-import { isDone, leaves, type Plan, type Progress } from "../declaration/topology.ts";
+import { isDone, leaves, type Progress, type WorkflowPlan } from "../declaration/topology.ts";
 import type { Layout } from "../files/layout.ts";
 
 export interface MeshProgress {
   declared: DeclaredMesh;
   /** Of its active task. */
-  plan: Plan;
+  plan: WorkflowPlan;
   progress: Progress;
   isActive: boolean;
   isWaiting: boolean;

@@ -3,11 +3,11 @@ import {
   isDone,
   lastLeaves,
   leaves,
-  type Plan,
   type Progress,
   planAfterFailures,
   type RoutedPlan,
   type StepPath,
+  type WorkflowPlan,
 } from "../declaration/topology.ts";
 import type { QueueName } from "../files/layout.ts";
 import { derivedName, stemOf } from "../files/message-names.ts";
@@ -41,7 +41,7 @@ export class TaskSteps {
   }
 
   /** The plan as far as this task has come: steps that failed may be followed by others. */
-  planOf(task: string): Plan {
+  planOf(task: string): WorkflowPlan {
     return this.#routed(task).plan;
   }
 

@@ -110,6 +110,6 @@ export interface MeshAddress {
   agent: string | null;
 }
 
-export function nameOf({ mesh, agent }: MeshAddress): string {
+export function addressName({ mesh, agent }: MeshAddress): string {
   return agent === null ? mesh : `${mesh}/${agent}`;
 }

@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import { type Layout, type MeshAddress, nameOf } from "./layout.ts";
+import { addressName, type Layout, type MeshAddress } from "./layout.ts";
 import type { MeshMessage } from "./mesh-message.ts";
 import { titleOf } from "./message-file.ts";
 import { headOf } from "./message-names.ts";
@@ -54,7 +54,7 @@ function frameOf(layout: Layout, address: MeshAddress, message: MeshMessage): { 
   switch (type) {
     case "task":
       return {
-        head: `${MARK} Task ${name} for ${nameOf(address)} from ${from}: ${titleOf(body)}`,
+        head: `${MARK} Task ${name} for ${addressName(address)} from ${from}: ${titleOf(body)}`,
         tail: `(It is in ${fileOf(layout, address, message)}. When it is done: tx done "what you did". If it cannot be done: tx done --failed "why".)`,
       };
     case "ask":

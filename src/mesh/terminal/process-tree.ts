@@ -39,7 +39,7 @@ export function isSame(one: Process, now: Process | null): boolean {
 }
 
 /** A process with all its descendants. Empty if another process has its pid by now. */
-export function treeOf(root: Process): Process[] {
+export function processTreeOf(root: Process): Process[] {
   if (root.pid <= 1 || !isSame(root, processOf(root.pid))) return [];
   const all = allProcesses();
   const tree = new Map([[root.pid, root]]);
@@ -76,7 +76,7 @@ export async function endAll(processes: readonly Process[], signal: Signal): Pro
   };
   for (const how of ["SIGTERM", "SIGKILL"] as const) {
     await wait();
-    ours = [...new Map(living().flatMap((one) => treeOf(one).map((each) => [each.pid, each]))).values()];
+    ours = [...new Map(living().flatMap((one) => processTreeOf(one).map((each) => [each.pid, each]))).values()];
     for (const { pid } of living()) {
       try {
         signal(pid, how);

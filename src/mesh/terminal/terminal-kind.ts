@@ -141,21 +141,21 @@ export function canBeTypedTo(kind: TerminalKind, view: ShownScreen): boolean {
 /** So many lines above the input a program says what it does; higher up it is said by somebody. */
 const NEAR = 7;
 
-interface Input {
+interface TypedInput {
   typed: string;
   /** The first and the last of its lines. */
   from: number;
   to: number;
 }
 
-function inputIn(kind: TerminalKind, screen: readonly string[]): Input | null {
+function inputIn(kind: TerminalKind, screen: readonly string[]): TypedInput | null {
   const input = kind.boxEdge ? boxIn(kind, kind.boxEdge, screen) : lineIn(kind, screen);
   if (!input || shows(screen.slice(input.to + 1), kind.notBelowInput ? [kind.notBelowInput] : [])) return null;
   if (kind.hint?.test(input.typed)) return { ...input, typed: "" };
   return input.typed === "" && kind.alwaysHints ? { ...input, typed: "…" } : input;
 }
 
-function lineIn({ input, aboveInput }: TerminalKind, screen: readonly string[]): Input | null {
+function lineIn({ input, aboveInput }: TerminalKind, screen: readonly string[]): TypedInput | null {
   if (input === null) return null;
   for (let at = screen.length - 1; at >= 0; at--) {
     const match = input.exec(screen[at] ?? "");
@@ -166,7 +166,7 @@ function lineIn({ input, aboveInput }: TerminalKind, screen: readonly string[]):
 }
 
 /** All rows of the box but the last, which names the model. Beside it may stand something else. */
-function boxIn({ input }: TerminalKind, edge: RegExp, screen: readonly string[]): Input | null {
+function boxIn({ input }: TerminalKind, edge: RegExp, screen: readonly string[]): TypedInput | null {
   const to = screen.findLastIndex((line) => edge.test(line));
   const [, indent = "", width = ""] = edge.exec(screen[to] ?? "") ?? [];
   let from = to;

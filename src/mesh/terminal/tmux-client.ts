@@ -1,6 +1,6 @@
 import type { ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import { commandLine } from "./tmux-command.ts";
+import { tmuxLine } from "./tmux-command.ts";
 
 /**
  * A tmux client in control mode: it sends commands and receives events as they happen, so nothing is polled.
@@ -40,7 +40,7 @@ export class TmuxClient {
     if (this.#hasEnded) return Promise.reject(new Error(`The tmux session ${this.#session} no longer exists.`));
     const { promise, resolve, reject } = Promise.withResolvers<string[]>();
     this.#open.push({ resolve, reject });
-    this.#child.stdin.write(`${commandLine(words)}\n`);
+    this.#child.stdin.write(`${tmuxLine(words)}\n`);
     return promise;
   }
 

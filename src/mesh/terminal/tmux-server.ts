@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { commandLineOf, endAll, isSame, type Process, processOf, type Signal, treeOf } from "./process-tree.ts";
+import { commandLineOf, endAll, isSame, type Process, processOf, processTreeOf, type Signal } from "./process-tree.ts";
 import { TmuxClient } from "./tmux-client.ts";
-import { commandLine } from "./tmux-command.ts";
+import { tmuxLine } from "./tmux-command.ts";
 
 /** The terminal that a program is started in. */
 export interface TerminalLaunch {
@@ -90,7 +90,7 @@ export class TmuxServer {
     ];
     let why = "";
     for (let tries = 1; tries <= MOST_TRIES; tries++) {
-      await this.#run(["start-server", ";", "source-file", "-"], `${lines.map(commandLine).join("\n")}\n`).catch(
+      await this.#run(["start-server", ";", "source-file", "-"], `${lines.map(tmuxLine).join("\n")}\n`).catch(
         (error: unknown) => {
           if (error instanceof NoTmux) throw error;
           why = error instanceof Error ? ` ${error.message}` : "";
@@ -109,9 +109,9 @@ export class TmuxServer {
     const info = await this.find(session);
     if (!info || (meant && (info.id !== meant.id || info.pid !== meant.pid))) return;
     const leader = await this.#leaderOf(info);
-    const tree = leader ? treeOf(leader) : [];
+    const tree = leader ? processTreeOf(leader) : [];
     const isIt = `#{==:#{session_name} #{pane_pid},${session} ${info.pid}}`;
-    const end = commandLine(["kill-session", "-t", info.id]);
+    const end = tmuxLine(["kill-session", "-t", info.id]);
     await this.#run(["if-shell", "-F", "-t", `${info.id}:`, isIt, end]).catch((error: unknown) => {
       if (error instanceof NoTmux) throw error;
       // It is gone already.
@@ -140,8 +140,8 @@ export class TmuxServer {
   async paste(session: string, text: string, how: keyof typeof PASTED): Promise<boolean> {
     const buffer = `tx-${process.pid}-${++pastes}`;
     const target = ["-t", `=${session}:`];
-    const paste = commandLine(["paste-buffer", "-d", "-b", buffer, ...target, ...PASTED[how]]);
-    const ended = `${commandLine(["delete-buffer", "-b", buffer])} ; display-message -p ended`;
+    const paste = tmuxLine(["paste-buffer", "-d", "-b", buffer, ...target, ...PASTED[how]]);
+    const ended = `${tmuxLine(["delete-buffer", "-b", buffer])} ; display-message -p ended`;
     const said = await this.#run(
       ["load-buffer", "-b", buffer, "-", ";", "if-shell", "-F", ...target, "#{pane_dead}", ended, paste],
       text,

@@ -1,7 +1,7 @@
 import { cursorOf, type PaneView } from "./pane-view.ts";
 
 /** The line that the cursor is in, even if it is wrapped over several rows. */
-interface Line {
+interface PromptLine {
   /** Counted from the beginning of everything that was ever shown. */
   row: number;
   x: number;
@@ -18,8 +18,8 @@ interface Line {
  */
 export class UnsentInput {
   /** The line as the program left it, and when that was seen: in seconds, by the clock of tmux. */
-  #prompt: (Line & { at: number }) | undefined;
-  #begun: (Line & { at: number }) | undefined;
+  #prompt: (PromptLine & { at: number }) | undefined;
+  #begun: (PromptLine & { at: number }) | undefined;
 
   get isBegun(): boolean {
     return this.#begun !== undefined;
@@ -39,12 +39,12 @@ export class UnsentInput {
   }
 
   /** UNSENT-1. A key of this very second may have come after it was seen. */
-  #isOfProgram(here: Line, { keys }: PaneView): boolean {
+  #isOfProgram(here: PromptLine, { keys }: PaneView): boolean {
     return !this.#prompt || keys < this.#prompt.at || here.row !== this.#prompt.row;
   }
 
   /** UNSENT-2. */
-  #goOn(begun: Line & { at: number }, here: Line & { at: number }, { keys }: PaneView): void {
+  #goOn(begun: PromptLine & { at: number }, here: PromptLine & { at: number }, { keys }: PaneView): void {
     const isBack = this.#prompt !== undefined && isSame(this.#prompt, here);
     const isElsewhere = here.row !== begun.row;
     const isRedrawn = here.text === begun.text;
@@ -58,11 +58,11 @@ export class UnsentInput {
   }
 }
 
-function isSame(one: Line, other: Line): boolean {
+function isSame(one: PromptLine, other: PromptLine): boolean {
   return one.row === other.row && one.x === other.x && one.text === other.text;
 }
 
-function lineOf({ screen, cursor, width }: PaneView): Line {
+function lineOf({ screen, cursor, width }: PaneView): PromptLine {
   const { x, y, history } = cursorOf(cursor);
   let first = y;
   while (first > 0 && (screen[first - 1] ?? "").length >= width) first--;

@@ -4,7 +4,7 @@ import { type Post, postWithoutRedirects } from "../wire/post.ts";
 import { baseUrl } from "./base-url.ts";
 import { keyState } from "./key.ts";
 import type { ModelSource } from "./model-name.ts";
-import { connectCompatible, type Provider, type ProviderConnection, type Speaker } from "./providers.ts";
+import { connectCompatible, type Provider, type ProviderConnection, type WireFactory } from "./providers.ts";
 
 export type ProviderSource = Extract<ModelSource, { kind: "provider" }>;
 export type ServerSource = Extract<ModelSource, { kind: "server" }>;
@@ -14,7 +14,7 @@ export class Connections {
   readonly #env: Environment;
   readonly #fetch: typeof globalThis.fetch;
   readonly #post: Post;
-  readonly #known = new Map<string, Promise<Speaker>>();
+  readonly #known = new Map<string, Promise<WireFactory>>();
 
   constructor(env: Environment, fetch: typeof globalThis.fetch, post: Post) {
     this.#env = env;
@@ -22,7 +22,7 @@ export class Connections {
     this.#post = post;
   }
 
-  to(at: ProviderSource | ServerSource): Promise<Speaker> {
+  to(at: ProviderSource | ServerSource): Promise<WireFactory> {
     const key = at.kind === "server" ? `server/${at.server}` : at.provider.name;
     let connection = this.#known.get(key);
     if (connection === undefined) {
@@ -39,14 +39,14 @@ export class Connections {
     return written ? addressIn(written, at.provider.urlVariable) : addressIn(at.provider.url, null);
   }
 
-  #toProvider(provider: Provider): Promise<Speaker> {
+  #toProvider(provider: Provider): Promise<WireFactory> {
     const apiKey = keyIn(this.#env, provider.keyVariable ?? undefined);
     const written = this.#env[provider.urlVariable];
     const baseURL = written ? baseUrl(written, provider.version, provider.urlVariable) : provider.url;
     return provider.connect({ baseURL, apiKey, ...this.#outOf(provider.urlVariable) });
   }
 
-  async #toServer(at: ServerSource): Promise<Speaker> {
+  async #toServer(at: ServerSource): Promise<WireFactory> {
     const { server, settings } = at;
     const setting = settingOf(at);
     const baseURL = baseUrl(settings.base_url, "v1", setting);

@@ -26,11 +26,11 @@ export interface Provider {
   /** The version segment that people leave out of base URLs. */
   readonly version: string;
   quirks(model: string): Quirks;
-  connect(connection: ProviderConnection): Promise<Speaker>;
+  connect(connection: ProviderConnection): Promise<WireFactory>;
 }
 
 /** A connection to a provider: creates the wire of one of its models. */
-export type Speaker = (model: string, quirks: Quirks, maxSearches: number | null, settings: ModelSettings) => Wire;
+export type WireFactory = (model: string, quirks: Quirks, maxSearches: number | null, settings: ModelSettings) => Wire;
 
 export interface ProviderConnection {
   baseURL: string;
@@ -111,11 +111,11 @@ export function providerNamed(name: string): Provider | undefined {
 }
 
 /** Any server with the chat-completions format; `provider` is how the names of its models begin. */
-export function connectCompatible(provider: string, connection: ProviderConnection): Speaker {
+export function connectCompatible(provider: string, connection: ProviderConnection): WireFactory {
   return (model, quirks, _, settings) => createChatWire(provider, model, quirks, connection, settings);
 }
 
-function speaker(provider: string, language: (model: string) => LanguageModelV4): Speaker {
+function speaker(provider: string, language: (model: string) => LanguageModelV4): WireFactory {
   return (model, quirks, maxSearches, settings) =>
     createSdkWire(provider, language(model), quirks, maxSearches, settings);
 }

@@ -30,8 +30,8 @@ export class ReplyReader {
   /** Characters so far. */
   size = 0;
   readonly #quirks: Quirks;
-  readonly #onDelta: Listeners["onDelta"];
-  readonly #onWarning: Listeners["onWarning"];
+  readonly #onDelta: ReplyListeners["onDelta"];
+  readonly #onWarning: ReplyListeners["onWarning"];
   readonly #rawArguments: RawArguments | undefined;
   /** Parts whose end has not come yet. */
   readonly #open = new Map<string, Words>();
@@ -39,7 +39,7 @@ export class ReplyReader {
   readonly #taken = new Set<string>();
   #calls = 0;
 
-  constructor(quirks: Quirks, { onDelta, onWarning }: Listeners) {
+  constructor(quirks: Quirks, { onDelta, onWarning }: ReplyListeners) {
     this.#quirks = quirks;
     this.#onDelta = onDelta;
     this.#onWarning = onWarning;
@@ -171,7 +171,7 @@ export class ReplyReader {
 /** Each is a fact; a provider with a new kind of event sends it by the thousand. */
 const MOST_WARNINGS = 10;
 
-export type Listeners = Pick<ModelRequest, "onDelta" | "onWarning">;
+export type ReplyListeners = Pick<ModelRequest, "onDelta" | "onWarning">;
 
 export function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Usage {
   return {

@@ -40,7 +40,7 @@ export const modelsPageSchema = z.object({
  */
 export const healthSchema = z.object({ status: z.enum(["ok", "disk_full", "read_only"]), version: z.string() });
 /** How config.json differs from the settings that the server uses. */
-export const configStandingSchema = z.object({
+export const configStateSchema = z.object({
   /** Why the file cannot be taken; what was good before it holds. */
   problem: z.string().nullable(),
   /** What of it was changed since the start and holds only after a restart. */

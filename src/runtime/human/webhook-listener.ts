@@ -18,7 +18,7 @@ export function webhookHandler(
   channels: readonly SignedChannel[],
   { execute, now, memory }: WebhookPorts,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  async function answerTo(request: IncomingMessage): Promise<Answer> {
+  async function answerTo(request: IncomingMessage): Promise<WebhookAnswer> {
     const name = /^\/webhooks\/([a-z0-9_-]+)$/.exec(request.url ?? "")?.[1];
     const channel = channels.find((each) => each.name === name);
     if (!channel?.signed) return refusal(404, "not_found", "There is nothing here.");
@@ -159,16 +159,16 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(chunks);
 }
 
-interface Answer {
+interface WebhookAnswer {
   status: number;
   body: unknown;
 }
 
-function refusal(status: number, code: string, message: string): Answer {
+function refusal(status: number, code: string, message: string): WebhookAnswer {
   return { status, body: { error: { code, message } } };
 }
 
-function refusalFor(error: unknown): Answer {
+function refusalFor(error: unknown): WebhookAnswer {
   if (error instanceof HumanRefusal) return refusal(error.code === "not_found" ? 404 : 409, error.code, error.message);
   if (error instanceof NotFoundError) return refusal(404, "not_found", "There is no such agent.");
   if (isForWantOfRoom(error))

@@ -7,7 +7,7 @@ import { putFile } from "../../store/disk/foreign-folder.ts";
 import { LoginFile } from "../../store/home/login-file.ts";
 import { BrokeredLogin, type LoginPorts, type LoginState } from "./brokered-login.ts";
 import { CredentialFile } from "./credential-file.ts";
-import type { TokenDoor } from "./login-format.ts";
+import type { TokenEndpoint } from "./login-format.ts";
 import { loginFormatOf } from "./login-formats.ts";
 
 export interface BrokerOptions {
@@ -48,7 +48,7 @@ export class LoginBroker {
   async lend(
     profile: ProgramProfile,
     home: string,
-    doorOf: (name: string) => TokenDoor,
+    doorOf: (name: string) => TokenEndpoint,
     keys: readonly string[] = [],
   ): Promise<Loans> {
     const loans = this.#lentBy(profile).map((lent): Loan => {
@@ -185,7 +185,7 @@ interface Lent {
 interface Loan {
   readonly lent: Lent;
   readonly home: string;
-  readonly door: TokenDoor;
+  readonly door: TokenEndpoint;
   readonly keys: readonly string[];
   access: string | null;
   text: string | null;

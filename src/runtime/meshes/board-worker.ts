@@ -37,7 +37,7 @@ export function meshAdapter({ agent, layout, host, problemOf, clock }: BoardWork
     // It was trusted when it was hired, and may have changed since.
     const problem = problemOf(name);
     if (problem !== null) throw new Error(problem);
-    const session = new MeshSession(mesh, job, agent, layout, clock);
+    const session = new BoardSession(mesh, job, agent, layout, clock);
     await session.begin();
     return session;
   };
@@ -83,7 +83,7 @@ const contextSchema = z.object({
   refs: z.record(z.string(), z.string()),
 });
 
-class MeshSession implements OutsideSession {
+class BoardSession implements OutsideSession {
   readonly events = new EventQueue((event) => this.#onHandled(event));
   readonly #mesh: MeshFileClient;
   readonly #job: OutsideJob;

@@ -6,7 +6,7 @@ import type { TrustGrant } from "../../store/home/trust-file.ts";
 import type { Environment } from "../config/settings.ts";
 import { HumanRefusal } from "../human/human-refusal.ts";
 import { onItsOwn } from "../state/acting.ts";
-import { type MeshRecord, memberIdOf } from "./record.ts";
+import { type MeshRecord, memberIdOf } from "./mesh-record.ts";
 import { type MeshTrust, type MeshTrustState, mayRun } from "./trust.ts";
 import { type TrustSummary, trustQuestion, trustSummary } from "./trust-text.ts";
 

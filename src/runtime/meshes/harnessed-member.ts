@@ -9,7 +9,7 @@ import { Toolbox, type Tools } from "../../tools/toolbox.ts";
 import { type Past, pastOf } from "../../workers/loop/past.ts";
 import { type ActingWorker, type Recorder, runRecordedLoop } from "../../workers/loop/recorded-loop.ts";
 import type { ReplyWithoutCall } from "../../workers/loop/work-loop.ts";
-import { MESH_RUN } from "./record.ts";
+import { MESH_RUN } from "./mesh-record.ts";
 
 export interface HarnessedPorts {
   worker_id: string;

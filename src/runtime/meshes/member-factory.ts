@@ -20,8 +20,8 @@ import type { ProgramPorts } from "../../workers/outside/session/program-ports.t
 import type { Environment } from "../config/settings.ts";
 import { HarnessedMember } from "./harnessed-member.ts";
 import { HeadlessMember } from "./headless-member.ts";
+import { MESH_RUN, type MeshRecord, type MeshRecordPorts, memberIdOf } from "./mesh-record.ts";
 import { PlainMember } from "./plain-member.ts";
-import { MESH_RUN, type MeshRecord, type MeshRecordPorts, memberIdOf } from "./record.ts";
 import { modelName, programName, type Runs, runsGiven, runsOf, speaksBy } from "./run-kinds.ts";
 import { meshScope } from "./scope.ts";
 import type { ReportState } from "./session-reports.ts";

@@ -1,10 +1,10 @@
 import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import type { Member } from "../../mesh/engine/member.ts";
-import { type Layout, nameOf } from "../../mesh/files/layout.ts";
+import { addressName, type Layout } from "../../mesh/files/layout.ts";
 import { TmuxMember } from "../../mesh/terminal/tmux-member.ts";
 import { TmuxServer, tmuxSocket } from "../../mesh/terminal/tmux-server.ts";
 import { addressOf, MemberFactory, type MembersPorts } from "./member-factory.ts";
-import type { MeshRecord, MeshRecordPorts } from "./record.ts";
+import type { MeshRecord, MeshRecordPorts } from "./mesh-record.ts";
 import { describedRun, type Runs, runsOf } from "./run-kinds.ts";
 import { type ReportedState, type ReportState, SessionReports, type SessionStarted } from "./session-reports.ts";
 import { sessionOf } from "./terminal-member.ts";
@@ -172,5 +172,5 @@ export class MeshMembers {
 }
 
 function keyOf(mesh: DeclaredMesh, agent: DeclaredAgent): string {
-  return nameOf(addressOf(mesh, agent));
+  return addressName(addressOf(mesh, agent));
 }

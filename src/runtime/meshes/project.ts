@@ -3,7 +3,7 @@ import { join, relative } from "node:path";
 import { didYouMean } from "../../boundary/nearest.ts";
 import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import { Meshes } from "../../mesh/engine/meshes.ts";
-import { Layout, nameOf } from "../../mesh/files/layout.ts";
+import { addressName, Layout } from "../../mesh/files/layout.ts";
 import { readMessage } from "../../mesh/files/mesh-message.ts";
 import { titleOf } from "../../mesh/files/message-file.ts";
 import { putMessage } from "../../mesh/files/new-message.ts";
@@ -16,7 +16,7 @@ import { onItsOwn } from "../state/acting.ts";
 import { type Agreed, MeshConsent, type MeshTrustView } from "./consent.ts";
 import type { MembersPorts } from "./member-factory.ts";
 import { type AgentStatusView, MeshMembers } from "./members.ts";
-import { type FailureView, MeshRecord, type MeshRecordPorts } from "./record.ts";
+import { type FailureView, MeshRecord, type MeshRecordPorts } from "./mesh-record.ts";
 import { runGate } from "./run-gate.ts";
 import { describedRun } from "./run-kinds.ts";
 import type { SessionStarted } from "./session-reports.ts";
@@ -243,7 +243,7 @@ class MeshProject implements HostedMeshes {
     const worker = agent ?? this.meshes.declared().get(mesh)?.entry;
     const message = readMessage(new Queues(this.layout, { mesh, agent }), "complete", name);
     if (worker === undefined || !message || "reason" in message || message.header.from !== HUMAN) return;
-    const text = `${nameOf({ mesh, agent })} could not do “${titleOf(message.body)}”: ${words}`;
+    const text = `${addressName({ mesh, agent })} could not do “${titleOf(message.body)}”: ${words}`;
     this.#record.tellFailure({ mesh, agent, name }, worker, text);
   }
 

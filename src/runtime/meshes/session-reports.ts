@@ -1,6 +1,6 @@
-import { nameOf } from "../../mesh/files/layout.ts";
+import { addressName } from "../../mesh/files/layout.ts";
 import type { SessionState } from "../../mesh/terminal/session-state.ts";
-import type { MeshRecord } from "./record.ts";
+import type { MeshRecord } from "./mesh-record.ts";
 
 export type ReportState = (state: SessionState, detail?: string) => void;
 
@@ -30,11 +30,11 @@ export class SessionReports {
   }
 
   stateOf(address: AgentAddress): ReportedState {
-    return this.#states.get(nameOf(address)) ?? { state: null, detail: null, since: null };
+    return this.#states.get(addressName(address)) ?? { state: null, detail: null, since: null };
   }
 
   reporterFor(address: AgentAddress, isTerminal: () => boolean): ReportState {
-    const key = nameOf(address);
+    const key = addressName(address);
     return (state, detail) => {
       if (this.#states.get(key)?.state === state) return;
       const since = this.#now() / 1000;

@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import { keepPrompt, promptText, sessionPrompt } from "../../mesh/declaration/prompt.ts";
 import { sendFromAgent } from "../../mesh/files/agent-outbox.ts";
-import { type Layout, nameOf } from "../../mesh/files/layout.ts";
+import { addressName, type Layout } from "../../mesh/files/layout.ts";
 import { BEGUN_BEFORE, messageLine, messageText } from "../../mesh/files/message-text.ts";
 import { queueOf } from "../../mesh/files/new-message.ts";
 import type { SessionState } from "../../mesh/terminal/session-state.ts";
@@ -85,7 +85,9 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
       await sendFromAgent(layout, address, new Date(ports.now()), { to: "mesh", type: "error", body: why });
     },
     waitsForPerson: (why) =>
-      order.tellWaiting(`${nameOf(address)} waits for you: ${why}Look: tx attach ${address.mesh} ${address.agent}`),
+      order.tellWaiting(
+        `${addressName(address)} waits for you: ${why}Look: tx attach ${address.mesh} ${address.agent}`,
+      ),
     isLeaving,
     clearsBefore: agent.config.options?.clear_before ?? false,
     before: () => ports.before,

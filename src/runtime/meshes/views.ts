@@ -30,14 +30,14 @@ export function meshView(hosted: HostedMeshes, name: string) {
     last_end: hosted.lastEnd(name),
     failures: hosted.failuresOf(name),
     trust: hosted.trustOf(name),
-    ...standing(own),
+    ...queueCounts(own),
     agents: [...agents.values()].map((agent) => {
       const queues = queuesFor(agent.name);
       return {
         name: agent.name,
         description: agent.config.description ?? null,
         ...hosted.stateOf(name, agent.name),
-        ...standing(queues),
+        ...queueCounts(queues),
         active_since: sinceWhen(queues),
         attach: hosted.attachWords(name, agent.name),
       };
@@ -57,7 +57,7 @@ function atRest(queues: Queues) {
   return { status: "idle", current_agent: null, tasks_completed: completedTasks(queues) } as const;
 }
 
-function standing(queues: Queues) {
+function queueCounts(queues: Queues) {
   const counts = QUEUES.map((queue) => [queue, queues.count(queue)] as const);
   const active = queues.first("active") ?? null;
   return { queues: Object.fromEntries(counts) as Record<QueueName, number>, active };

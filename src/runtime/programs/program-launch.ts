@@ -8,7 +8,7 @@ import { nearest } from "../../boundary/nearest.ts";
 import type { Scrubber } from "../../boundary/scrubber.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import type { ProgramProfile, Usage } from "../../protocol/index.ts";
-import { programBinds, type Sandbox } from "../../sandbox/index.ts";
+import { programFiles, type Sandbox } from "../../sandbox/index.ts";
 import type { Launched, Running } from "../../sandbox/program.ts";
 import { canLead, programsOf } from "../../workers/outside/programs.ts";
 import type { ConfinedProgram, ProgramPorts, ProgramStart } from "../../workers/outside/session/program-ports.ts";
@@ -133,7 +133,7 @@ async function startConfined(
     else response.writeHead(404).end();
   });
   const [command = "", ...words] = profile.command;
-  const files = await programBinds([command, ...words], env.PATH ?? "");
+  const files = await programFiles([command, ...words], env.PATH ?? "");
   const shared = (await sharedFiles(profile, env)).map(({ file }) => file);
   const given = namedIn(env, profile);
   const hosts = [...(profile.hosts ?? []), ...allowed, ...addressesIn({ ...given, ...profile.set })];

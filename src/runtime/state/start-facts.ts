@@ -1,4 +1,10 @@
-import { type AgentState, lostCommands, type NodeState, openNodes, type Situation } from "../../projections/index.ts";
+import {
+  type AgentState,
+  lostBackgroundCommands,
+  type NodeState,
+  openNodes,
+  type Situation,
+} from "../../projections/index.ts";
 import { COORDINATOR, type FactOf, HUMAN, type NewFact, type RunId } from "../../protocol/index.ts";
 import { hiredAs, type ProgramNames } from "../../workers/outside/programs.ts";
 import { isAmong, reopenings } from "./budget-raise.ts";
@@ -37,7 +43,7 @@ export function startOf(
   // A person's own work waits for nobody.
   const waits = coordinator_decides || (why === "recovered" && now.agent.coordinator_decides);
   const goingOn = taken.filter(({ id, worker_id }) => !isAmong(id, again) && (!waits || worker_id === HUMAN));
-  const facts: NewFact[] = [...first, ...lostCommands(now.commands).map(endOfLost)];
+  const facts: NewFact[] = [...first, ...lostBackgroundCommands(now.commands).map(endOfLost)];
   if (isMore) facts.push({ type: "budget.set", data: more });
   facts.push(...again);
   const decides = coordinator_decides ? { coordinator_decides: true as const } : {};
@@ -51,7 +57,7 @@ export function startOf(
 }
 
 /** Its worker waits for it, or counts on it. */
-function endOfLost({ worker_id, node_id, pid, id }: ReturnType<typeof lostCommands>[number]): NewFact {
+function endOfLost({ worker_id, node_id, pid, id }: ReturnType<typeof lostBackgroundCommands>[number]): NewFact {
   const ended = { pid, code: null, signal: "SIGKILL", background: id, interrupted: true as const };
   return { type: "process.exited", data: { worker_id, node_id, ...ended } };
 }

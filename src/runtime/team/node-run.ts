@@ -22,7 +22,7 @@ import { pinnedRefs, problemWithRefs } from "./pinned-refs.ts";
 import { cannotWork, ringAfter } from "./working-time.ts";
 
 /** The worker, its node, its team and its workplace. */
-interface NodeWork {
+interface NodeRun {
   node: TakenNode;
   worker: WorkerState;
   who: { node_id: NodeId; worker_id: WorkerId };
@@ -46,7 +46,7 @@ export async function runNode(
   signal: AbortSignal,
 ): Promise<void> {
   const who = { node_id: node.id, worker_id: worker.id };
-  const work: NodeWork = { node, worker, who, team, workplace, signal };
+  const work: NodeRun = { node, worker, who, team, workplace, signal };
   const unready = await prepare(work).then(() => null, asOutcome(signal));
   await begin(work);
   // Handed over and cut off by a crash: that was its end, nobody works on it any more.
@@ -57,7 +57,7 @@ export async function runNode(
   await end(work, outcome);
 }
 
-async function prepare({ node, worker, workplace }: NodeWork): Promise<void> {
+async function prepare({ node, worker, workplace }: NodeRun): Promise<void> {
   const { log, now } = workplace;
   const dir = nodeDir(log.dir, node.spec.run_id, node.id);
   const home = workerDir(log.dir, node.spec.run_id, worker.id);
@@ -74,7 +74,7 @@ async function prepare({ node, worker, workplace }: NodeWork): Promise<void> {
   if (problem !== undefined) throw new Error(problem);
 }
 
-async function begin(work: NodeWork): Promise<void> {
+async function begin(work: NodeRun): Promise<void> {
   const { node, worker, who, workplace } = work;
   const { log, now } = workplace;
   const dir = nodeDir(log.dir, node.spec.run_id, node.id);
@@ -87,7 +87,7 @@ async function begin(work: NodeWork): Promise<void> {
   await writeStatus(dir, "running", `By ${worker.spawned.name}.`).catch(() => {});
 }
 
-async function tryTwice(work: NodeWork): Promise<Outcome> {
+async function tryTwice(work: NodeRun): Promise<Outcome> {
   const { node, workplace, signal } = work;
   const contract = contractOf(node, workplace.now());
   const outcome = await oneTry(work, contract).catch(asOutcome(signal));
@@ -102,7 +102,7 @@ async function tryTwice(work: NodeWork): Promise<Outcome> {
  * The stage's contract bounds turns and time. Time begins anew when work is taken up: a pause overnight is not work, nor
  * is a rate limit or waiting for sub-nodes.
  */
-async function oneTry(work: NodeWork, contract: StageContract | undefined): Promise<Outcome> {
+async function oneTry(work: NodeRun, contract: StageContract | undefined): Promise<Outcome> {
   const { node, worker, team, workplace, signal } = work;
   const bounded = contract
     ? { ...workplace, maxTurns: Math.min(workplace.maxTurns, contract.max_iterations_per_node) }
@@ -125,7 +125,7 @@ async function oneTry(work: NodeWork, contract: StageContract | undefined): Prom
 }
 
 /** Who tries again knows what went wrong; who never got as far as the first words begins with them. */
-async function secondTry({ node, who, workplace }: NodeWork, error: string): Promise<Batch> {
+async function secondTry({ node, who, workplace }: NodeRun, error: string): Promise<Batch> {
   const facts: NewFact[] = [
     { type: "node.retried", data: { ...who, error } },
     { type: "node.started", data: who },
@@ -139,7 +139,7 @@ async function secondTry({ node, who, workplace }: NodeWork, error: string): Pro
     : { facts };
 }
 
-async function end(work: NodeWork, ended: Outcome): Promise<void> {
+async function end(work: NodeRun, ended: Outcome): Promise<void> {
   const { node, worker, who, workplace } = work;
   const { log, now } = workplace;
   const { facts, outcome } = await endFacts(node, who, ended, workplace);
@@ -153,7 +153,7 @@ async function end(work: NodeWork, ended: Outcome): Promise<void> {
   await writeHistory(home, now().board, node.spec.run_id, worker.id).catch(() => {});
 }
 
-function isOver({ node, workplace }: NodeWork): boolean {
+function isOver({ node, workplace }: NodeRun): boolean {
   return hasEnded(workplace.pending().board.nodes[node.id]);
 }
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { WorkerId } from "../../protocol/index.ts";
 
 /** Names for workers without a given name, in the order of hiring. */
-export const NAMES = `
+export const WORKER_NAMES = `
   Alice Bob Carol David Erin Frank Grace Henry Iris Jack Kate Leo Mona Nina Oscar Paula Quinn Rosa Sam Tara
   Uma Victor Wendy Xenia Yusuf Zoe Amir Bea Chen Dora Emil Fay Gus Hana Ivan Judy Karl Lena Milo Nora
   Omar Petra Rafael Sofia Theo Ursula Vera Walter Yara Zane Ada Boris Clara Diego Elsa Felix Gina Hugo Ines Jonas
@@ -20,7 +20,7 @@ const SURNAMES =
 
 /** A free name for a worker without one. */
 export function freeName(taken: ReadonlySet<WorkerId>): string {
-  return NAMES.find((candidate) => !taken.has(candidate.toLowerCase())) ?? fullName(taken);
+  return WORKER_NAMES.find((candidate) => !taken.has(candidate.toLowerCase())) ?? fullName(taken);
 }
 
 /** When every first name is taken, a surname is added, and in the end a number. */
@@ -29,7 +29,7 @@ export function fullName(taken: ReadonlySet<WorkerId>): string {
     for (const surname of SURNAMES) {
       const last = number === 1 ? surname : `${surname} ${number}`;
       const id = workerIdOf(last);
-      const first = NAMES.find((name) => !taken.has(`${name.toLowerCase()}-${id}`));
+      const first = WORKER_NAMES.find((name) => !taken.has(`${name.toLowerCase()}-${id}`));
       if (first !== undefined) return `${first} ${last}`;
     }
   }

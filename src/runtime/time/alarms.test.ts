@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { NewFact } from "../../protocol/index.ts";
 import { TriggerWorld } from "../../testing/trigger-world.ts";
-import type { TriggerOrder } from "../../triggers/order.ts";
+import type { TriggerOrder } from "../../triggers/trigger-order.ts";
 
 const NEW_YEAR = Date.UTC(2026, 0, 1) / 1000;
 const HOUR = 3600;

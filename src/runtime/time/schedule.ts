@@ -7,7 +7,7 @@ import { refusal, type ToolOutput } from "../../tools/tool.ts";
 import type { Sight } from "../../triggers/change.ts";
 import { nextOccurrence } from "../../triggers/cron.ts";
 import { nextDue } from "../../triggers/due.ts";
-import { checkedTrigger, type TriggerOrder } from "../../triggers/order.ts";
+import { checkedTrigger, type TriggerOrder } from "../../triggers/trigger-order.ts";
 import { asWritten } from "../../triggers/wall-clock.ts";
 import { isCycle } from "../../workers/coordinator/cycles.ts";
 import type { PendingLog } from "../state/pending-log.ts";

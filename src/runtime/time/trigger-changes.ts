@@ -1,6 +1,6 @@
 import { type Situation, triggerNamed } from "../../projections/index.ts";
 import { HUMAN } from "../../protocol/index.ts";
-import type { TriggerOrder } from "../../triggers/order.ts";
+import type { TriggerOrder } from "../../triggers/trigger-order.ts";
 import { HumanRefusal } from "../human/human-refusal.ts";
 import type { Schedule } from "./schedule.ts";
 

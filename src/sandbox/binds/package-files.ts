@@ -14,7 +14,7 @@ import { isBelow } from "./binds.ts";
  * The search is limited: installed modules, and folders deeper than where people keep settings, are bound as they are.
  */
 export async function shownOfPackage(folder: string): Promise<string[]> {
-  const look = new Look(folder);
+  const look = new PackageWalk(folder);
   return (await look.at(folder, 0)).paths;
 }
 
@@ -32,7 +32,7 @@ const secretNames = [
 
 const holdsSecrets = (name: string) => secretNames.some((pattern) => pattern.test(name));
 
-class Look {
+class PackageWalk {
   readonly #package: string;
   #seen = 0;
 

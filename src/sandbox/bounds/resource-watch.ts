@@ -11,10 +11,10 @@ import { isOverMemory } from "./memory-use.ts";
  * With a cgroup the kernel limits memory, and we only check whether it had to kill something.
  */
 export function watchResources(
-  { pid, binds, limits, cgroup }: Watched,
+  { pid, binds, limits, cgroup }: WatchedProcess,
   exceeded: (what: Bound) => void,
   pace: Pace = { timesItsCost: 20, atMostMs: Number.POSITIVE_INFINITY },
-): Watch {
+): ResourceWatch {
   const disk = new DiskWatch(binds, limits);
   let timer: NodeJS.Timeout | undefined;
   let over = false;
@@ -40,7 +40,7 @@ export function watchResources(
   };
 }
 
-interface Watched {
+interface WatchedProcess {
   /** The process of ours that holds the sandbox. */
   pid: number;
   /** What it may write, read and not see. */
@@ -57,6 +57,6 @@ interface Pace {
 /** For programs that run for hours and are mostly idle: the checks take half a percent of a core. */
 export const calmPace: Pace = { timesItsCost: 200, atMostMs: 1_500 };
 
-export interface Watch {
+export interface ResourceWatch {
   stop(): void;
 }

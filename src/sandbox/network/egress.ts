@@ -31,7 +31,7 @@ export function egressProxy(network: Network, lookup: Lookup = systemLookup): Eg
   let dialing = 0;
   const dial = async (host: string, port: number) => {
     if (dialing + open.size >= MOST_DIALED)
-      throw new Refused(`More than ${MOST_DIALED} connections at once are not opened for one sandbox.`);
+      throw new RefusedConnection(`More than ${MOST_DIALED} connections at once are not opened for one sandbox.`);
     dialing++;
     try {
       return await dialListed(host, port, network, lookup, open);
@@ -71,7 +71,7 @@ export interface Egress {
 
 export type Dial = (host: string, port: number) => Promise<Socket>;
 
-class Refused extends Error {}
+class RefusedConnection extends Error {}
 
 async function dialListed(
   host: string,
@@ -81,7 +81,7 @@ async function dialListed(
   open: Set<Duplex>,
 ): Promise<Socket> {
   if (!isListed(host, port, allow))
-    throw new Refused(
+    throw new RefusedConnection(
       `${host}:${port} is not on the list of hosts that this sandbox may reach: ${allow.join(", ") || "none"}.`,
     );
   // A name or a pattern speaks for public addresses only; "localhost" and literal addresses speak for themselves.
@@ -123,7 +123,7 @@ function remember(stream: Duplex, open: Set<Duplex>): void {
 async function tunnel(request: IncomingMessage, client: Duplex, head: Buffer, dial: Dial): Promise<void> {
   const target = /^(.+):(\d{1,5})$/.exec(request.url ?? "");
   try {
-    if (!target?.[1] || !target[2]) throw new Refused("CONNECT wants host:port.");
+    if (!target?.[1] || !target[2]) throw new RefusedConnection("CONNECT wants host:port.");
     const server = await dial(target[1], Number(target[2]));
     if (client.destroyed) return void server.destroy();
     client.write("HTTP/1.1 200 Connection established\r\n\r\n");
@@ -143,7 +143,7 @@ async function forward(request: IncomingMessage, response: ServerResponse, dial:
   try {
     const url = URL.canParse(request.url ?? "") ? new URL(request.url ?? "") : null;
     if (url?.protocol !== "http:")
-      throw new Refused("This is a proxy: ask for http://host/path, or CONNECT host:port.");
+      throw new RefusedConnection("This is a proxy: ask for http://host/path, or CONNECT host:port.");
     const socket = await dial(url.hostname, Number(url.port || 80));
     if (response.destroyed) return void socket.destroy();
     try {
@@ -214,6 +214,6 @@ const hopByHop = new Set([
 
 function refusal(error: unknown): { status: number; text: string } {
   const reason = error instanceof Error ? error.message : String(error);
-  const refused = error instanceof Refused || (error instanceof Error && error.name === "PrivateAddress");
+  const refused = error instanceof RefusedConnection || (error instanceof Error && error.name === "PrivateAddress");
   return { status: refused ? 403 : 502, text: `agiraph: ${reason}\n` };
 }

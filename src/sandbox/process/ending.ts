@@ -14,7 +14,7 @@ export function end(child: ChildProcess, { group }: { group?: boolean }): void {
   if (child.pid === undefined) return;
   if (!group) child.stdio[3]?.destroy();
   const first = group ? null : firstInside(child.pid);
-  send(first?.pid ?? (group ? -child.pid : child.pid), "SIGKILL");
+  sendSignal(first?.pid ?? (group ? -child.pid : child.pid), "SIGKILL");
   if (first) void endHolder(child, first);
 }
 
@@ -25,7 +25,7 @@ async function endHolder(child: ChildProcess, first: First): Promise<void> {
 }
 
 /** A process may have ended before the signal reaches it. */
-export function send(pid: number, signal: NodeJS.Signals): void {
+export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {

@@ -95,9 +95,9 @@ function whenOver(
 
 function endWhenDue(child: ChildProcess, launch: Launch, command: ShellCommand, ports: SandboxPorts) {
   const { promise: stuck, reject } = Promise.withResolvers<never>();
-  const state: Due = { reason: null, stuck, stop };
+  const state: Deadline = { reason: null, stuck, stop };
   let patience: NodeJS.Timeout | undefined;
-  const because = (reason: NonNullable<Due["reason"]>) => () => {
+  const because = (reason: NonNullable<Deadline["reason"]>) => () => {
     state.reason ??= reason;
     end(child, launch);
     patience ??= setTimeout(() => reject(new SandboxFailure(stuckText)), mostEndingMs);
@@ -121,7 +121,7 @@ function endWhenDue(child: ChildProcess, launch: Launch, command: ShellCommand, 
   return state;
 }
 
-interface Due {
+interface Deadline {
   reason: "timeout" | "abort" | Bound | null;
   /** Rejects when what was ended is still there after a while. */
   stuck: Promise<never>;

@@ -7,7 +7,7 @@ import { calmPace, watchResources } from "../bounds/resource-watch.ts";
 import { SandboxFailure } from "../failure.ts";
 import { allGone, type First, firstInside, programInside, thisProcess } from "../first-process.ts";
 import type { Program, ProgramEnd, Running } from "../program.ts";
-import { end, mostEndingMs, send } from "./ending.ts";
+import { end, mostEndingMs, sendSignal } from "./ending.ts";
 import { failureText, type Launch, spawnLaunch } from "./launch.ts";
 import { Output } from "./output.ts";
 
@@ -118,7 +118,7 @@ class BegunProgram {
   async stop(graceMs: number): Promise<void> {
     const grace = new AbortController();
     const program = this.#launch.group ? this.#child.pid : this.#first && programInside(this.#first);
-    if (program && !this.#exited) send(program, "SIGTERM");
+    if (program && !this.#exited) sendSignal(program, "SIGTERM");
     await Promise.race([this.ended, after(graceMs, null, { signal: grace.signal }).catch(() => null)]);
     grace.abort();
     this.kill();

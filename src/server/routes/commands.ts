@@ -13,7 +13,7 @@ import {
   commands,
 } from "../../protocol/commands.ts";
 import { type Api, type RouteDeps, refusals } from "../api-app.ts";
-import { Refused } from "../refusal.ts";
+import { RefusedRequest } from "../refusal.ts";
 
 /** The commands as routes, derived from their table: the request is the command, the response its result. */
 export function commandRoutes(app: Api, { runtime }: RouteDeps): void {
@@ -70,6 +70,6 @@ function routeOf(name: CommandName) {
 export function actorOf({ headers }: FastifyRequest): Actor {
   const via = viaSchema.safeParse(headers[VIA_HEADER] ?? "web");
   if (!via.success)
-    throw new Refused(400, "bad_request", `The header ${VIA_HEADER} is one of ${viaSchema.options.join(", ")}.`);
+    throw new RefusedRequest(400, "bad_request", `The header ${VIA_HEADER} is one of ${viaSchema.options.join(", ")}.`);
   return { kind: "human", via: via.data };
 }

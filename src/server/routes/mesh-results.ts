@@ -6,7 +6,7 @@ import { WalkError } from "../../store/disk/folder.ts";
 import type { OpenFile } from "../../store/disk/walk.ts";
 import { type Api, answers, type RouteDeps } from "../api-app.ts";
 import { answerFile } from "../file-answer.ts";
-import { notFound, Refused } from "../refusal.ts";
+import { notFound, RefusedRequest } from "../refusal.ts";
 import { hostedBy, ofMesh } from "./meshes.ts";
 
 /** The results of a mesh's work: its last words, and its files. */
@@ -60,8 +60,8 @@ function opened(open: () => OpenFile, what: string): OpenFile {
   }
 }
 
-function refusalOf({ kind }: WalkError, what: string): Refused {
-  const outside = (why: string) => new Refused(403, "outside_scope", `${what} ${why}`);
+function refusalOf({ kind }: WalkError, what: string): RefusedRequest {
+  const outside = (why: string) => new RefusedRequest(403, "outside_scope", `${what} ${why}`);
   switch (kind) {
     case "link":
       return outside(

@@ -2,12 +2,12 @@ import { z } from "zod";
 import { serverPrefix } from "../../models/catalog/declared-models.ts";
 import { errorBodySchema } from "../../protocol/api/error-body.ts";
 import { afterIdQuery } from "../../protocol/api/page-query.ts";
-import { configStandingSchema, healthSchema, loginLinkSchema, modelsPageSchema } from "../../protocol/api/server.ts";
+import { configStateSchema, healthSchema, loginLinkSchema, modelsPageSchema } from "../../protocol/api/server.ts";
 import { configStateOf } from "../../runtime/config/live-config.ts";
 import { type Api, answers, pageOf, type RouteDeps } from "../api-app.ts";
 import type { Keys } from "../keys.ts";
 import { addressOf, pageOrigin } from "../reach.ts";
-import { Refused } from "../refusal.ts";
+import { RefusedRequest } from "../refusal.ts";
 
 const tags = ["server"];
 
@@ -46,7 +46,7 @@ function stateRoutes(app: Api, { runtime, settings }: RouteDeps, version: string
       schema: {
         summary: "Whether config.json is valid, and which changes need a restart",
         tags,
-        response: answers(configStandingSchema),
+        response: answers(configStateSchema),
       },
     },
     async () => {
@@ -127,7 +127,7 @@ function loginRoutes(
       // A person reads why on the page, where the token can be given instead.
       if (webDir !== undefined && headers.accept?.includes("text/html"))
         return reply.code(303).headers({ location: "/ui/?link=spent" }).send("");
-      throw new Refused(
+      throw new RefusedRequest(
         401,
         "unauthorised",
         "This link was used before or is too old. `agiraph token --link` makes another.",

@@ -9,7 +9,7 @@ import { type FolderVisitor, type TreeCut, walkTree } from "../disk/tree-walk.ts
 import { type OpenFile, openFile, openFolder, type WalkOptions } from "../disk/walk.ts";
 import { UNFINISHED, writeWhole } from "../disk/whole-file.ts";
 import { isFolder, notAsPublished, outside, refusalOf } from "./refusal-words.ts";
-import type { Binds, FileContent, ListedFile, Listing, ListOptions, Scope } from "./scope.ts";
+import type { FileContent, ListedFile, Listing, ListOptions, Scope, ScopeBinds } from "./scope.ts";
 import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
 import {
   childPath,
@@ -19,7 +19,7 @@ import {
   mayList,
   notTheHome,
   pathAbove,
-  recordOf,
+  publishedRecordOf,
   type ScopedPath,
   type ScopeRules,
   scopedPathOf,
@@ -65,7 +65,7 @@ export class FileScope implements Scope {
     const file = this.openFile(path);
     try {
       const scoped = scopedPathOf(this.#view, path);
-      const recorded = isPublished(scoped) ? recordOf(this.#view, scoped) : undefined;
+      const recorded = isPublished(scoped) ? publishedRecordOf(this.#view, scoped) : undefined;
       if (recorded === undefined || (recorded && (await hasContent(file.fd, recorded)))) return file;
       throw new ScopeRefusal("changed", notAsPublished(path, recorded === null));
     } catch (error) {
@@ -153,7 +153,7 @@ export class FileScope implements Scope {
     return join(this.#view.agentDir, ...this.#view.top);
   }
 
-  binds(): Promise<Binds> {
+  binds(): Promise<ScopeBinds> {
     return this.#view.binds();
   }
 

@@ -1,20 +1,20 @@
 import { realpathSync, statSync } from "node:fs";
 import { sep } from "node:path";
-import { type LaidOutPart, layOut } from "./project-layout.ts";
+import { layOut, type ProjectPart } from "./project-layout.ts";
 import { ProjectSurvey } from "./project-survey.ts";
 
 /** The user's folder without its dot names and without our home, for the sandbox. */
 export interface ProjectBinds {
   hide: string[];
-  laidOut: LaidOutFolder[];
+  laidOut: LaidOutProject[];
   omitted: string[];
 }
 
 /** An empty read-only folder in place of a real one, with some of its entries bound into it. */
-export interface LaidOutFolder {
+export interface LaidOutProject {
   /** Real, without links on the way. */
   at: string;
-  parts: LaidOutPart[];
+  parts: ProjectPart[];
 }
 
 /** What must not be seen is never bound (project-layout.ts). A project inside our home is not shown at all. */

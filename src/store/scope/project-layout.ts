@@ -13,12 +13,12 @@ import { DEPENDENCIES, isHiddenName, isManifest, type SurveyedFolder } from "./p
  * LAYOUT-4. Everything else is left out, and named in `omitted`. A command then sees less, never more.
  */
 export interface ProjectLayout {
-  parts: LaidOutPart[];
+  parts: ProjectPart[];
   /** What is not shown, and why, in sentences. */
   omitted: string[];
 }
 
-export interface LaidOutPart {
+export interface ProjectPart {
   /** As seen from the project. */
   path: string;
   /** "empty" is a folder of the layout itself. */
@@ -41,7 +41,7 @@ export function layOut(root: string, top: SurveyedFolder): ProjectLayout {
   plan.addBelow(MOST_PRECAUTIONARY, (each) => mayBeWhole(each) && each.folder.holdsPackage);
   plan.addBelow(MOST_PRECAUTIONARY, (each) => mayBeWhole(each) && each.depth <= SHALLOW);
   plan.addBelow(MOST_PRECAUTIONARY, ({ folder }) => !folder.isClear);
-  const parts: LaidOutPart[] = [];
+  const parts: ProjectPart[] = [];
   let unseen = 0;
   for (const laid of plan.laidOut) unseen += namesIn(root, laid, plan, MOST_NEEDED, parts);
   return { parts, omitted: [...leftOutWords(plan.leftOut()), ...unseenWords(unseen)] };
@@ -98,7 +98,7 @@ function foldersOf({ path, depth, folder }: Planned): Planned[] {
 }
 
 /** Adds what is in a folder now; how many names had no room. */
-function namesIn(root: string, laid: Planned, plan: Plan, most: number, parts: LaidOutPart[]): number {
+function namesIn(root: string, laid: Planned, plan: Plan, most: number, parts: ProjectPart[]): number {
   let unseen = 0;
   for (const child of childrenOf(join(root, laid.path)).sort(byWorth)) {
     const below = laid.folder.folders.get(child.name);
@@ -111,7 +111,7 @@ function namesIn(root: string, laid: Planned, plan: Plan, most: number, parts: L
   return unseen;
 }
 
-function partOf(at: string, path: string, child: Dirent, isWhole: boolean): LaidOutPart | undefined {
+function partOf(at: string, path: string, child: Dirent, isWhole: boolean): ProjectPart | undefined {
   if (child.isDirectory()) return { path, kind: isWhole ? "folder" : "empty", target: null };
   if (child.isFile()) return { path, kind: "file", target: null };
   if (!child.isSymbolicLink()) return undefined;

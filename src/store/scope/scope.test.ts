@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { canaryOf, filesOf, type ScopeTeam, scopeTeam } from "../../../test/faults/scope-team.ts";
 import { MAX_WRITE_BYTES } from "./file-scope.ts";
-import type { Binds, Scope } from "./scope.ts";
+import type { Scope, ScopeBinds } from "./scope.ts";
 import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
 import { coordinatorScope } from "./team-scopes.ts";
 
@@ -400,7 +400,7 @@ test("what the prompt promises, holds", async () => {
 });
 
 /** What is shown of the project, with its kind where it is not a folder of the layout itself. */
-function shownOf({ laidOut = [] }: { laidOut?: Binds["laidOut"] | undefined }): string[] {
+function shownOf({ laidOut = [] }: { laidOut?: ScopeBinds["laidOut"] | undefined }): string[] {
   const parts = laidOut.flatMap(({ parts }) => parts);
   return parts.map(({ path, kind }) => (kind === "empty" ? path : `${path} (${kind})`)).sort();
 }

@@ -1,5 +1,5 @@
 import type { OpenFile } from "../disk/walk.ts";
-import type { LaidOutFolder } from "./project-binds.ts";
+import type { LaidOutProject } from "./project-binds.ts";
 
 /**
  * One participant's view of the files. The file tools, the shell and the API use the same table.
@@ -20,7 +20,7 @@ export interface Scope {
   list(path: string, options: ListOptions): Promise<Listing>;
   /** For the prompt: what may be read and written. */
   describe(): string;
-  binds(): Promise<Binds>;
+  binds(): Promise<ScopeBinds>;
   /** Where a command begins. */
   readonly cwd: string;
   /** Where plain paths begin: the folder of the run, or of the mesh. */
@@ -60,12 +60,12 @@ export interface ListedFile {
  * Real paths for the sandbox. They must be mounted from the shortest to the longest, so that a path inside another one
  * wins, whatever list it is in; nothing else of the home is visible.
  */
-export interface Binds {
+export interface ScopeBinds {
   write: string[];
   read: string[];
   hide: string[];
   /** What of the user's project is shown, where not all of it is. */
-  laidOut?: LaidOutFolder[];
+  laidOut?: LaidOutProject[];
   /** Where folders of these binds are shown once more, read-only, so that commands find them by the names of this scope. */
   mirrors?: { at: string; of: string }[];
   /** What of the project is not shown although its names are not hidden, and why, in sentences. */

@@ -2,7 +2,7 @@ import { realpathSync, statSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import type { PublishedFile } from "../../protocol/index.ts";
 import type { AccessTable, Judgement } from "./access.ts";
-import type { Binds } from "./scope.ts";
+import type { ScopeBinds } from "./scope.ts";
 import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
 import { ownNames, parsePath } from "./written-path.ts";
 
@@ -22,7 +22,7 @@ export interface ScopeRules {
   /** What to do instead, said after a refused write. */
   mayWrite: (path: string) => string;
   describe: () => string;
-  binds: () => Promise<Binds>;
+  binds: () => Promise<ScopeBinds>;
   cwd: string;
   /** What published files are compared with when they are read. */
   published?: Manifests | undefined;
@@ -141,7 +141,7 @@ export function isPublished(scoped: ScopedPath): boolean {
 }
 
 /** The record of a published file: undefined if there is none, null if the file was never published. */
-export function recordOf(view: ScopeRules, { parts }: ScopedPath): PublishedFile | null | undefined {
+export function publishedRecordOf(view: ScopeRules, { parts }: ScopedPath): PublishedFile | null | undefined {
   const [, run = "", , node = "", , ...path] = parts;
   const files = view.published?.(run, node);
   return files && (files.find((file) => file.path === path.join("/")) ?? null);

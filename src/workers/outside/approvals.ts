@@ -6,10 +6,8 @@ import type { Workplace } from "../workplace.ts";
 import { LONGEST_REQUEST, permissionQuestion } from "./permission-question.ts";
 import type { PermissionPolicy } from "./session/permission-policy.ts";
 import { requestGist } from "./session/request-text.ts";
-import type { Decision, OutsideEvent } from "./session/session.ts";
+import type { Decision, PermissionRequest } from "./session/session.ts";
 import { type Rule, requestKey, ruleOf, type ToolRequest } from "./session/tool-request.ts";
-
-type PermissionRequest = Extract<OutsideEvent, { kind: "asked_permission" }>;
 
 const ONCE = "allow once";
 const NEVER = "deny";

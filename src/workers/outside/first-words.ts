@@ -11,7 +11,7 @@ import {
 } from "../../protocol/index.ts";
 import { nodeDir, runDir, workerDir } from "../../store/paths.ts";
 import type { Tools } from "../../tools/toolbox.ts";
-import type { NodeWork } from "../resume.ts";
+import type { NodeWork } from "../node-work.ts";
 import { CUT_OFF, isCutOff, type Transcript } from "./transcript.ts";
 
 /** After a crash: calls without a result get one, and an ending that was not acted on is found. */

@@ -12,7 +12,7 @@ import { recordedTools } from "./program-tools.ts";
 import { ProgramTurns } from "./program-turns.ts";
 import { programOf, sessionKey } from "./programs.ts";
 import { Restarts } from "./restarts.ts";
-import { permissionOf, reachOf } from "./session/permission-policy.ts";
+import { permissionOf, reachWords } from "./session/permission-policy.ts";
 import { isAllowedBy } from "./session/permission-rules.ts";
 import type { OutsideEvent, OutsideSession } from "./session/session.ts";
 import type { ToolRequest } from "./session/tool-request.ts";
@@ -100,7 +100,7 @@ export class ProgramRun {
       ends: (end) => outcome.resolve(end),
     });
     this.#restarts = new Restarts(startup, { transcript, tools: this.#tools });
-    const policy = () => permissionOf(profile, reachOf(this.#restarts.isConfined));
+    const policy = () => permissionOf(profile, reachWords(this.#restarts.isConfined));
     const isAllowed = (request: ToolRequest) => isAllowedBy(profile.allow ?? [], request, assignment.cwd);
     const approvals = new Approvals({ policy, isAllowed, name: spawned.name }, self, workplace);
     this.#approvals = approvals;

@@ -6,7 +6,7 @@ import { Toolbox, type Tools } from "../../tools/toolbox.ts";
 import { withRepeatGuard } from "../loop/repeat-guard.ts";
 import { notRun } from "../loop/tool-calls.ts";
 import { allowedOnNode, nodeTools } from "../node-tools.ts";
-import type { NodeWork } from "../resume.ts";
+import type { NodeWork } from "../node-work.ts";
 import type { Colleagues } from "../workplace.ts";
 import type { Unread } from "./session/session.ts";
 import type { Transcript } from "./transcript.ts";

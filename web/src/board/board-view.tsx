@@ -7,7 +7,7 @@ import { useAgent } from "../live/use-live.ts";
 import { go } from "../shell/route.ts";
 import { crowd } from "../shell/status.tsx";
 import { count, firstLine } from "../text/figures.ts";
-import { type BoardLayout, type Edge, layoutOf, neighbourOf, pathOf } from "./lanes.ts";
+import { type BoardLayout, boardLayoutOf, type Edge, neighbourOf, pathOf } from "./lanes.ts";
 import { NodeCard } from "./node-card.tsx";
 import { NodePanel } from "./node-panel.tsx";
 import { isNear, sameSight, type VisibleArea, visibleAreaOf, wayTo } from "./sight.ts";
@@ -60,7 +60,7 @@ export default function BoardView({ agent, node }: { agent: string; node: string
             }
           />
         ) : (
-          <Lanes agent={agent} layout={layoutOf(situation, run)} selected={node} situation={situation} />
+          <Lanes agent={agent} layout={boardLayoutOf(situation, run)} selected={node} situation={situation} />
         )}
         {selected && <NodePanel key={selected.id} view={view} situation={situation} node={selected} />}
       </div>

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { apply, begin, type Situation } from "../../../src/projections/index.ts";
 import type { Fact, FactOf, NewFact } from "../../../src/protocol/index.ts";
-import { CARD, layoutOf, neighbourOf } from "./lanes.ts";
+import { boardLayoutOf, CARD, neighbourOf } from "./lanes.ts";
 
 test("what needs something lies to its right, and each column in the order of making", () => {
-  const { places, lanes } = layoutOf(
+  const { places, lanes } = boardLayoutOf(
     grown([stage(1), node(1), node(2), node(3, [1, 2]), stage(2), node(4, [3], 2)]),
     "run-1",
   );
@@ -23,14 +23,14 @@ test("what needs something lies to its right, and each column in the order of ma
 
 test("nothing moves when a node or a stage is added", () => {
   const facts = [stage(1), node(1), node(2, [1]), node(3), stage(2), node(4, [2], 2)];
-  const before = layoutOf(grown(facts), "run-1").places;
-  const after = layoutOf(grown([...facts, node(5, [], 2), stage(3), node(6, [4], 3)]), "run-1").places;
+  const before = boardLayoutOf(grown(facts), "run-1").places;
+  const after = boardLayoutOf(grown([...facts, node(5, [], 2), stage(3), node(6, [4], 3)]), "run-1").places;
   for (const [id, { x, y }] of before) expect([id, after.get(id)?.x, after.get(id)?.y]).toEqual([id, x, y]);
 });
 
 test("what a node needs, reads and is part of has an edge each, of its own kind; what it needs and reads has one", () => {
   const reads = (id: number) => ({ refs: { a: `node-${id}/published/a.md` } });
-  const { edges } = layoutOf(
+  const { edges } = boardLayoutOf(
     grown([
       stage(1),
       node(1),
@@ -48,7 +48,7 @@ test("what a node needs, reads and is part of has an edge each, of its own kind;
 });
 
 test("the arrow keys lead along the edges and the columns, and nowhere from the rim", () => {
-  const layout = layoutOf(grown([stage(1), node(1), node(2), node(3, [1, 2])]), "run-1");
+  const layout = boardLayoutOf(grown([stage(1), node(1), node(2), node(3, [1, 2])]), "run-1");
   const lead = (id: string) =>
     ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"].map((key) => neighbourOf(layout, id, key));
   expect(lead("node-1")).toEqual([undefined, "node-2", undefined, "node-3"]);

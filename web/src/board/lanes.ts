@@ -44,7 +44,7 @@ const MARGIN = 24;
 
 const STEP = CARD.width + GAP.x;
 
-export function layoutOf({ board, stages }: Pick<Situation, "board" | "stages">, run: RunId): BoardLayout {
+export function boardLayoutOf({ board, stages }: Pick<Situation, "board" | "stages">, run: RunId): BoardLayout {
   const lanes = new Map<string, Lane & { columns: NodeState[][] }>();
   const steps = new Map<string, { lane: string; step: number }>();
   const laneOf = (stage: Stage | undefined) => {

@@ -4,7 +4,7 @@ import { hasEnded, type NodeState, nodeStanding, type Situation } from "../../..
 import type { Fact } from "../../../src/protocol/index.ts";
 import { outcomeWords } from "../../../src/wording/phrases.ts";
 import { GoOn } from "../entity/go-on.tsx";
-import { nameOf } from "../entity/speech.tsx";
+import { nameOf } from "../entity/message-block.tsx";
 import { type FileItem, nodeDetail } from "../live/api.ts";
 import { useLoaded, usePaced } from "../live/use-live.ts";
 import type { AgentView } from "../live/view.ts";

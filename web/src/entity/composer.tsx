@@ -4,14 +4,14 @@ import { isAtWork, type Situation } from "../../../src/projections/index.ts";
 import { COORDINATOR } from "../../../src/protocol/index.ts";
 import type { AgentView } from "../live/view.ts";
 import { foot } from "../shell/foot.ts";
-import { keep, recall } from "../shell/memo.ts";
+import { keep, remembered } from "../shell/memo.ts";
 import { goTo } from "../shell/route.ts";
 import { hint, say } from "./live-rows.tsx";
 
 /** The input field for this entity. The draft is kept; `@everyone` at the beginning sends to the whole team. */
 export function Composer({ view, situation, worker }: { view: AgentView; situation: Situation; worker: string }) {
   const draft = `draft.${view.id}.${worker}`;
-  const [text, setText] = useState(() => recall(draft) ?? "");
+  const [text, setText] = useState(() => remembered(draft) ?? "");
   const field = useRef<HTMLTextAreaElement>(null);
   const name = worker === COORDINATOR ? "the coordinator" : (situation.roster[worker]?.spawned.name ?? worker);
 

@@ -4,12 +4,12 @@ import type { NodeState, Situation, Tally } from "../../../src/projections/index
 import { COORDINATOR } from "../../../src/protocol/index.ts";
 import type { AgentView } from "../live/view.ts";
 import { Link } from "../shell/link.tsx";
-import { open } from "../shell/overlay.ts";
+import { openOverlay } from "../shell/overlay.ts";
 import { colourOf, labelOf, StatusDot, statusInTeam, statusNow, statusWords } from "../shell/status.tsx";
 import { amount, clockTime, costOf, firstLine, gist, money } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { Controls } from "./controls.tsx";
-import { nameOf } from "./speech.tsx";
+import { nameOf } from "./message-block.tsx";
 import { restore } from "./steering.ts";
 import { TroubleBanner } from "./trouble-banner.tsx";
 
@@ -27,7 +27,7 @@ export function ScreenHeader({
     <header className="flex min-h-14 shrink-0 items-center gap-3 border-b border-line px-3 py-1.5 md:px-5">
       <button
         type="button"
-        onClick={() => open("sidebar")}
+        onClick={() => openOverlay("sidebar")}
         className="-ml-2 grid size-11 shrink-0 place-items-center rounded-md hover:bg-hover md:hidden"
         aria-label="Agents"
       >

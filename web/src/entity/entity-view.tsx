@@ -8,8 +8,8 @@ import type { PagePlace } from "../shell/route.ts";
 import { markRead } from "../shell/unread.ts";
 import { Composer } from "./composer.tsx";
 import { EntityHeader, ScreenHeader } from "./entity-header.tsx";
+import { nameOf } from "./message-block.tsx";
 import { ResultsSoFar } from "./results-so-far.tsx";
-import { nameOf } from "./speech.tsx";
 import { Stream } from "./stream.tsx";
 
 /** One member of the team: what they do and say, and the input field to talk to them. */

@@ -4,7 +4,7 @@ import { agents } from "../live/agents.ts";
 import { give } from "../live/api.ts";
 import type { AgentView, Pending, StreamedWords } from "../live/view.ts";
 import { Markdown } from "../text/markdown.tsx";
-import { Speech } from "./speech.tsx";
+import { MessageBlock } from "./message-block.tsx";
 
 /** Words as the model streams them. They are not recorded yet. */
 export const StreamedRow = memo(function StreamedRow({
@@ -17,7 +17,7 @@ export const StreamedRow = memo(function StreamedRow({
   words: StreamedWords;
 }) {
   return (
-    <Speech agent={agent} from={worker} ts={null} note="saying">
+    <MessageBlock agent={agent} from={worker} ts={null} note="saying">
       {words.text ? (
         <div className="caret">
           <Markdown text={lastOf(words.text)} />
@@ -25,7 +25,7 @@ export const StreamedRow = memo(function StreamedRow({
       ) : (
         <p className="caret line-clamp-3 text-dim italic [overflow-wrap:anywhere]">{words.reasoning.slice(-400)}</p>
       )}
-    </Speech>
+    </MessageBlock>
   );
 });
 
@@ -52,7 +52,7 @@ export function PendingRow({ view, pending }: { view: AgentView; pending: Pendin
     else say(view.id, pending.to, pending.text);
   };
   return (
-    <Speech
+    <MessageBlock
       agent={view.id}
       from="human"
       ts={null}
@@ -74,7 +74,7 @@ export function PendingRow({ view, pending }: { view: AgentView; pending: Pendin
           </button>
         </p>
       )}
-    </Speech>
+    </MessageBlock>
   );
 }
 

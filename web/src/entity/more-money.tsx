@@ -4,7 +4,7 @@ import { give } from "../live/api.ts";
 import { useAgent } from "../live/use-live.ts";
 import { Dialog } from "../shell/dialog.tsx";
 import { ACTION, FIELD, FormEnd, LABEL } from "../shell/form.tsx";
-import { close } from "../shell/overlay.ts";
+import { closeOverlay } from "../shell/overlay.ts";
 
 /** What ran out of money continues only with more of it. */
 export function MoreMoney({ agent }: { agent: string }) {
@@ -24,7 +24,7 @@ export function MoreMoney({ agent }: { agent: string }) {
     const budget = Number(new FormData(event.currentTarget).get("budget"));
     give({ do: "resume", id: agent, ...(isTokens ? { budget_tokens: budget } : { budget_usd: budget }) }).then(
       () => {
-        close();
+        closeOverlay();
         return agents.refresh();
       },
       (error: unknown) => {
@@ -34,7 +34,7 @@ export function MoreMoney({ agent }: { agent: string }) {
     );
   };
   return (
-    <Dialog title="The budget is spent" onClose={close}>
+    <Dialog title="The budget is spent" onClose={closeOverlay}>
       <form onSubmit={submit} className="space-y-4">
         <label className={LABEL}>
           {isTokens

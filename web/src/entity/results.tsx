@@ -9,14 +9,14 @@ import { Markdown } from "../text/markdown.tsx";
 import { visible } from "../text/visible.ts";
 import { FileLinks, type LinkedFile, linkedFile, publishedPath } from "./file-links.tsx";
 import { GoOn } from "./go-on.tsx";
-import { nameOf, Speech } from "./speech.tsx";
+import { MessageBlock, nameOf } from "./message-block.tsx";
 import type { StreamItem } from "./stream-item.ts";
 
 /** How a run ended, and its results. */
 export function Result({ agent, item }: { agent: string; item: Extract<StreamItem, { kind: "result" }> }) {
   const run = item.run_id ?? runAt(knownOf(agent), item.seq);
   return (
-    <Speech agent={agent} from="coordinator" ts={item.ts}>
+    <MessageBlock agent={agent} from="coordinator" ts={item.ts}>
       <div className={`mt-1 rounded-lg border p-3 ${item.ok ? "border-ok/50 bg-raised" : "border-bad/50 bg-bad-tint"}`}>
         <p className={`mb-1 text-xs font-semibold ${item.ok ? "text-ok" : "text-bad"}`}>
           {item.ok ? "Finished" : "Failed"}
@@ -31,7 +31,7 @@ export function Result({ agent, item }: { agent: string; item: Extract<StreamIte
         </Link>
         {!item.ok && <GoOn agent={agent} ts={item.ts} />}
       </div>
-    </Speech>
+    </MessageBlock>
   );
 }
 

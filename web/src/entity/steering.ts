@@ -2,7 +2,7 @@ import { type AgentState, isAtWork } from "../../../src/projections/index.ts";
 import { COORDINATOR } from "../../../src/protocol/index.ts";
 import { agents } from "../live/agents.ts";
 import { ApiError, give } from "../live/api.ts";
-import { complain, open, toast } from "../shell/overlay.ts";
+import { complain, openOverlay, toast } from "../shell/overlay.ts";
 import { go, routeNow } from "../shell/route.ts";
 
 export interface Steer {
@@ -48,7 +48,7 @@ export function goOn({ id, outcome }: Steered): void {
 function askForMore(id: string): void {
   const route = routeNow();
   if (!("agent" in route) || route.agent !== id) go({ screen: "entity", agent: id, worker: COORDINATOR });
-  open("more_money");
+  openOverlay("more_money");
 }
 
 const leaving = new Set<string>();

@@ -7,8 +7,8 @@ import { Link } from "../shell/link.tsx";
 import type { PagePlace } from "../shell/route.ts";
 import { clockTime, dayOf, exactTime } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
+import { MessageBlock, nameOf } from "./message-block.tsx";
 import { Published, Result } from "./results.tsx";
-import { nameOf, Speech } from "./speech.tsx";
 import type { LineSubject, RowTone, StreamItem } from "./stream-item.ts";
 import { ToolCard } from "./tool-card.tsx";
 
@@ -80,7 +80,7 @@ function Message({ agent, worker, item, previous }: RowProps<"message">) {
   const isPlain = item.from === HUMAN && item.to === worker;
   const receipt = item.from === HUMAN && item.receipt ? { note: RECEIPTS[item.receipt] } : {};
   return (
-    <Speech
+    <MessageBlock
       agent={agent}
       from={item.from}
       {...(!isPlain && { to: item.to })}
@@ -89,7 +89,7 @@ function Message({ agent, worker, item, previous }: RowProps<"message">) {
       isContinued={isContinued}
     >
       <Markdown text={item.text} />
-    </Speech>
+    </MessageBlock>
   );
 }
 
@@ -113,9 +113,9 @@ function Words({ agent, worker, item, previous }: RowProps<"words">) {
   }, [book, item.ts, words, connection]);
   if (!words) return <div className="h-px" />;
   return (
-    <Speech agent={agent} from={worker} ts={item.ts} isContinued={goesOn(previous, item.ts, worker)}>
+    <MessageBlock agent={agent} from={worker} ts={item.ts} isContinued={goesOn(previous, item.ts, worker)}>
       <Markdown text={words} />
-    </Speech>
+    </MessageBlock>
   );
 }
 

@@ -1,6 +1,6 @@
 import { ChevronRight } from "lucide-react";
 import type { Insights as Offered } from "../../../src/projections/index.ts";
-import { nameOf } from "../entity/speech.tsx";
+import { nameOf } from "../entity/message-block.tsx";
 import { Markdown } from "../text/markdown.tsx";
 
 /** What workers offered to the memory and the coordinator has not decided about. */

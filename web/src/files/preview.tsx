@@ -2,7 +2,7 @@ import { ArrowLeft, Download } from "lucide-react";
 import { useState } from "react";
 import type { Situation } from "../../../src/projections/index.ts";
 import type { Fact, FactOf, NodeId } from "../../../src/protocol/index.ts";
-import { nameOf } from "../entity/speech.tsx";
+import { nameOf } from "../entity/message-block.tsx";
 import { fileAddress, type Shelf } from "../live/api.ts";
 import { wholeLog } from "../live/replay.ts";
 import { useLoaded } from "../live/use-live.ts";

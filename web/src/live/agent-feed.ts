@@ -1,9 +1,9 @@
 import { apply, type Situation } from "../../../src/projections/index.ts";
 import { COORDINATOR, type Fact, HUMAN } from "../../../src/protocol/index.ts";
+import { Listeners } from "./animation-frame.ts";
 import { eventsAfter } from "./api.ts";
 import { entryBook, forgetBooks } from "./entries.ts";
-import { Listeners } from "./frame.ts";
-import { type Frame, frameOf } from "./frames.ts";
+import { type EventFrame, eventFrameOf } from "./event-frames.ts";
 import { LiveSocket } from "./socket.ts";
 import { broughtBack, keepUnsent } from "./unsent.ts";
 import type { AgentView, Pending, Said, StreamedWords, ViewState } from "./view.ts";
@@ -21,7 +21,7 @@ let made = 0;
  * PAGE-FEED-1. Facts are applied once and in order of `seq`: repeated facts after a reconnection change nothing, and if
  *     one is missing, the connection is opened again from there.
  * PAGE-FEED-2. After a lost connection everything stays visible; what was missed is merged in.
- * PAGE-FEED-3. Listeners are told at most once a frame; `version` changes at once (frame.ts says why).
+ * PAGE-FEED-3. Listeners are told at most once a frame; `version` changes at once (animation-frame.ts says why).
  * PAGE-FEED-4. If the log was replaced (a home restored from a copy) or has a gap, the feed starts again; what was
  *     shown stays visible until the new snapshot has arrived. An unknown kind of fact is ignored.
  * PAGE-FEED-5. After a minute without listeners it disconnects, and continues from there when somebody listens.
@@ -55,7 +55,7 @@ export class AgentFeed implements AgentView {
           ? `/agents/${this.id}/events?after=${this.situation.seq - 1}`
           : `/agents/${this.id}/events?snapshot=1&recent=${PAGE}`,
       forgetPlace: () => this.#beginAnew(),
-      heard: (frame) => this.#hear(frameOf(frame)),
+      heard: (frame) => this.#hear(eventFrameOf(frame)),
       changed: (state) => {
         if (state === "open") this.standing = this.situation ? "live" : "loading";
         if (state === "lost") this.standing = this.situation ? "lost" : "loading";
@@ -131,7 +131,7 @@ export class AgentFeed implements AgentView {
     }, REST_MS);
   }
 
-  #hear(frame: Frame | undefined): void {
+  #hear(frame: EventFrame | undefined): void {
     switch (frame?.kind) {
       case "snapshot":
         if (this.situation) {

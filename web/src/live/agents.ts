@@ -1,5 +1,6 @@
 import type { PageState } from "../shell/shown.ts";
 import { AgentFeed } from "./agent-feed.ts";
+import { hasBeenHidden, hasBeenPressed, Listeners } from "./animation-frame.ts";
 import {
   type AgentSummary,
   ApiError,
@@ -11,8 +12,7 @@ import {
   meshProject,
   whenLockedOut,
 } from "./api.ts";
-import { hasBeenHidden, hasBeenPressed, Listeners } from "./frame.ts";
-import { isRecord } from "./frames.ts";
+import { isRecord } from "./event-frames.ts";
 import { LiveSocket } from "./socket.ts";
 
 const SHORTEST_MS = 1000;

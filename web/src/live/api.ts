@@ -10,14 +10,14 @@ import type {
   meshQueuesSchema,
   meshResultsSchema,
 } from "../../../src/protocol/api/meshes.ts";
-import type { configStandingSchema, modelsPageSchema } from "../../../src/protocol/api/server.ts";
+import type { configStateSchema, modelsPageSchema } from "../../../src/protocol/api/server.ts";
 import type { inboxItemSchema } from "../../../src/protocol/api/speech.ts";
 import type { nodeDetailSchema, peoplePageSchema } from "../../../src/protocol/api/work.ts";
 import type { CommandName, CommandOf, CommandResult } from "../../../src/protocol/commands.ts";
 import type { Fact, StoredEntry } from "../../../src/protocol/index.ts";
 import { size } from "../text/figures.ts";
 import { visible } from "../text/visible.ts";
-import { isFact, isRecord } from "./frames.ts";
+import { isFact, isRecord } from "./event-frames.ts";
 import { tidyFact, tidyProject } from "./tidy.ts";
 
 export { ApiError } from "../../../src/client/transport.ts";
@@ -65,7 +65,7 @@ function named<T extends { name: string }>(one: T): T {
 }
 
 export const listModels = () => get<Models>("/models?limit=1000");
-export const configStanding = () => get<z.infer<typeof configStandingSchema>>("/config");
+export const configState = () => get<z.infer<typeof configStateSchema>>("/config");
 
 /** Gives a command, as `protocol/commands.ts` has it. */
 export function give<C extends CommandName>(command: CommandOf<C>): Promise<CommandResult<C>> {

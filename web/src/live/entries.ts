@@ -1,7 +1,7 @@
 import { useCallback, useSyncExternalStore } from "react";
 import { callsOf, type StoredEntry, textOf } from "../../../src/protocol/index.ts";
+import { Listeners } from "./animation-frame.ts";
 import { entriesOf } from "./api.ts";
-import { Listeners } from "./frame.ts";
 
 export interface CallDetail {
   args: unknown;

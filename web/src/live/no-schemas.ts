@@ -5,7 +5,7 @@
 const schema: unknown = new Proxy(() => {}, {
   get(_, name) {
     if (typeof name === "string" && /^(?:safe)?parse/i.test(name))
-      throw new Error("The page has no schemas; check what comes in by hand (frames.ts).");
+      throw new Error("The page has no schemas; check what comes in by hand (event-frames.ts).");
     return schema;
   },
   apply: () => schema,

@@ -1,8 +1,8 @@
 import { apply, begin, type Situation, withOwnKeys } from "../../../src/projections/index.ts";
 import type { Fact } from "../../../src/protocol/index.ts";
 import { agents } from "./agents.ts";
+import { Listeners } from "./animation-frame.ts";
 import { eventsAfter } from "./api.ts";
-import { Listeners } from "./frame.ts";
 import type { AgentView, Pending, StreamedWords, ViewState } from "./view.ts";
 
 const PAGE = 1000;

@@ -1,4 +1,4 @@
-import { isRecord } from "./frames.ts";
+import { isRecord } from "./event-frames.ts";
 import type { Pending, Said } from "./view.ts";
 
 /**

@@ -2,12 +2,12 @@ import { SendHorizontal } from "lucide-react";
 import { useState } from "react";
 import { give, type MeshView } from "../live/api.ts";
 import { foot } from "../shell/foot.ts";
-import { keep, recall } from "../shell/memo.ts";
+import { keep, remembered } from "../shell/memo.ts";
 
 /** Writes a message file: to the mesh as a whole, or to one of its agents. */
 export function MeshComposer({ project, mesh, member }: { project: string; mesh: MeshView; member: string | null }) {
   const draft = `draft.${project}.${mesh.mesh}.${member ?? ""}`;
-  const [text, setText] = useState(() => recall(draft) ?? "");
+  const [text, setText] = useState(() => remembered(draft) ?? "");
   const [type, setType] = useState<"task" | "ask">("task");
   const [said, setSaid] = useState<{ words: string; isProblem: boolean } | null>(null);
   const [isBusy, setBusy] = useState(false);
@@ -24,7 +24,7 @@ export function MeshComposer({ project, mesh, member }: { project: string; mesh:
       .then(
         (sent) => {
           // What was typed meanwhile is the next message.
-          if (recall(draft) === text) change("");
+          if (remembered(draft) === text) change("");
           setSaid({ words: `Written as ${sent.name}.`, isProblem: false });
         },
         (error: unknown) => setSaid({ words: error instanceof Error ? error.message : String(error), isProblem: true }),

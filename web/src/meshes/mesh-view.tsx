@@ -12,8 +12,8 @@ import { visible } from "../text/visible.ts";
 import { FailureCard, failuresOf } from "./failures.tsx";
 import { MeshComposer } from "./mesh-composer.tsx";
 import { Results } from "./mesh-results.tsx";
+import { stateWords, statusOfMember, statusOfMesh } from "./mesh-status.ts";
 import { QueueList } from "./queue-list.tsx";
-import { stateWords, statusOfMember, statusOfMesh } from "./standing.ts";
 import { StartMeshes } from "./start-meshes.tsx";
 import { TrustCard } from "./trust-card.tsx";
 

@@ -6,7 +6,7 @@ import { clockTime, exactTime, gist } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { visible } from "../text/visible.ts";
 import { partsOf } from "./letter-parts.ts";
-import { IN_SIGHT, QUEUE_WORDS } from "./standing.ts";
+import { IN_SIGHT, QUEUE_WORDS } from "./mesh-status.ts";
 
 type Message = QueueOwner["queues"][MeshQueueName]["messages"][number];
 

@@ -1,11 +1,11 @@
 import { ShieldQuestion } from "lucide-react";
 import { type FormEvent, useEffect, useState } from "react";
 import { DEADLINE, HUMAN } from "../../../src/protocol/index.ts";
-import { Speech } from "../entity/speech.tsx";
+import { MessageBlock } from "../entity/message-block.tsx";
 import type { StreamItem } from "../entity/stream-item.ts";
 import { agents } from "../live/agents.ts";
 import { give } from "../live/api.ts";
-import { keep, recall } from "../shell/memo.ts";
+import { keep, remembered } from "../shell/memo.ts";
 import { useRoute } from "../shell/route.ts";
 import { clockTime } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
@@ -20,7 +20,7 @@ export function QuestionCard({ agent, item }: { agent: string; item: Item }) {
   const isOpen = answer === null && !isOver;
   // A card that is scrolled out of sight is taken out of the page; what was begun in it is not.
   const draft = `draft.${agent}.${question.question_id}`;
-  const [text, setText] = useState(() => recall(draft) ?? "");
+  const [text, setText] = useState(() => remembered(draft) ?? "");
   const change = (next: string) => {
     setText(next);
     keep(draft, next === "" ? null : next);
@@ -42,7 +42,7 @@ export function QuestionCard({ agent, item }: { agent: string; item: Item }) {
     );
   };
   return (
-    <Speech agent={agent} {...askerOf(question)} ts={item.ts}>
+    <MessageBlock agent={agent} {...askerOf(question)} ts={item.ts}>
       <section
         aria-label={question.permission ? "Permission request" : "Question"}
         data-question={isOpen && at === null ? question.question_id : undefined}
@@ -60,7 +60,7 @@ export function QuestionCard({ agent, item }: { agent: string; item: Item }) {
         )}
         <End answer={answer} isOver={isOver} />
       </section>
-    </Speech>
+    </MessageBlock>
   );
 }
 

@@ -1,17 +1,17 @@
 import { useEffect, useState } from "react";
-import { configStanding } from "../live/api.ts";
+import { configState } from "../live/api.ts";
 
-type Standing = Awaited<ReturnType<typeof configStanding>>;
+type ConfigState = Awaited<ReturnType<typeof configState>>;
 
 const LOOK_MS = 30_000;
 
 /** Says that config.json is invalid, or that a change in it needs a restart. Checked only while the page is visible. */
 export function ConfigLine() {
-  const [standing, setStanding] = useState<Standing | null>(null);
+  const [standing, setStanding] = useState<ConfigState | null>(null);
   useEffect(() => {
     const look = () => {
       // Where the server does not answer, that is said elsewhere.
-      if (!document.hidden) configStanding().then(setStanding, () => {});
+      if (!document.hidden) configState().then(setStanding, () => {});
     };
     look();
     const timer = setInterval(look, LOOK_MS);
@@ -33,7 +33,7 @@ export function ConfigLine() {
   );
 }
 
-function wordsFor({ problem, after_restart }: Standing): string | null {
+function wordsFor({ problem, after_restart }: ConfigState): string | null {
   if (problem !== null) return `config.json is invalid; the server uses the last valid version.\n${problem}`;
   return after_restart.length > 0
     ? `Changed in config.json; takes effect after a restart: ${after_restart.join(", ")}.`

@@ -8,7 +8,7 @@ import { NeedsYou, needsPerson, Unread } from "../sidebar/needs-you.tsx";
 import { age, count, firstLine, gist, money } from "../text/figures.ts";
 import { Link } from "./link.tsx";
 import { useMore } from "./more.tsx";
-import { open } from "./overlay.ts";
+import { openOverlay } from "./overlay.ts";
 import { colourOf, StatusDot, statusOfSummary, wordsOfSummary } from "./status.tsx";
 
 const MOST = 100;
@@ -28,7 +28,7 @@ export function Home() {
         {/* Elsewhere it stands in the sidebar. */}
         <button
           type="button"
-          onClick={() => open("new_agent")}
+          onClick={() => openOverlay("new_agent")}
           className="flex min-h-11 shrink-0 items-center gap-1.5 rounded-md bg-accent px-3 font-semibold text-on-accent md:hidden"
         >
           <Plus className="size-4" aria-hidden /> New agent
@@ -161,7 +161,7 @@ function Welcome({ away, inbox }: { away: readonly AgentSummary[]; inbox: readon
           </p>
           <button
             type="button"
-            onClick={() => open("new_agent")}
+            onClick={() => openOverlay("new_agent")}
             className="mt-5 flex min-h-11 items-center gap-2 rounded-md bg-accent px-4 font-semibold text-on-accent hover:opacity-90"
           >
             <Plus className="size-4" aria-hidden /> New agent

@@ -5,7 +5,7 @@
 const PREFIX = "agiraph.";
 const known = new Map<string, string | null>();
 
-export function recall(key: string): string | null {
+export function remembered(key: string): string | null {
   const value = known.get(key);
   if (value !== undefined) return value;
   const stored = fromStorage(key);

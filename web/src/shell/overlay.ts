@@ -6,12 +6,12 @@ let toasts: readonly Toast[] = [];
 let made = 0;
 const listeners = new Set<() => void>();
 
-export function open(next: Overlay): void {
+export function openOverlay(next: Overlay): void {
   overlay = next;
   tell();
 }
 
-export const close = (): void => open("none");
+export const closeOverlay = (): void => openOverlay("none");
 
 const SHOWN_MS = 8000;
 

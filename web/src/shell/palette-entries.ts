@@ -3,7 +3,7 @@ import { agents } from "../live/agents.ts";
 import { give, type MeshProjectView, type Person } from "../live/api.ts";
 import { firstLine } from "../text/figures.ts";
 import { folderOf, visible } from "../text/visible.ts";
-import { complain, open } from "./overlay.ts";
+import { complain, openOverlay } from "./overlay.ts";
 import type { Findable } from "./rank.ts";
 import { go, type PagePlace, recentAddresses, routeNow, urlOf } from "./route.ts";
 import { switchTheme } from "./theme.ts";
@@ -125,9 +125,9 @@ function actions(here: string | null, at: number | null): PaletteEntry[] {
   const now = here === null || at !== null ? undefined : agents.feed(here).situation?.agent;
   return [
     ...(now ? steers(now) : []),
-    act("New agent", () => open("new_agent")),
+    act("New agent", () => openOverlay("new_agent")),
     act("Light or dark theme", switchTheme),
-    act("Keys", () => open("shortcuts")),
+    act("Keys", () => openOverlay("shortcuts")),
   ];
 }
 

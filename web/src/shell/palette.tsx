@@ -2,7 +2,7 @@ import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { listPeople, type Person } from "../live/api.ts";
 import { useAgents, useLoaded } from "../live/use-live.ts";
 import { Dialog } from "./dialog.tsx";
-import { close } from "./overlay.ts";
+import { closeOverlay } from "./overlay.ts";
 import { entries, type PaletteEntry } from "./palette-entries.ts";
 import { ranked } from "./rank.ts";
 
@@ -28,7 +28,7 @@ export function Palette() {
 
   const take = (entry: PaletteEntry | undefined) => {
     if (!entry) return;
-    close();
+    closeOverlay();
     entry.run();
   };
   const press = (event: KeyboardEvent) => {
@@ -45,7 +45,7 @@ export function Palette() {
     }
   };
   return (
-    <Dialog title="Find" onClose={close} isBare>
+    <Dialog title="Find" onClose={closeOverlay} isBare>
       <input
         data-first
         value={words}

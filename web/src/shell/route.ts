@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 import { type PagePlace, type PageRoute, pageRouteOf, urlOf } from "./address.ts";
-import { keep, recall } from "./memo.ts";
+import { keep, remembered } from "./memo.ts";
 
 export { type PagePlace, type PageRoute, urlOf } from "./address.ts";
 
@@ -22,7 +22,7 @@ export function go(
 
 /** Recently visited addresses, the last one first. */
 export function recentAddresses(): string[] {
-  return (recall(RECENT) ?? "").split("\n").filter(Boolean);
+  return (remembered(RECENT) ?? "").split("\n").filter(Boolean);
 }
 
 const RECENT = "recent";

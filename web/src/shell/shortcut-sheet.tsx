@@ -1,10 +1,10 @@
 import { Dialog } from "./dialog.tsx";
-import { close } from "./overlay.ts";
+import { closeOverlay } from "./overlay.ts";
 import { SHORTCUTS } from "./shortcuts.ts";
 
 export function ShortcutSheet() {
   return (
-    <Dialog title="Keys" onClose={close}>
+    <Dialog title="Keys" onClose={closeOverlay}>
       <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-2">
         {SHORTCUTS.map(({ keys, does }) => (
           <div key={keys} className="contents">

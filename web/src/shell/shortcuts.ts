@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { agents } from "../live/agents.ts";
 import { isInSight } from "./in-sight.ts";
-import { close, open, useOverlay } from "./overlay.ts";
+import { closeOverlay, openOverlay, useOverlay } from "./overlay.ts";
 import { go, goTo, type PagePlace, routeNow } from "./route.ts";
 
 export const SHORTCUTS: readonly { keys: string; does: string }[] = [
@@ -30,8 +30,8 @@ export function useShortcuts(): void {
       if (agents.state === "locked" || event.isComposing) return;
       if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey)) {
         event.preventDefault();
-        if (overlay === "palette") close();
-        else open("palette");
+        if (overlay === "palette") closeOverlay();
+        else openOverlay("palette");
         return;
       }
       if (overlay !== "none") return;
@@ -51,8 +51,8 @@ export function useShortcuts(): void {
 
 function letter(key: string): boolean {
   if (/^[1-9]$/.test(key)) return choose(key);
-  if (key === "?") open("shortcuts");
-  else if (key === "n") open("new_agent");
+  if (key === "?") openOverlay("shortcuts");
+  else if (key === "n") openOverlay("new_agent");
   else if (key === "/") document.querySelector<HTMLElement>("[data-composer]")?.focus();
   else {
     const route = routeNow();

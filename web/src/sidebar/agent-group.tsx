@@ -5,7 +5,7 @@ import { COORDINATOR, HUMAN } from "../../../src/protocol/index.ts";
 import type { AgentSummary } from "../live/api.ts";
 import { useAgents, useOfAgent } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
-import { keep, recall } from "../shell/memo.ts";
+import { keep, remembered } from "../shell/memo.ts";
 import { useMore } from "../shell/more.tsx";
 import { type PagePlace, useRoute } from "../shell/route.ts";
 import { crowd, type Status, StatusDot, statusInTeam, statusNow, statusOfSummary } from "../shell/status.tsx";
@@ -19,7 +19,7 @@ const ROW =
 export function AgentGroup({ summary }: { summary: AgentSummary }) {
   const route = useRoute();
   const isHere = "agent" in route && route.agent === summary.id;
-  const [wish, setWish] = useState(() => recall(`open.${summary.id}`));
+  const [wish, setWish] = useState(() => remembered(`open.${summary.id}`));
   const isUnfolded = wish === null ? isHere : wish === "yes";
   const toggle = () => {
     const next = isUnfolded ? "no" : "yes";

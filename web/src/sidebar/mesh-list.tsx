@@ -1,6 +1,6 @@
 import { isAtWork, problemWords } from "../../../src/projections/index.ts";
 import type { MeshProjectView } from "../live/api.ts";
-import { statusOfMesh } from "../meshes/standing.ts";
+import { statusOfMesh } from "../meshes/mesh-status.ts";
 import { StartMeshes } from "../meshes/start-meshes.tsx";
 import { Link } from "../shell/link.tsx";
 import { useRoute } from "../shell/route.ts";

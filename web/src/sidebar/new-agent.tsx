@@ -4,8 +4,8 @@ import { ApiError, give, listModels, type Models } from "../live/api.ts";
 import { useLoaded } from "../live/use-live.ts";
 import { Dialog } from "../shell/dialog.tsx";
 import { ACTION, described, FIELD, Field, FormEnd, LABEL } from "../shell/form.tsx";
-import { keep, recall } from "../shell/memo.ts";
-import { close } from "../shell/overlay.ts";
+import { keep, remembered } from "../shell/memo.ts";
+import { closeOverlay } from "../shell/overlay.ts";
 import { go } from "../shell/route.ts";
 import { orderOf } from "./agent-order.ts";
 import { ModelNote, ModelSelect, TypedNote } from "./model-select.tsx";
@@ -23,7 +23,7 @@ export default function NewAgent() {
   const { create, problem, fields, isBusy } = useCreation();
   const [model, setModel] = useState("");
   const [mode, setMode] = useState("finite");
-  const [typedProject, setProject] = useState(recall("project"));
+  const [typedProject, setProject] = useState(remembered("project"));
   const known = models.state === "ready" ? models.value : NOTHING_KNOWN;
   const { models: listed, default: standard } = known;
   const id = model || standard.model;
@@ -32,7 +32,7 @@ export default function NewAgent() {
   const project = typedProject ?? (id.startsWith("demo/") ? standard.project : null) ?? "";
 
   return (
-    <Dialog title="New agent" onClose={close}>
+    <Dialog title="New agent" onClose={closeOverlay}>
       <form
         onSubmit={create}
         onKeyDown={(event) => {
@@ -108,7 +108,7 @@ function useCreation() {
       const made = await give({ do: "create", ...ordered.order });
       keep("project", text("project") || null);
       keep("draft.goal", null);
-      close();
+      closeOverlay();
       go({ screen: "entity", agent: made.id, worker: "coordinator" }, { at: null });
       await agents.refresh();
     } catch (error) {
@@ -133,7 +133,7 @@ function GoalField({ fields }: { fields: Fields }) {
         required
         rows={4}
         data-first
-        defaultValue={recall("draft.goal") ?? ""}
+        defaultValue={remembered("draft.goal") ?? ""}
         onChange={(event) => keep("draft.goal", event.target.value || null)}
         placeholder="What should be true when it is done? Say it as you would to a colleague."
         className={`${FIELD} py-2`}

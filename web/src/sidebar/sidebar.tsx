@@ -3,7 +3,7 @@ import { useState } from "react";
 import { useAgents } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
 import { useMore } from "../shell/more.tsx";
-import { open } from "../shell/overlay.ts";
+import { openOverlay } from "../shell/overlay.ts";
 import { useRoute } from "../shell/route.ts";
 import { switchTheme, useIsDark } from "../shell/theme.ts";
 import { AgentGroup } from "./agent-group.tsx";
@@ -32,7 +32,7 @@ export function Sidebar() {
         <button
           type="button"
           className={ICON}
-          onClick={() => open("palette")}
+          onClick={() => openOverlay("palette")}
           aria-label="Find (Ctrl+K)"
           title="Find (Ctrl+K)"
         >
@@ -61,7 +61,7 @@ export function Sidebar() {
       <div className="shrink-0 border-t border-line p-2">
         <button
           type="button"
-          onClick={() => open("new_agent")}
+          onClick={() => openOverlay("new_agent")}
           className="flex min-h-11 w-full items-center justify-center gap-2 rounded-md bg-accent font-semibold text-on-accent hover:opacity-90 md:min-h-9"
         >
           <Plus className="size-4" aria-hidden /> New agent

@@ -1,5 +1,5 @@
 import type { Fact } from "../../../src/protocol/index.ts";
-import { nameOf } from "../entity/speech.tsx";
+import { nameOf } from "../entity/message-block.tsx";
 import { factWords } from "./fact-words.ts";
 
 /** What happened, in one line. */

@@ -11,16 +11,16 @@ export interface Span {
   seq: number;
 }
 
-const followed = new WeakMap<readonly Fact[], Spans>();
+const followed = new WeakMap<readonly Fact[], SpanCollector>();
 
 /** Who worked and waited when. A log only grows, so each fact is processed once; a replaced log is another list. */
 export function spansIn(log: readonly Fact[], now: number): Span[] {
-  const spans = followed.get(log) ?? new Spans();
+  const spans = followed.get(log) ?? new SpanCollector();
   followed.set(log, spans);
   return spans.follow(log, now);
 }
 
-class Spans {
+class SpanCollector {
   readonly #ended: Span[] = [];
   readonly #open = new Map<string, Span>();
   #seen = 0;

@@ -2,7 +2,7 @@ import { memo, useEffect, useMemo, useState } from "react";
 import type { Fact } from "../../../src/protocol/index.ts";
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { Loading, Nowhere } from "../entity/entity-view.tsx";
-import { nameOf } from "../entity/speech.tsx";
+import { nameOf } from "../entity/message-block.tsx";
 import { agents } from "../live/agents.ts";
 import { wholeLog } from "../live/replay.ts";
 import { useAgent, usePaced } from "../live/use-live.ts";

@@ -4,14 +4,14 @@ import type { Situation, TriggerState } from "../../../src/projections/index.ts"
 import { actionWords, conditionWords } from "../../../src/wording/phrases.ts";
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { Loading, Missing, Nowhere } from "../entity/entity-view.tsx";
-import { nameOf } from "../entity/speech.tsx";
+import { nameOf } from "../entity/message-block.tsx";
 import { give } from "../live/api.ts";
 import { useAgent } from "../live/use-live.ts";
 import { complain } from "../shell/overlay.ts";
 import { useRest } from "../shell/rest.ts";
 import { count } from "../text/figures.ts";
 import { NewTrigger } from "./new-trigger.tsx";
-import { triggerStateWords } from "./words.ts";
+import { triggerStateWords } from "./trigger-words.ts";
 
 /** The agent's triggers, active and ended: from the fold, so that replay shows them as they were. */
 export default function TriggersView({ agent }: { agent: string }) {

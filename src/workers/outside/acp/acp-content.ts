@@ -10,7 +10,7 @@ export function clipped(text: string): string {
   return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}\n(cut here)` : text;
 }
 
-export function textOf(content: WireContent): string {
+export function contentText(content: WireContent): string {
   if (typeof content.text === "string") return content.text;
   return content.uri ? `[${content.type}: ${content.uri}]` : `[${content.type}]`;
 }
@@ -69,7 +69,7 @@ const terminalSchema = z.looseObject({
 
 export function resultOf({ content, rawOutput }: WireCall): string {
   const shown = (content ?? []).flatMap((part) => {
-    if (part.type === "content" && part.content) return textOf(part.content);
+    if (part.type === "content" && part.content) return contentText(part.content);
     return part.type === "diff" && part.path ? `Changed ${part.path}` : [];
   });
   if (shown.length > 0) return clipped(shown.join("\n"));

@@ -1,6 +1,5 @@
 import { requestGist } from "../session/request-text.ts";
-import type { Decision, OutsideEvent } from "../session/session.ts";
-import type { PermissionRequest } from "./acp-request.ts";
+import type { Decision, OutsideEvent, PermissionRequest } from "../session/session.ts";
 import type { AcpTranslation } from "./acp-translation.ts";
 import { permissionSchema, type WirePermission } from "./acp-wire.ts";
 

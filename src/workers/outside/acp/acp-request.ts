@@ -1,4 +1,4 @@
-import type { OutsideEvent } from "../session/session.ts";
+import type { PermissionRequest } from "../session/session.ts";
 import type { FileChange } from "../session/tool-request.ts";
 import type { WireCall } from "./acp-wire.ts";
 
@@ -9,8 +9,6 @@ export interface AskedCall {
   /** What the request for permission said of it. */
   asked?: { title: string | undefined; rawInput: unknown };
 }
-
-export type PermissionRequest = Extract<OutsideEvent, { kind: "asked_permission" }>;
 
 /** Everything the program has said of a call, and its words about it apart. */
 export function permissionRequest(id: string, { wire, tool, asked }: AskedCall): PermissionRequest {

@@ -12,8 +12,8 @@ import { AcpPermissions, CANCELLED, type PermissionAnswer } from "./acp-permissi
 import type { AcpQuirks } from "./acp-quirks.ts";
 import { AcpTranslation } from "./acp-translation.ts";
 import { notificationSchema, turnSchema } from "./acp-wire.ts";
+import { Steering } from "./mid-turn-words.ts";
 import { PromptQueue } from "./prompt-queue.ts";
-import { Steering } from "./steering.ts";
 
 /** What must be known about a session after a restart. */
 export const keptSchema = z.object({

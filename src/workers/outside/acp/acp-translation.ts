@@ -1,9 +1,9 @@
 import { requestGist } from "../session/request-text.ts";
-import type { OutsideEvent } from "../session/session.ts";
+import type { OutsideEvent, PermissionRequest } from "../session/session.ts";
 import { requestKey } from "../session/tool-request.ts";
-import { argsOf, clipped, MAX_CHARS, mergedCall, outputOf, planText, resultOf, textOf } from "./acp-content.ts";
+import { argsOf, clipped, contentText, MAX_CHARS, mergedCall, outputOf, planText, resultOf } from "./acp-content.ts";
 import type { AcpQuirks } from "./acp-quirks.ts";
-import { type AskedCall, isEmpty, type PermissionRequest, permissionRequest } from "./acp-request.ts";
+import { type AskedCall, isEmpty, permissionRequest } from "./acp-request.ts";
 import { AcpUsage } from "./acp-usage.ts";
 import { QUIET_UPDATES, updateSchema, type WireCall, type WirePermission, type WireTurn } from "./acp-wire.ts";
 
@@ -57,11 +57,11 @@ export class AcpTranslation {
     const update = parsed.data;
     switch (update.sessionUpdate) {
       case "agent_message_chunk":
-        return this.#say(textOf(update.content), update.messageId ?? undefined);
+        return this.#say(contentText(update.content), update.messageId ?? undefined);
       case "agent_thought_chunk":
         return [
-          ...this.#usage.writes(textOf(update.content).length),
-          { kind: "delta", of: "reasoning", text: textOf(update.content) },
+          ...this.#usage.writes(contentText(update.content).length),
+          { kind: "delta", of: "reasoning", text: contentText(update.content) },
         ];
       case "tool_call":
       case "tool_call_update":

@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import type { Clock } from "../../../protocol/clock.ts";
 import { putFile, readPart } from "../../../store/disk/foreign-folder.ts";
-import { type PermissionPolicy, permissionOf, reachOf } from "../session/permission-policy.ts";
+import { type PermissionPolicy, permissionOf, reachWords } from "../session/permission-policy.ts";
 import { ProgramRecord } from "../session/program-record.ts";
 import type { Adapter, OutsideJob, ToolServer } from "../session/session.ts";
 import { acpLaunch, launchOf } from "./acp-launch.ts";
@@ -20,7 +20,7 @@ export function acpAdapter(clock: Clock): Adapter {
     let policy = "ask" as PermissionPolicy;
     const running = await job.start((given, isConfined) => {
       server = given;
-      policy = permissionOf(job.profile, reachOf(isConfined));
+      policy = permissionOf(job.profile, reachWords(isConfined));
       return launchOf(job, policy);
     });
     const hint = policy === "allow" ? undefined : quirks.askingHint;

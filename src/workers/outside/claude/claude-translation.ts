@@ -2,7 +2,7 @@ import { NO_USAGE, type Usage } from "../../../protocol/index.ts";
 import { OUR_SERVER, type OutsideEvent } from "../session/session.ts";
 import type { ClaudeLine, WireBlock, WireUsage } from "./claude-wire.ts";
 
-type Line<K extends ClaudeLine["is"]> = Extract<ClaudeLine, { is: K }>["line"];
+type LineOf<K extends ClaudeLine["is"]> = Extract<ClaudeLine, { is: K }>["line"];
 
 const OURS = `mcp__${OUR_SERVER}__`;
 
@@ -100,7 +100,7 @@ export class ClaudeTranslation {
     return open.map((call_id) => ({ kind: "answered", call_id, ok: false, content }));
   }
 
-  #begun({ session_id, model, claude_code_version, mcp_servers }: Line<"system/init">): OutsideEvent[] {
+  #begun({ session_id, model, claude_code_version, mcp_servers }: LineOf<"system/init">): OutsideEvent[] {
     if (model) this.#model = model;
     // It says so again with every turn.
     if (this.#hasBegun) return [];
@@ -113,7 +113,7 @@ export class ClaudeTranslation {
     ];
   }
 
-  #spoken({ message }: Line<"assistant">): OutsideEvent[] {
+  #spoken({ message }: LineOf<"assistant">): OutsideEvent[] {
     // Words of the program in place of a reply of its model: the result says the same.
     if (message.model === "<synthetic>") return [];
     this.#model = message.model;
@@ -121,7 +121,7 @@ export class ClaudeTranslation {
   }
 
   /** A sub-agent's reply. How much it wrote is not said: about a token for every four characters. */
-  #spokenAside({ message }: Line<"assistant">): OutsideEvent[] {
+  #spokenAside({ message }: LineOf<"assistant">): OutsideEvent[] {
     const { id, model, usage, content } = message;
     const output = Math.ceil(JSON.stringify(content).length / 4);
     const isNew = !this.#aside.has(id);
@@ -145,7 +145,7 @@ export class ClaudeTranslation {
     return [{ kind: "called", call_id: block.id, tool: block.name, args: block.input }];
   }
 
-  #answers({ message, uuid, isReplay, parent_tool_use_id }: Line<"user">): OutsideEvent[] {
+  #answers({ message, uuid, isReplay, parent_tool_use_id }: LineOf<"user">): OutsideEvent[] {
     if (isReplay && uuid) this.#unheard.delete(uuid);
     if (isReplay || typeof message.content === "string") return [];
     if (parent_tool_use_id) return [SIGN_OF_LIFE];
@@ -157,7 +157,7 @@ export class ClaudeTranslation {
     });
   }
 
-  #streamed({ type, delta, message, usage }: Line<"stream_event">["event"]): OutsideEvent[] {
+  #streamed({ type, delta, message, usage }: LineOf<"stream_event">["event"]): OutsideEvent[] {
     if (message) this.#model = message.model;
     if (type === "message_start") this.#reply ??= Promise.withResolvers();
     if (type === "message_stop") this.#replied();
@@ -175,7 +175,7 @@ export class ClaudeTranslation {
     return usage ? [{ kind: "used", model: this.#model, usage, cost_usd: null }] : [];
   }
 
-  #result(line: Line<"result">): OutsideEvent[] {
+  #result(line: LineOf<"result">): OutsideEvent[] {
     if (!this.#hasBegun) return [wordsOf(line)].map((why) => (LOST.test(why) ? { kind: "lost", why } : noted(why)));
     const denied = (line.permission_denials ?? []).map(({ tool_name }) => tool_name);
     const events = this.#used();
@@ -205,7 +205,7 @@ export class ClaudeTranslation {
     this.#turn = undefined;
   }
 
-  #said({ result }: Line<"result">): string {
+  #said({ result }: LineOf<"result">): string {
     return result || this.#words;
   }
 }
@@ -223,7 +223,7 @@ function noted(text: string): OutsideEvent {
 /** Tells the silence watchdog that it works. */
 const SIGN_OF_LIFE: OutsideEvent = { kind: "delta", of: "reasoning", text: "" };
 
-function howOf({ is_error, terminal_reason, stop_reason }: Line<"result">): {
+function howOf({ is_error, terminal_reason, stop_reason }: LineOf<"result">): {
   how: "done" | "cancelled" | "failed" | "refused";
 } {
   if (terminal_reason?.startsWith("aborted")) return { how: "cancelled" };
@@ -232,16 +232,16 @@ function howOf({ is_error, terminal_reason, stop_reason }: Line<"result">): {
   return { how: stop_reason === "refusal" ? "refused" : "done" };
 }
 
-function wordsOf({ result, errors, subtype }: Line<"result">): string {
+function wordsOf({ result, errors, subtype }: LineOf<"result">): string {
   return result || errors?.join("\n") || `It ended its turn with ${subtype}.`;
 }
 
-function retryWords({ attempt, max_retries, error_status, error }: Line<"system/api_retry">): string {
+function retryWords({ attempt, max_retries, error_status, error }: LineOf<"system/api_retry">): string {
   const what = [error_status, error].filter((part) => part !== null && part !== undefined).join(" ");
   return `Its model did not answer (${what}); it tries again, ${attempt} of ${max_retries}.`;
 }
 
-function retryOf({ error_status, retry_delay_ms }: Line<"system/api_retry">) {
+function retryOf({ error_status, retry_delay_ms }: LineOf<"system/api_retry">) {
   const status = error_status ?? undefined;
   return { reason: reasonOf(status), in_ms: retry_delay_ms, ...(status !== undefined && { status }) };
 }
@@ -253,7 +253,7 @@ function reasonOf(status: number | undefined): string {
   return status === 429 || status === 529 ? "rate_limited" : status >= 500 ? "server" : "unknown";
 }
 
-function permissionRequest({ request_id, request }: Line<"control_request/can_use_tool">): OutsideEvent {
+function permissionRequest({ request_id, request }: LineOf<"control_request/can_use_tool">): OutsideEvent {
   const { tool_name, input, description, tool_use_id } = request;
   return {
     kind: "asked_permission",

@@ -11,7 +11,14 @@ import { EventQueue } from "../session/event-queue.ts";
 import { printedBy } from "../session/output-lines.ts";
 import type { ProgramRecord } from "../session/program-record.ts";
 import type { OutsideEvent, OutsideJob, OutsideSession } from "../session/session.ts";
-import { EMPTY_OUTBOX, MAX_ENTRIES, outboxStateSchema, type Taken, takeEntries, type WritingState } from "./outbox.ts";
+import {
+  EMPTY_OUTBOX,
+  MAX_ENTRIES,
+  outboxStateSchema,
+  type Taken,
+  takeEntries,
+  type WritingState,
+} from "./outbox-file.ts";
 import { bothEnds, Printed } from "./printed.ts";
 import { readWritten, type WrittenFile } from "./task-files.ts";
 

@@ -15,6 +15,6 @@ export function permissionOf(
 }
 
 /** What a program can reach where it is started. */
-export function reachOf(isConfined: boolean): "its own folder" | "the person's files" {
+export function reachWords(isConfined: boolean): "its own folder" | "the person's files" {
   return isConfined ? "its own folder" : "the person's files";
 }

@@ -86,6 +86,8 @@ export type OutsideEvent =
   | { kind: "lost"; why: string }
   | { kind: "exited"; code: number | null; signal: string | null; exceeded: Bound | null };
 
+export type PermissionRequest = Extract<OutsideEvent, { kind: "asked_permission" }>;
+
 /** What a session is begun with. */
 export interface OutsideJob {
   profile: ProgramProfile;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { Speech } from "./speech.ts";
+import { SpokenLines } from "./spoken-lines.ts";
 
 test("words are given back line by line, however they were cut into crumbs", () => {
-  const speech = new Speech();
+  const speech = new SpokenLines();
   const heard = ["I wi", "ll look", ".\nThen wr", "ite", ".\n\n- a\n", "rest"].flatMap((crumb) =>
     speech.hear("ann", crumb),
   );
@@ -11,13 +11,13 @@ test("words are given back line by line, however they were cut into crumbs", () 
 
 test("a long paragraph is given back sentence by sentence, while it is still being said", () => {
   const first = "The first sentence is long enough that nobody would want to wait for the end of its paragraph.";
-  const speech = new Speech();
+  const speech = new SpokenLines();
   expect(speech.hear("ann", `Short. ${first} And`)).toEqual([`Short. ${first}`]);
   expect(speech.unfinished("ann")).toBe("And");
 });
 
 test("speakers do not interrupt each other", () => {
-  const speech = new Speech();
+  const speech = new SpokenLines();
   expect([speech.hear("ann", "one "), speech.hear("bob", "two\n"), speech.hear("ann", "three\n")]).toEqual([
     [],
     ["two"],
@@ -26,7 +26,7 @@ test("speakers do not interrupt each other", () => {
 });
 
 test("somebody who never ends a sentence is heard all the same", () => {
-  const speech = new Speech();
+  const speech = new SpokenLines();
   const words = "word ".repeat(500);
   const heard = speech.hear("ann", words);
   expect(heard.length).toBe(1);

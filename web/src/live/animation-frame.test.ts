@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { coalesce, hasBeenHidden, hasBeenPressed } from "./frame.ts";
+import { coalesce, hasBeenHidden, hasBeenPressed } from "./animation-frame.ts";
 
 const page = { hidden: false };
 let frames: (() => void)[] = [];

@@ -4,7 +4,7 @@ import type { Actor, NewFact } from "../../protocol/index.ts";
 import type { AgentLog } from "../../store/store.ts";
 import { actingAs } from "../state/acting.ts";
 import { pendingLog } from "../state/pending-log.ts";
-import { MeshRecord, type MeshRecordPorts } from "./record.ts";
+import { MeshRecord, type MeshRecordPorts } from "./mesh-record.ts";
 
 const ACTOR: Actor = { kind: "human", via: "terminal" };
 

@@ -7,7 +7,7 @@ import {
   type OutboxState,
   takeEntries,
   type WritingState,
-} from "./outbox.ts";
+} from "./outbox-file.ts";
 
 test("an entry is a line TO: name, words, and a line ---; SUGGEST is for the coordinator", () => {
   const text = "TO: Alice\nThe bridge is up.\n\nSee bridge.md\n---\nSUGGEST: measure chip B\nIt may be faster.\n---\n";

@@ -4,7 +4,7 @@ import { knownOf } from "../live/replay.ts";
 import { clockTime, exactTime, initialOf } from "../text/figures.ts";
 
 /** A message: who, to whom, when, and the text. */
-export function Speech({
+export function MessageBlock({
   agent,
   from,
   to,

@@ -2,7 +2,7 @@
  * Streamed words arrive in small pieces; people read lines. Collects each speaker's words and returns what is complete:
  * whole lines, and whole sentences of a long paragraph, so that a reader is never far behind.
  */
-export class Speech {
+export class SpokenLines {
   readonly #pending = new Map<string, string>();
 
   /** What this crumb finished. */

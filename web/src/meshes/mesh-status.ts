@@ -3,9 +3,12 @@ import type { Status } from "../shell/status.tsx";
 
 type Member = MeshView["agents"][number];
 
-type Standing = Pick<MeshView, "status" | "agents" | "last_end" | "trust">;
-
-export function statusOfMesh({ status, agents, last_end, trust }: Standing): Status {
+export function statusOfMesh({
+  status,
+  agents,
+  last_end,
+  trust,
+}: Pick<MeshView, "status" | "agents" | "last_end" | "trust">): Status {
   if (trust.status === "untrusted" || trust.status === "changed") return "asking";
   if (agents.some(({ state }) => state === "dialog")) return "asking";
   const hasEnded = (state: Member["state"]) => state === "dead" || state === "broken";

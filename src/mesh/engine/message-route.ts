@@ -1,5 +1,5 @@
 import type { MessageHeader } from "../../protocol/index.ts";
-import { type MeshAddress, nameOf } from "../files/layout.ts";
+import { addressName, type MeshAddress } from "../files/layout.ts";
 import { BOARD } from "../files/message-names.ts";
 
 export type Route =
@@ -39,13 +39,13 @@ export function routeOf(
   const agents = own.length > 0 ? `Agents here: ${own.join(", ")}. ` : "";
   return {
     kind: "nowhere",
-    reason: `"to": there is no ${to} for ${nameOf(from)}. ${agents}Meshes: ${[...directory.keys()].join(", ")}. Also: mesh, human.`,
+    reason: `"to": there is no ${to} for ${addressName(from)}. ${agents}Meshes: ${[...directory.keys()].join(", ")}. Also: mesh, human.`,
   };
 }
 
 /** Why the `from` of a message is rejected: the folder says who sent it. Within a mesh a short name is enough. */
 export function senderProblem(from: string, address: MeshAddress, route: Route): string | undefined {
-  const own = nameOf(address);
+  const own = addressName(address);
   if (from === own) return undefined;
   if (from !== address.agent) return `"from" says ${from}, but it lies in the outbox of ${own}.`;
   const leaves = "mesh" in route && route.mesh !== address.mesh;

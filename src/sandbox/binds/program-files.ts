@@ -12,10 +12,10 @@ import { shownOfPackage } from "./package-files.ts";
  * PROGRAM-BINDS-1. Only program files are visible: never a folder that contains the user's home, and no secrets in a
  *     folder where people work (`package-files.ts`).
  */
-export async function programBinds(
+export async function programFiles(
   [command, ...args]: readonly [string, ...string[]],
   path: string,
-): Promise<ProgramBinds> {
+): Promise<ProgramFiles> {
   const found = await locate(command, path);
   const read = new Set<string>();
   const nodeFolder = dirname(process.execPath);
@@ -34,7 +34,7 @@ export async function programBinds(
   return { command: found, read: [...read], path: [nodeFolder, ...(interpreter ? [dirname(interpreter)] : [])] };
 }
 
-export interface ProgramBinds {
+export interface ProgramFiles {
   /** Absolute. */
   command: string;
   /** To be bound for reading. */

@@ -12,7 +12,7 @@ import { go, routeNow, useRoute } from "./route.ts";
 /**
  * Notifies the person of new questions where they are: by a toast, in the title, by the browser if the tab is hidden.
  */
-export function useAttention(): void {
+export function useNotifications(): void {
   const { list, inbox, state, hasInbox } = useAgents();
   const route = useRoute();
   const known = useRef<Set<string> | null>(null);

@@ -2,7 +2,7 @@ import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
 import { inSandbox, skipped, whole } from "../../../test/try-sandbox.ts";
-import { programBinds } from "./program-binds.ts";
+import { programFiles } from "./program-files.ts";
 
 const nodeFolder = dirname(process.execPath);
 /** Our own Node lies in a system folder on some machines, and is there anyway. */
@@ -33,7 +33,7 @@ describe("what a program needs to be seen", () => {
   test("is all that was installed with it, and our Node", async () => {
     const { root } = await inSandbox();
     const modules = await installed(root);
-    expect(await programBinds(["agent", "--fast"], `/usr/bin:${modules}/.bin`)).toEqual({
+    expect(await programFiles(["agent", "--fast"], `/usr/bin:${modules}/.bin`)).toEqual({
       command: `${modules}/.bin/agent`,
       read: [modules, ...node],
       path: [nodeFolder],
@@ -45,7 +45,7 @@ describe("what a program needs to be seen", () => {
     const binary = await program(`${root}/share/versions/2.1`, "\x7fELF");
     await mkdir(`${root}/bin`);
     await symlink(binary, `${root}/bin/agent`);
-    expect(await programBinds([`${root}/bin/agent`], "")).toEqual({
+    expect(await programFiles([`${root}/bin/agent`], "")).toEqual({
       command: `${root}/bin/agent`,
       read: [binary, `${root}/bin/agent`, ...node],
       path: [nodeFolder],
@@ -58,8 +58,8 @@ describe("what a program needs to be seen", () => {
     await writeFile(`${root}/venv/pyvenv.cfg`, "");
     const script = await program(`${root}/scripts/run.py`, `#!${root}/venv/bin/python\n`);
     const venv = { read: [script, `${root}/venv`, ...node], path: [nodeFolder, `${root}/venv/bin`] };
-    expect(await programBinds([script], "")).toEqual({ command: script, ...venv });
-    expect(await programBinds(["bash", script, "/nowhere", "word"], "/usr/bin")).toEqual({
+    expect(await programFiles([script], "")).toEqual({ command: script, ...venv });
+    expect(await programFiles(["bash", script, "/nowhere", "word"], "/usr/bin")).toEqual({
       command: "/usr/bin/bash",
       read: [script, ...node],
       path: [nodeFolder],
@@ -78,7 +78,7 @@ describe("what a program needs to be seen", () => {
     await symlink("/etc/hostname", `${folder}/outside`);
     await symlink("lib/main.mjs", `${folder}/main`);
     await symlink("server", `${folder}/alias`);
-    const { read } = await programBinds([script], "");
+    const { read } = await programFiles([script], "");
     const shown = [".pnp.cjs", "bin", "lib/main.mjs", "main", "node_modules", "package.json", "server/app.mjs"];
     expect(read.toSorted()).toEqual([...shown.map((path) => `${folder}/${path}`), ...node].toSorted());
     if (skipped) return;
@@ -88,7 +88,7 @@ describe("what a program needs to be seen", () => {
   });
 
   test("is nothing of the system's, which every sandbox has", async () => {
-    expect(await programBinds(["env"], "/usr/bin")).toEqual({
+    expect(await programFiles(["env"], "/usr/bin")).toEqual({
       command: "/usr/bin/env",
       read: node,
       path: [nodeFolder],
@@ -98,14 +98,14 @@ describe("what a program needs to be seen", () => {
   test.each([["agent"], ["./agent"], ["/nowhere/agent"]])(
     "%s that is not there is refused by name",
     async (command) => {
-      await expect(programBinds([command], "/usr/bin:.")).rejects.toThrow(`The program ${command} was not found.`);
+      await expect(programFiles([command], "/usr/bin:.")).rejects.toThrow(`The program ${command} was not found.`);
     },
   );
 
   test.skipIf(skipped)(`is enough to run it ${skipped}`, async () => {
     const { root, box } = await inSandbox();
     const modules = await installed(root);
-    const { command, read, path } = await programBinds(["agent"], `${modules}/.bin`);
+    const { command, read, path } = await programFiles(["agent"], `${modules}/.bin`);
     const running = await box.start({
       launch: () => ({ argv: [command, "a", "b"], env: { PATH: [...path, "/usr/bin"].join(":") } }),
       cwd: "/tmp",

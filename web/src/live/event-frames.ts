@@ -2,7 +2,7 @@ import type { Situation } from "../../../src/projections/index.ts";
 import type { Fact } from "../../../src/protocol/index.ts";
 import { tidyFact, tidySituation } from "./tidy.ts";
 
-export type Frame =
+export type EventFrame =
   | { kind: "snapshot"; situation: Situation }
   | { kind: "fact"; fact: Fact }
   | { kind: "delta"; worker_id: string; of: "text" | "reasoning"; text: string };
@@ -11,7 +11,7 @@ export type Frame =
  * Parses what came over the wire; undefined for what this page does not know. The server is our own and has checked
  * what it sends, so only the envelope is checked: all schemas together would be larger than the page.
  */
-export function frameOf(value: unknown): Frame | undefined {
+export function eventFrameOf(value: unknown): EventFrame | undefined {
   if (!isRecord(value) || typeof value.type !== "string") return;
   if (value.type === "snapshot") {
     const { situation } = value;

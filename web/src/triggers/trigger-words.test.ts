@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { TriggerState } from "../../../src/projections/index.ts";
 import { exactTime } from "../text/figures.ts";
-import { triggerStateWords } from "./words.ts";
+import { triggerStateWords } from "./trigger-words.ts";
 
 test("how one stands is said with its times: when it is next, was last due, and when it ended", () => {
   const base = {

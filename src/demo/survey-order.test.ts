@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { joinTask, readJoinTask, readSurveyTask, surveyTask } from "./order.ts";
+import { joinTask, readJoinTask, readSurveyTask, surveyTask } from "./survey-order.ts";
 
 test("what the coordinator writes into a task, the worker reads out of it, whatever the names are", () => {
   const names = ["project/a (7 bytes)", "project/ü – `x` | y", "project/- z.md"];

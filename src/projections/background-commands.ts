@@ -12,12 +12,15 @@ export interface BackgroundCommand {
 }
 
 /** By worker, the newest last: those of its current work. */
-export type Commands = Record<WorkerId, BackgroundCommand[]>;
+export type BackgroundCommands = Record<WorkerId, BackgroundCommand[]>;
 
 /** Those that have ended are kept so that their output can be read. */
 const MOST_KEPT = 16;
 
-export function applyToCommands(commands: Commands | undefined, fact: Fact): Commands | undefined {
+export function applyToBackgroundCommands(
+  commands: BackgroundCommands | undefined,
+  fact: Fact,
+): BackgroundCommands | undefined {
   switch (fact.type) {
     case "process.started": {
       const { worker_id, node_id, pid, command, background: id } = fact.data;
@@ -43,8 +46,8 @@ export function applyToCommands(commands: Commands | undefined, fact: Fact): Com
   }
 }
 
-export function commandNamed(
-  commands: Commands | undefined,
+export function backgroundCommandNamed(
+  commands: BackgroundCommands | undefined,
   worker: WorkerId,
   id: string,
 ): BackgroundCommand | undefined {
@@ -52,7 +55,9 @@ export function commandNamed(
 }
 
 /** Those that were running when our process ended: none of them can have outlived it. */
-export function lostCommands(commands: Commands | undefined): (BackgroundCommand & { worker_id: WorkerId })[] {
+export function lostBackgroundCommands(
+  commands: BackgroundCommands | undefined,
+): (BackgroundCommand & { worker_id: WorkerId })[] {
   return Object.entries(commands ?? {}).flatMap(([worker_id, all]) =>
     all.filter(({ ended }) => ended === null).map((command) => ({ ...command, worker_id })),
   );

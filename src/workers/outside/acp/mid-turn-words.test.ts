@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Steering } from "./steering.ts";
+import { Steering } from "./mid-turn-words.ts";
 
 test("what an agent takes is said into its turn, in order; what it refuses or fails at is said later", async () => {
   const asked: string[] = [];

@@ -14,7 +14,7 @@ export interface ProjectRecord {
   situation(): Promise<Situation>;
 }
 
-export async function recordOf(call: TxCall, layout: Layout): Promise<ProjectRecord> {
+export async function projectRecordOf(call: TxCall, layout: Layout): Promise<ProjectRecord> {
   const look = await lookAt(call).catch(noHomeYet);
   const { agents } = look ? await lookAtAll(look.store, 0) : { agents: [] };
   const found = agents.find(({ summary }) => summary.meshes_of === layout.project && !summary.archived);
@@ -24,7 +24,7 @@ export async function recordOf(call: TxCall, layout: Layout): Promise<ProjectRec
 }
 
 /** Every fact, oldest first. */
-export async function* factsOf(log: AgentLog): AsyncGenerator<Fact> {
+export async function* allFacts(log: AgentLog): AsyncGenerator<Fact> {
   for (let after = 0; ; ) {
     const page = await log.read({ after, limit: PAGE });
     yield* page;
@@ -36,7 +36,7 @@ export async function* factsOf(log: AgentLog): AsyncGenerator<Fact> {
 const PAGE = 1000;
 
 /** Facts as they come, until `take` says that it is enough, or, then undefined, until Ctrl-C or `over`. */
-export async function followFacts<T>(
+export async function followProject<T>(
   { terminal }: TxCall,
   log: AgentLog,
   after: number,
