@@ -1,5 +1,5 @@
 /** Schedules the reopening of a stream; returns a function that cancels it. */
-type Schedule = (reconnect: () => void, delayMs: number) => () => void;
+type Reschedule = (reconnect: () => void, delayMs: number) => () => void;
 
 const SHORTEST_MS = 1_000;
 const LONGEST_MS = 30_000;
@@ -9,7 +9,7 @@ const LONGEST_MS = 30_000;
  * timer: a server that always ends its stream at once would then be contacted hundreds of times a second. So the first
  * delay is the server's, and each further one doubles, until the stream has been quiet for a minute.
  */
-export function calmReconnection(): Schedule {
+export function calmReconnection(): Reschedule {
   let [last, pause] = [Number.NEGATIVE_INFINITY, SHORTEST_MS];
   return (reconnect, delayMs) => {
     const now = performance.now();

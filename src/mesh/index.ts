@@ -19,7 +19,7 @@ export { buildPrompt, keepPrompt, type PromptSection, promptText } from "./decla
 export type { Member } from "./engine/member.ts";
 export { Meshes, type MeshesPorts } from "./engine/meshes.ts";
 export { readState } from "./engine/state-file.ts";
-export { addressName as nameOf, Layout, type MeshAddress, QUEUES, type QueueName } from "./files/layout.ts";
+export { addressName, Layout, type MeshAddress, QUEUES, type QueueName } from "./files/layout.ts";
 export { ProjectLockedError, readLockHolder } from "./files/lock.ts";
 export type { MeshMessage } from "./files/mesh-message.ts";
 export {

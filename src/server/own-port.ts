@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { ServerDeps } from "./deps.ts";
-import { addressOf, ownUrl } from "./reach.ts";
+import { boundAddress, ownUrl } from "./reach.ts";
 import { answerAndClose } from "./shutdown.ts";
 
 /** Connections that have not been answered by then are not waited for. */
@@ -35,7 +35,7 @@ export class OwnPort {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     port.#bare.once("error", reject).listen(0, "127.0.0.1", resolve);
     await promise;
-    port.url = ownUrl(addressOf(port.#bare), {});
+    port.url = ownUrl(boundAddress(port.#bare), {});
     // Accepting a connection can fail, for example when no descriptors are left. The other terminal tries again.
     port.#bare.on("error", () => {});
     return port;

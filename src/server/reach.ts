@@ -67,7 +67,7 @@ export function readPem(home: string, file: string): Buffer {
 }
 
 /** The address of a server that listens. */
-export function addressOf(server: Pick<Server, "address">): AddressInfo {
+export function boundAddress(server: Pick<Server, "address">): AddressInfo {
   const address = server.address();
   if (typeof address !== "object" || address === null) throw new Error("a listening server has no address");
   return address;

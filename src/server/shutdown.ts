@@ -17,7 +17,7 @@ const WITHIN_MS = 10_000;
 const ANSWERS_WITHIN_MS = 3_000;
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
-type Signal = keyof typeof SIGNALS;
+type ShutdownSignal = keyof typeof SIGNALS;
 
 /**
  * Shuts the server down on SIGTERM and SIGINT.
@@ -39,7 +39,7 @@ export function stopOnSignals({
   answersWithinMs = ANSWERS_WITHIN_MS,
 }: ShutdownPorts): () => void {
   let isStopping = false;
-  const onSignal = (signal: Signal) => {
+  const onSignal = (signal: ShutdownSignal) => {
     if (isStopping) {
       self.exit(SIGNALS[signal]);
       return;

@@ -47,7 +47,7 @@ interface Job {
  * BACKGROUND-2. All of them end with `close`, which resolves when they have ended; with the signal under which they
  *     were started; and with us, as every command does (sandbox SANDBOX-4).
  */
-export class BackgroundCommands {
+export class BackgroundJobs {
   readonly #jobs = new Map<string, Job>();
   readonly #recorded: (id: string) => BackgroundCommand | undefined;
 
@@ -145,7 +145,7 @@ const toLook = z.object({
   stop: z.boolean().default(false),
 });
 
-export function backgroundOutputTool(commands: BackgroundCommands): Tool {
+export function backgroundOutputTool(commands: BackgroundJobs): Tool {
   return defineTool({
     name: "bash_output",
     description: "New output of a background command, and whether it still runs.",

@@ -4,10 +4,10 @@ import { amount, milliseconds, money } from "./figures.ts";
 import { modelChangeWords, spentOf } from "./phrases.ts";
 import { by, details, type Sentences, thing } from "./sentence.ts";
 
-type Model = Extract<FactType, `model.${string}` | `goal.${string}` | `budget.${string}`>;
+type ModelFact = Extract<FactType, `model.${string}` | `goal.${string}` | `budget.${string}`>;
 
 /** Models, the goal and the budget. */
-export const MODELS: Sentences<Model> = {
+export const MODELS: Sentences<ModelFact> = {
   "model.called": ({ worker_id, node_id, turn, model }, style) =>
     by(worker_id, style, `thinks, turn ${turn}`, { detail: details(node_id, model) }),
   "model.responded": ({ worker_id, node_id, turn, usage, cost_usd, ms, correction, estimated }, style) => {

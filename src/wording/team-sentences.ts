@@ -3,7 +3,7 @@ import { amount, count } from "./figures.ts";
 import { waitingWords } from "./phrases.ts";
 import { by, details, type Sentences, thing } from "./sentence.ts";
 
-type Team = Extract<
+type TeamFact = Extract<
   FactType,
   | `worker.${string}`
   | `permission.${string}`
@@ -16,7 +16,7 @@ type Team = Extract<
 >;
 
 /** Workers, messages, questions and memory. */
-export const TEAM: Sentences<Team> = {
+export const TEAM: Sentences<TeamFact> = {
   "worker.spawned": ({ worker_id, name, kind, model, identity }) => ({
     who: worker_id,
     subject: name,

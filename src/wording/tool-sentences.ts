@@ -2,10 +2,10 @@ import type { FactType } from "../protocol/index.ts";
 import { milliseconds } from "./figures.ts";
 import { by, details, type Sentences, thing } from "./sentence.ts";
 
-type Tool = Extract<FactType, `mcp.${string}` | `tool.${string}` | `process.${string}` | `log.${string}`>;
+type ToolFact = Extract<FactType, `mcp.${string}` | `tool.${string}` | `process.${string}` | `log.${string}`>;
 
 /** Tools and commands, and the files that hold the record. */
-export const TOOLS: Sentences<Tool> = {
+export const TOOLS: Sentences<ToolFact> = {
   "mcp.changed": ({ worker_id, node_id, server, tool }, style) =>
     by(worker_id, style, `found that the MCP server ${server} has changed its tool ${tool}`, {
       detail: details(node_id),

@@ -2,10 +2,10 @@ import { type FactOf, type FactType, HUMAN } from "../protocol/index.ts";
 import { outcomeWords, POLICY } from "./phrases.ts";
 import { by, details, type Sentences, thing } from "./sentence.ts";
 
-type Work = Extract<FactType, `agent.${string}` | `run.${string}` | `stage.${string}` | `node.${string}`>;
+type WorkFact = Extract<FactType, `agent.${string}` | `run.${string}` | `stage.${string}` | `node.${string}`>;
 
 /** The agent, its runs and stages, and the work as it grows. */
-export const WORK: Sentences<Work> = {
+export const WORK: Sentences<WorkFact> = {
   "agent.created": ({ name, goal, model }) => thing(name, "was created", { text: goal, detail: model, tone: "new" }),
   "agent.started": ({ why, pid }) => thing(AGENT, STARTED[why], { detail: `pid ${pid}`, tone: "begins" }),
   "agent.paused": ({ why }, { name }) =>

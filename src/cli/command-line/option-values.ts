@@ -27,7 +27,7 @@ export function agentName(text: string): string {
   return name;
 }
 
-export function duration(text: string): number {
+export function durationOption(text: string): number {
   const seconds = secondsIn(text);
   if (seconds === undefined) throw new InvalidArgumentError(DURATION_HELP);
   return seconds;
@@ -42,7 +42,7 @@ export function list(text: string): string[] {
 
 /** In seconds. A time without a zone is local time. */
 export function since(text: string): number {
-  if (/^\d+[smhd]$/.test(text)) return Date.now() / 1000 - duration(text);
+  if (/^\d+[smhd]$/.test(text)) return Date.now() / 1000 - durationOption(text);
   const at = /^\d{4}-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(at)) throw new InvalidArgumentError("Expected how long ago (10m, 2h) or a time (2026-05-01T09:00).");
   return at / 1000;

@@ -1,6 +1,6 @@
 import { type CommandGroup, EXIT_CODES } from "./command-spec.ts";
 import { AGENT, DETACH, MODEL_VARIABLES, UNSAFE } from "./common-help.ts";
-import { agentName, dollars, duration, list, tokenCount } from "./option-values.ts";
+import { agentName, dollars, durationOption, list, tokenCount } from "./option-values.ts";
 
 export const STEERING: CommandGroup = {
   title: "Run and steer",
@@ -14,7 +14,7 @@ export const STEERING: CommandGroup = {
         ["--model <provider/model>", "the model that thinks (AGIRAPH_MODEL)"],
         ["--worker-model <provider/model>", "the workers' model (AGIRAPH_WORKER_MODEL); by default the same"],
         ["--mode <mode>", "finite: ends when the goal is reached; infinite: keeps going", ["finite", "infinite"]],
-        ["--every <duration>", "how long an infinite agent sleeps between cycles: 30s, 10m, 2h, 1d", duration],
+        ["--every <duration>", "how long an infinite agent sleeps between cycles: 30s, 10m, 2h, 1d", durationOption],
         [
           "--watch <what>",
           'wake an infinite agent only when this changes: a path or "cmd: a command" (checked every minute), or a URL (every 5 minutes); --every changes that',

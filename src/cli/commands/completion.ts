@@ -38,9 +38,9 @@ function wordsOf(program: Command): CommandWords[] {
   }));
 }
 
-type Script = (program: string, commands: CommandWords[], asks: boolean) => string;
+type CompletionScript = (program: string, commands: CommandWords[], asks: boolean) => string;
 
-const SHELLS: Record<string, Script> = {
+const SHELLS: Record<string, CompletionScript> = {
   bash: (program, commands, asks) => `# ${program} completion for bash: eval "$(${program} completion bash)"
 _${program}() {
   local current="\${COMP_WORDS[COMP_CWORD]}" words

@@ -1,5 +1,5 @@
 import type { AgentSummaryData, Standing } from "../../projections/index.ts";
-import { type Listed, lookAtAll } from "../../runtime/views/agent-list.ts";
+import { type ListedAgent, lookAtAll } from "../../runtime/views/agent-list.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { lookAt, noHomeYet, settingsOf } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
@@ -57,7 +57,7 @@ interface Row {
 }
 
 /** Until when it sleeps, and all troubles of a team that has several, only the situation tells. */
-async function rowOf({ summary, situation }: Listed, status: Standing, at: number): Promise<Row> {
+async function rowOf({ summary, situation }: ListedAgent, status: Standing, at: number): Promise<Row> {
   const isShort = summary.asleep || (summary.trouble?.workers ?? 0) > 1;
   if (!isShort || summary.loading)
     return { summary, fields: listedSummary(summary, status), words: listedWords(status, summary) };

@@ -5,7 +5,7 @@ import type { FastifyInstance } from "fastify";
 import type { ServerConfig } from "../../protocol/config.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { addressOf, checkReach, ownUrl, pageOrigin } from "../../server/reach.ts";
+import { boundAddress, checkReach, ownUrl, pageOrigin } from "../../server/reach.ts";
 import { tokenOf } from "../../store/home/token-file.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
 import { crashMessage, onCrash } from "../home/crash.ts";
@@ -85,7 +85,7 @@ async function listening(
 
 /** After an error that nobody caught: the server restarts by itself, unless it is stopping or crashes too often. */
 function restartOnCrash({ terminal }: Invocation, app: FastifyInstance, before: readonly number[]): void {
-  const { port } = addressOf(app.server);
+  const { port } = boundAddress(app.server);
   let isStopping = false;
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => (isStopping = true));
   onCrash(process, (error, file) => {
@@ -108,7 +108,7 @@ async function serveUntilStopped(
   config: ServerConfig,
 ): Promise<void> {
   const { terminal, json } = call;
-  const at = addressOf(app.server);
+  const at = boundAddress(app.server);
   const url = ownUrl(at, config);
   const cert = config.tls && resolve(runtime.store.root, config.tls.cert);
   runtime.store.announce({ command: "agiraph serve", url, serves: true, ...(cert && { cert }) });

@@ -2,7 +2,7 @@ import { isUnderWay, type NodeState, type Situation } from "../../projections/in
 import { COORDINATOR } from "../../protocol/ids.ts";
 import type { NodeId } from "../../protocol/index.ts";
 import type { Activity } from "../wording/activity.ts";
-import { amount, clockTime, costOf, count, type Spent, spentIn, spentSince } from "../wording/format.ts";
+import { amount, costOf, count, elapsedTime, type Spent, spentIn, spentSince } from "../wording/format.ts";
 import { nameOf } from "../wording/names.ts";
 import type { Paint } from "../wording/paint.ts";
 import { isTold, stageTitle } from "../wording/stage-title.ts";
@@ -53,7 +53,7 @@ function headOf(now: Situation, nodes: NodeState[], seconds: number, before: Spe
     count(calls, "call"),
     ...(tokens > 0 ? [`${amount(tokens)} tokens`] : []),
     costOf(cost),
-    clockTime(seconds) + inAll,
+    elapsedTime(seconds) + inAll,
   ];
   return plain(parts.join(" · "));
 }

@@ -11,7 +11,7 @@ import { jsonView, liveView, plainView, type TeamView } from "../live/team-view.
 import { watchFacts } from "../live/watch-facts.ts";
 import { adviceLines } from "../wording/advice-lines.ts";
 import { boardTable } from "../wording/board-table.ts";
-import { clockTime, costOf, count, type Spent, spentIn, spentSince } from "../wording/format.ts";
+import { costOf, count, elapsedTime, type Spent, spentIn, spentSince } from "../wording/format.ts";
 import { waitingLines } from "../wording/question-text.ts";
 import {
   restingWords,
@@ -205,7 +205,7 @@ function wrapped({ terminal: { stderr } }: Invocation, text: string): string[] {
 /** What this call of the program had done, and what the agent spent in all where that is more. */
 function figuresOf(total: Spent, before: Spent | undefined, seconds: number): string {
   const { calls, inAll, ...cost } = spentSince(before, total);
-  return `${count(calls, "model call")}, ${costOf(cost)}, ${clockTime(seconds)}${inAll}`;
+  return `${count(calls, "model call")}, ${costOf(cost)}, ${elapsedTime(seconds)}${inAll}`;
 }
 
 function advise({ terminal }: Invocation, words: string, ...commands: string[]): void {

@@ -8,7 +8,7 @@ import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { factLine } from "../wording/fact-line.ts";
 import { cut } from "../wording/width.ts";
 import { isNews } from "./log.ts";
-import { addressOf, layoutOf, startedMeshes, type TxCall } from "./project.ts";
+import { layoutOf, parsedAddress, startedMeshes, type TxCall } from "./project.ts";
 import { followProject, meshOf, type ProjectRecord } from "./project-record.ts";
 import { endIn, readyToWait, show } from "./results.ts";
 
@@ -24,7 +24,7 @@ export async function chat(call: TxCall, to: string): Promise<ExitCode> {
   const { terminal } = call;
   if (call.speaker) throw new UsageError("Only a person can chat with a mesh. An agent sends: tx send");
   const layout = layoutOf(call);
-  const address = await addressOf(layout, to);
+  const address = await parsedAddress(layout, to);
   const { client } = await startedMeshes(call, layout);
   const ready = await readyToWait(call, address.mesh);
   if (!ready) {

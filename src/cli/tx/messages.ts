@@ -11,7 +11,7 @@ import { SessionNotes } from "../../mesh/terminal/session-notes.ts";
 import type { MessageHeader } from "../../protocol/index.ts";
 import { watchFolder } from "../../store/disk/watch-folder.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
-import { addressOf, layoutOf, runningMeshes, type TxCall } from "./project.ts";
+import { layoutOf, parsedAddress, runningMeshes, type TxCall } from "./project.ts";
 
 interface SendOptions {
   type?: MessageHeader["type"];
@@ -106,7 +106,7 @@ type MessageToSend = Omit<NewMessage, "from">;
 
 async function sendAndWait(call: TxCall, to: string, body: string): Promise<ExitCode> {
   const layout = layoutOf(call);
-  const address = await addressOf(layout, to);
+  const address = await parsedAddress(layout, to);
   const { readyToWait, waitFor } = await import("./results.ts");
   const ready = await readyToWait(call, address.mesh);
   if (!ready) {
@@ -144,7 +144,7 @@ const WORDS: Readonly<Record<MessageHeader["type"], string>> = {
 async function speakAsPerson(call: TxCall, layout: Layout, message: MessageToSend): Promise<ExitCode> {
   const { terminal, json } = call;
   if (message.to === "human") throw new UsageError("Only an agent can ask the human. Say which one: --as mesh/agent");
-  const address = await addressOf(layout, message.to);
+  const address = await parsedAddress(layout, message.to);
   const file = putMessage(layout, address, "inbox", new Date(), { ...message, from: "human" });
   if (json) await terminal.printJson({ message: file, ...address });
   else await terminal.printLines([join(layout.queue(address, "inbox"), file)]);

@@ -58,7 +58,7 @@ export function agentIn(declared: DeclaredMesh, agent: string | undefined): stri
 }
 
 /** `mesh` or `mesh/agent`. */
-export async function addressOf(layout: Layout, to: string): Promise<MeshAddress> {
+export async function parsedAddress(layout: Layout, to: string): Promise<MeshAddress> {
   const [mesh = "", agent, ...more] = to.split("/");
   if (more.length > 0) throw new UsageError(`"${to}": expected mesh or mesh/agent.`);
   const declared = await declaredMesh(layout, mesh);

@@ -5,7 +5,7 @@ import { addressName } from "../../mesh/files/layout.ts";
 import type { Fact } from "../../protocol/index.ts";
 import { mayRun } from "../../runtime/meshes/trust.ts";
 import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
-import { addressOf, declaredMesh, layoutOf, startedMeshes, type TxCall } from "./project.ts";
+import { declaredMesh, layoutOf, parsedAddress, startedMeshes, type TxCall } from "./project.ts";
 import { allFacts, followProject, meshOf, type ProjectRecord, projectRecordOf } from "./project-record.ts";
 
 /** How a task ended, and its result text, as far as it is recorded. */
@@ -17,7 +17,7 @@ interface TaskEnd extends EndedTask {
 /** Prints the result of a task: the named one, or the last one of a mesh or an agent. */
 export async function result(call: TxCall, to: string, task: string | undefined): Promise<ExitCode> {
   const layout = layoutOf(call);
-  const address = await addressOf(layout, to);
+  const address = await parsedAddress(layout, to);
   const { log } = await projectRecordOf(call, layout);
   let last: TaskEnd | undefined;
   for await (const fact of allFacts(log)) {

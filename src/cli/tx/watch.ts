@@ -4,7 +4,7 @@ import type { Layout, MeshAddress } from "../../mesh/files/layout.ts";
 import { putMessage, queueOf } from "../../mesh/files/new-message.ts";
 import { mayRun } from "../../runtime/meshes/trust.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
-import { addressOf, layoutOf, startedMeshes, type TxCall } from "./project.ts";
+import { layoutOf, parsedAddress, startedMeshes, type TxCall } from "./project.ts";
 
 /**
  * Sends lines that are added to a file to a mesh, as tasks.
@@ -21,7 +21,7 @@ export async function watchFile(
   const { terminal } = call;
   if (call.speaker) throw new UsageError("Only a person can have a file watched.");
   const layout = layoutOf(call);
-  const address = await addressOf(layout, to);
+  const address = await parsedAddress(layout, to);
   const { view } = await startedMeshes(call, layout);
   const trust = view.meshes.find(({ mesh }) => mesh === address.mesh)?.trust;
   if (trust && !mayRun(trust)) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { age, amount, bytes, clockTime, costOf, milliseconds, money } from "./format.ts";
+import { age, amount, bytes, costOf, elapsedTime, milliseconds, money } from "./format.ts";
 
 test("figures read as people say them", () => {
   expect({
@@ -12,7 +12,7 @@ test("figures read as people say them", () => {
     amounts: [999, 1000, 9949, 9951, 999_499, 999_500, 12_345_678].map(amount),
     bytes: [0, 1023, 1024, 10_240, 5 * 1024 ** 3].map(bytes),
     times: [3, 999, 1000, 12_345, 61_000].map(milliseconds),
-    clocks: [0, 42.9, 725, 3723].map(clockTime),
+    clocks: [0, 42.9, 725, 3723].map(elapsedTime),
     ages: [5, 61, 7300, 200_000].map(age),
   }).toEqual({
     money: ["$0", "$0.0004", "$0.05", "$12.30"],

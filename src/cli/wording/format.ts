@@ -1,7 +1,7 @@
 import type { Tally } from "../../projections/index.ts";
 import { count, money } from "../../wording/figures.ts";
 
-export { age, amount, count, elapsedTime as clockTime, milliseconds, money } from "../../wording/figures.ts";
+export { age, amount, count, elapsedTime, milliseconds, money } from "../../wording/figures.ts";
 
 /** Figures and times as a terminal shows them. */
 

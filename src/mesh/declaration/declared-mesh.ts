@@ -9,7 +9,7 @@ import {
   meshAgentConfigSchema,
   meshConfigSchema,
 } from "../../protocol/index.ts";
-import { issueWords } from "../files/issue-text.ts";
+import { fieldIssueWords } from "../files/issue-text.ts";
 import type { Layout } from "../files/layout.ts";
 import { BOARD } from "../files/message-names.ts";
 import { hashOf, type Source, Sources, UnusableSource } from "./sources.ts";
@@ -287,7 +287,7 @@ function readJson<T>(sources: Sources, file: string, schema: z.ZodType<T>): T {
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new MeshConfigError(file, issueWords(parsed.error, value, schema));
+  throw new MeshConfigError(file, fieldIssueWords(parsed.error, value, schema));
 }
 
 const MOST_NAME = 48;

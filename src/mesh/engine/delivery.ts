@@ -15,7 +15,7 @@ export class MessageDelivery {
   readonly #context: MeshContext;
   readonly #moveAll: () => void;
   /** By the name of the message: the attempt to tell it that counts, and its outcome. */
-  readonly #told = new Map<string, Told>();
+  readonly #told = new Map<string, ToldMessage>();
   #attempts = 0;
 
   constructor(queues: Queues, agent: string, context: MeshContext, moveAll: () => void) {
@@ -48,7 +48,7 @@ export class MessageDelivery {
   }
 
   /** The agent can hear again, or is another one now: it is told what it has not ended. */
-  tellAgain(isMeant: (told: Told) => boolean = () => true): void {
+  tellAgain(isMeant: (told: ToldMessage) => boolean = () => true): void {
     for (const [name, told] of this.#told) {
       // What it has heard, but could not be moved yet (a full disk), is left alone.
       if (!isMeant(told) || (told.queue === "inbox" && told.went === "heard")) continue;
@@ -57,7 +57,7 @@ export class MessageDelivery {
     }
   }
 
-  tell(message: MeshMessage, queue: Told["queue"]): void {
+  tell(message: MeshMessage, queue: ToldMessage["queue"]): void {
     const { name } = message;
     this.#context.loopGuard.heard(this.#agent, addressName(this.#queues.address), message);
     const attempt = ++this.#attempts;
@@ -85,7 +85,7 @@ export class MessageDelivery {
   }
 }
 
-export interface Told {
+export interface ToldMessage {
   attempt: number;
   /** The queue that the message is in. */
   queue: "inbox" | "active";

@@ -9,7 +9,7 @@ export class Intake {
   readonly #context: MeshContext;
   readonly #handlers: IntakeHandlers;
   /** The tasks that wait in the inbox, so that they are not read again and again. */
-  readonly #line = new Map<string, Waiting>();
+  readonly #line = new Map<string, WaitingMessage>();
 
   constructor(queues: Queues, context: MeshContext, handlers: IntakeHandlers) {
     this.#queues = queues;
@@ -58,15 +58,15 @@ export class Intake {
   }
 }
 
-type Waiting = Pick<MeshMessage, "name" | "header">;
+type WaitingMessage = Pick<MeshMessage, "name" | "header">;
 
 export interface IntakeHandlers {
   /** A question or an answer. True if it was moved. */
   news(message: MeshMessage): boolean;
   /** Another message had this name before. */
-  isTaken(waiting: Waiting): boolean;
+  isTaken(waiting: WaitingMessage): boolean;
   /** It is in `next` now. If we are killed before this is done, it is done at the next start: see AGENT-QUEUE-4. */
-  movedUp(waiting: Waiting): void;
+  movedUp(waiting: WaitingMessage): void;
   /** Its end was said while it waited in the inbox. */
-  isOver(waiting: Waiting): boolean;
+  isOver(waiting: WaitingMessage): boolean;
 }

@@ -11,7 +11,7 @@ import { TaskGates } from "./gates.ts";
 import { Intake } from "./intake.ts";
 import { sameDistance } from "./loop-guard.ts";
 import type { MeshContext } from "./mesh-context.ts";
-import { correctionAt, isOver, type Step, TaskSteps } from "./task-steps.ts";
+import { correctionAt, isOver, type TaskStep, TaskSteps } from "./task-steps.ts";
 
 /**
  * The mesh's own tasks: one after the other, each goes through the agents step by step, then through the gates.
@@ -172,7 +172,11 @@ export class MeshTasks {
     );
   }
 
-  #post(task: MeshMessage, { agent, at }: Step, message: Pick<MessageHeader, "from" | "status"> & { body: string }) {
+  #post(
+    task: MeshMessage,
+    { agent, at }: TaskStep,
+    message: Pick<MessageHeader, "from" | "status"> & { body: string },
+  ) {
     const header: MessageHeader = {
       from: message.from,
       to: addressName(this.#context.here(agent)),
@@ -187,7 +191,7 @@ export class MeshTasks {
   }
 
   /** The seed's template, with the task itself below it: the third agent should know what it is all about, too. */
-  #handoff(task: MeshMessage, agent: string, before: readonly Step[]): string {
+  #handoff(task: MeshMessage, agent: string, before: readonly TaskStep[]): string {
     const room = Math.floor(ROOM / 2 / before.length);
     const words = before.map((step) => {
       const said = clipped(this.#steps.wordsOf(step, task.name), room);

@@ -2,7 +2,7 @@ import type { MessageHeader } from "../../protocol/index.ts";
 import { addressName, type MeshAddress } from "../files/layout.ts";
 import { BOARD } from "../files/message-names.ts";
 
-export type Route =
+export type MessageRoute =
   /** The agent's task is done. */
   | { kind: "done" }
   /** The agent cannot do its task. */
@@ -19,11 +19,11 @@ export type Route =
 export type Directory = ReadonlyMap<string, readonly string[]>;
 
 /** Where a message goes (seed 004, "Routing Destinations"). Pure. */
-export function routeOf(
+export function messageRouteOf(
   { to, type }: Pick<MessageHeader, "to" | "type">,
   from: MeshAddress,
   directory: Directory,
-): Route {
+): MessageRoute {
   const own = directory.get(from.mesh) ?? [];
   if (to === "human") return { kind: "human" };
   if (to === BOARD) return { kind: "board" };
@@ -44,7 +44,7 @@ export function routeOf(
 }
 
 /** Why the `from` of a message is rejected: the folder says who sent it. Within a mesh a short name is enough. */
-export function senderProblem(from: string, address: MeshAddress, route: Route): string | undefined {
+export function senderProblem(from: string, address: MeshAddress, route: MessageRoute): string | undefined {
   const own = addressName(address);
   if (from === own) return undefined;
   if (from !== address.agent) return `"from" says ${from}, but it lies in the outbox of ${own}.`;

@@ -3,7 +3,7 @@ import { type MeshMessage, readMessage } from "../files/mesh-message.ts";
 import type { Queues } from "../files/queue.ts";
 import { distanceFields } from "./loop-guard.ts";
 import type { MeshContext } from "./mesh-context.ts";
-import { type Route, routeOf, senderProblem } from "./message-route.ts";
+import { type MessageRoute, messageRouteOf, senderProblem } from "./message-route.ts";
 import type { End } from "./task-ends.ts";
 
 /** Takes messages out of one agent's outbox and moves them to their destinations. */
@@ -38,12 +38,12 @@ export class OutboxRouting {
     if (message === undefined) return this.#queues.noticed("outbox", name);
     if ("reason" in message) return this.#refuse(name, message.reason);
     const { address } = this.#queues;
-    const route = routeOf(message.header, address, this.#context.ports.directory());
+    const route = messageRouteOf(message.header, address, this.#context.ports.directory());
     const problem = route.kind === "nowhere" ? route.reason : senderProblem(message.header.from, address, route);
     return problem === undefined ? this.#send(message, route) : this.#refuse(name, problem);
   }
 
-  #send(message: MeshMessage, route: Route): boolean {
+  #send(message: MeshMessage, route: MessageRoute): boolean {
     switch (route.kind) {
       case "done":
         return this.#takeEnd(message, "result");
@@ -61,7 +61,7 @@ export class OutboxRouting {
     }
   }
 
-  #toQueues(message: MeshMessage, route: Extract<Route, { kind: "agent" | "mesh" }>): boolean {
+  #toQueues(message: MeshMessage, route: Extract<MessageRoute, { kind: "agent" | "mesh" }>): boolean {
     const { ports } = this.#context;
     const to = ports.queuesOf(route.mesh, route.kind === "agent" ? route.agent : null);
     if (!to) return this.#refuse(message.name, `${message.header.to} is not there any more.`);

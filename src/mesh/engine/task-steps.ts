@@ -15,7 +15,7 @@ import type { Queues } from "../files/queue.ts";
 import type { End } from "./task-ends.ts";
 
 /** A step of a mesh's task: its place in the workflow, and its agent. */
-export interface Step {
+export interface TaskStep {
   agent: string;
   at: StepPath;
 }
@@ -51,7 +51,7 @@ export class TaskSteps {
   }
 
   /** It ended with an error. */
-  hasFailed({ agent, at }: Step, task: string): boolean {
+  hasFailed({ agent, at }: TaskStep, task: string): boolean {
     return this.queuesOf(agent)?.has("complete", derivedName(derivedName(task, at), "error")) ?? false;
   }
 
@@ -80,13 +80,13 @@ export class TaskSteps {
   }
 
   /** The steps of a task at these places in the workflow. */
-  stepsAt(paths: readonly StepPath[], task: string): Step[] {
+  stepsAt(paths: readonly StepPath[], task: string): TaskStep[] {
     const all = this.#all(task);
     return paths.flatMap((path) => all.find(({ at }) => at === path) ?? []);
   }
 
   /** The words with which a step ended. */
-  wordsOf({ agent, at }: Step, task: string): string {
+  wordsOf({ agent, at }: TaskStep, task: string): string {
     const end = this.hasFailed({ agent, at }, task) ? "error" : "result";
     return this.#agents.get(agent)?.wordsOf(derivedName(task, at), end) ?? `(${agent} is not there any more.)`;
   }
@@ -109,7 +109,7 @@ export class TaskSteps {
   }
 
   /** The steps whose words are the result of the task: the last correction, if there was one. */
-  lastSteps(task: string): Step[] {
+  lastSteps(task: string): TaskStep[] {
     const corrections = this.corrections(task).length;
     if (corrections > 0) return [{ agent: this.lastAgent, at: correctionAt(corrections) }];
     return this.stepsAt(lastLeaves(this.planOf(task)), task);
@@ -122,7 +122,7 @@ export class TaskSteps {
     return `${failed.agent}: ${this.#agents.get(failed.agent)?.wordsOf(derivedName(task, failed.at), "error")}`;
   }
 
-  failedStep(task: string): Step | undefined {
+  failedStep(task: string): TaskStep | undefined {
     const agent = this.lastAgent;
     const corrections = this.corrections(task).map((_, index) => ({ agent, at: correctionAt(index + 1) }));
     const { plan, routed } = this.#routed(task);
@@ -136,7 +136,7 @@ export class TaskSteps {
     return names.filter((name) => queues?.has("quarantine", name)).length;
   }
 
-  #all(task: string): readonly Step[] {
+  #all(task: string): readonly TaskStep[] {
     return leaves(this.planOf(task));
   }
 }

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { meshAgentConfigSchema, meshConfigSchema, messageHeaderSchema } from "../../protocol/index.ts";
-import { issueWords } from "./issue-text.ts";
+import { fieldIssueWords } from "./issue-text.ts";
 
 const said = (
   schema: typeof meshConfigSchema | typeof meshAgentConfigSchema | typeof messageHeaderSchema,
   value: unknown,
 ) => {
   const { error } = schema.safeParse(value);
-  return error && issueWords(error, value, schema);
+  return error && fieldIssueWords(error, value, schema);
 };
 
 test("headers: what is missing, wrong or unknown is said by its name, with what there is", () => {

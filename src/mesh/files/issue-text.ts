@@ -3,7 +3,7 @@ import { nearest } from "../../boundary/nearest.ts";
 import { unknownField } from "../../boundary/unknown-field.ts";
 
 /** A validation error in words: which field, what it should be, what it is. */
-export function issueWords({ issues: [issue] }: z.ZodError, value: unknown, schema: z.ZodType): string {
+export function fieldIssueWords({ issues: [issue] }: z.ZodError, value: unknown, schema: z.ZodType): string {
   if (!issue) return "it is not valid";
   const field = issue.path.length > 0 ? `"${issue.path.join(".")}": ` : "";
   if (issue.code === "unrecognized_keys") return `${field}${unknownField(issue.keys[0] ?? "", schema, issue.path)}`;

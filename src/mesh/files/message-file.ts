@@ -1,6 +1,6 @@
 import { isMap, parseDocument } from "yaml";
 import { type MessageHeader, messageHeaderSchema } from "../../protocol/index.ts";
-import { issueWords } from "./issue-text.ts";
+import { fieldIssueWords } from "./issue-text.ts";
 
 /**
  * A message is a markdown file with a header.
@@ -26,7 +26,7 @@ export function parse(text: string): ParsedMessage {
   if (!fields.ok) return fields;
   const header = messageHeaderSchema.safeParse(fields.value);
   if (!header.success)
-    return bad(`Its header is wrong: ${issueWords(header.error, fields.value, messageHeaderSchema)}.`);
+    return bad(`Its header is wrong: ${fieldIssueWords(header.error, fields.value, messageHeaderSchema)}.`);
   return { ok: true, header: header.data, body: text.slice(begin + end.index + end[0].length) };
 }
 

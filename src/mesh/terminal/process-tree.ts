@@ -61,13 +61,13 @@ function allProcesses(): Process[] {
   }
 }
 
-export type Signal = (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
+export type SendSignal = (pid: number, signal: "SIGTERM" | "SIGKILL") => void;
 
 /**
  * Asks those of these processes that still run to end, then kills them, with everything that they have started
  * meanwhile. A process that has reused one of their pids is left alone.
  */
-export async function endAll(processes: readonly Process[], signal: Signal): Promise<void> {
+export async function endAll(processes: readonly Process[], signal: SendSignal): Promise<void> {
   let ours = processes;
   const living = () => ours.filter((one) => isSame(one, processOf(one.pid)));
   const wait = async () => {

@@ -3,7 +3,15 @@ import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { commandLineOf, endAll, isSame, type Process, processOf, processTreeOf, type Signal } from "./process-tree.ts";
+import {
+  commandLineOf,
+  endAll,
+  isSame,
+  type Process,
+  processOf,
+  processTreeOf,
+  type SendSignal,
+} from "./process-tree.ts";
 import { TmuxClient } from "./tmux-client.ts";
 import { tmuxLine } from "./tmux-command.ts";
 
@@ -37,9 +45,9 @@ export class NoTmux extends Error {
 export class TmuxServer {
   readonly socket: string;
   readonly #path: string;
-  readonly #signal: Signal;
+  readonly #signal: SendSignal;
 
-  constructor(socket: string, path: string, signal: Signal = process.kill) {
+  constructor(socket: string, path: string, signal: SendSignal = process.kill) {
     this.socket = socket;
     this.#path = path;
     this.#signal = signal;

@@ -174,7 +174,7 @@ interface WholeReply {
 }
 
 /** Why the attempt was ended before its reply was whole; undefined if it was not. */
-export function brokenOff(id: string, { broken }: Attempt, outer: AbortSignal, limits: Limits): unknown {
+export function brokenOff(id: string, { broken }: Attempt, outer: AbortSignal, limits: ReplyLimits): unknown {
   if (outer.aborted) return outer.reason;
   if (broken === null || broken === "stopped") return undefined;
   const [reason, retryable, what] = BREAKS[broken](limits);
@@ -182,9 +182,9 @@ export function brokenOff(id: string, { broken }: Attempt, outer: AbortSignal, l
 }
 
 type Break = [reason: FailureReason, retryable: boolean, what: string];
-type Limits = { stallMs: number; maxBytes: number; maxEventBytes: number };
+type ReplyLimits = { stallMs: number; maxBytes: number; maxEventBytes: number };
 
-const BREAKS: Record<Exclude<BreakReason, "stopped">, (limits: Limits) => Break> = {
+const BREAKS: Record<Exclude<BreakReason, "stopped">, (limits: ReplyLimits) => Break> = {
   stalled: ({ stallMs }) => ["stalled", true, `sent nothing for ${Math.round(stallMs / 1000)} s`],
   quiet: () => ["stalled", true, `sent nothing but keep-alives for ${QUIET_MS / 60_000} min`],
   endless: () => ["stalled", true, `did not finish its reply within ${LONGEST_MS / 3_600_000} h`],

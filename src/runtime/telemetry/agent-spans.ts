@@ -13,7 +13,7 @@ import { type AgentId, COORDINATOR, type Fact, type FactOf, type NodeId, type Ru
 /** Where a worker works: on a node, or as the coordinator. */
 type SpanKey = NodeId | typeof COORDINATOR;
 
-interface Work {
+interface WorkSpan {
   span: Span;
   context: Context;
 }
@@ -23,10 +23,10 @@ export class AgentSpans {
   readonly #tracer: Tracer;
   readonly #id: AgentId;
   #name: string | undefined;
-  #run: Work | undefined;
-  readonly #nodes = new Map<NodeId, Work>();
+  #run: WorkSpan | undefined;
+  readonly #nodes = new Map<NodeId, WorkSpan>();
   readonly #parents = new Map<NodeId, NodeId>();
-  readonly #turns = new Map<SpanKey, Work & { turn: number }>();
+  readonly #turns = new Map<SpanKey, WorkSpan & { turn: number }>();
   readonly #calls = new Map<SpanKey, Span>();
   readonly #tools = new Map<string, Span>();
 
@@ -131,7 +131,7 @@ export class AgentSpans {
     for (const open of [this.#tools, this.#calls, this.#turns, this.#nodes, this.#parents]) open.clear();
   }
 
-  #startRun(at: Date, run_id: RunId | undefined): Work {
+  #startRun(at: Date, run_id: RunId | undefined): WorkSpan {
     const attributes = {
       "gen_ai.operation.name": "invoke_agent",
       "gen_ai.agent.id": this.#id,
@@ -145,11 +145,11 @@ export class AgentSpans {
   }
 
   /** A run that began in another process has no span here: what goes on of it gets one. */
-  #runAt(at: Date): Work {
+  #runAt(at: Date): WorkSpan {
     return this.#run ?? this.#startRun(at, undefined);
   }
 
-  #startNode(at: Date, { node_id, worker_id }: FactOf<"node.started">["data"]): Work {
+  #startNode(at: Date, { node_id, worker_id }: FactOf<"node.started">["data"]): WorkSpan {
     const known = this.#nodes.get(node_id);
     if (known) return known;
     const parent = this.#parents.get(node_id);
@@ -246,7 +246,7 @@ export class AgentSpans {
     this.#tools.delete(key);
   }
 
-  #turnAt(at: Date, fact: FactOf<"model.called">, turn: number): Work {
+  #turnAt(at: Date, fact: FactOf<"model.called">, turn: number): WorkSpan {
     const key = keyOf(fact);
     const known = this.#turns.get(key);
     if (known?.turn === turn) return known;
@@ -256,7 +256,7 @@ export class AgentSpans {
     return work;
   }
 
-  #aboveTurn(at: Date, { data: { node_id, worker_id } }: FactOf<"model.called" | "tool.called">): Work {
+  #aboveTurn(at: Date, { data: { node_id, worker_id } }: FactOf<"model.called" | "tool.called">): WorkSpan {
     return node_id === null ? this.#runAt(at) : this.#startNode(at, { node_id, worker_id });
   }
 
@@ -267,7 +267,7 @@ export class AgentSpans {
     this.#turns.delete(key);
   }
 
-  #begin(name: string, startTime: Date, above: Context, attributes: Attributes, kind = SpanKind.INTERNAL): Work {
+  #begin(name: string, startTime: Date, above: Context, attributes: Attributes, kind = SpanKind.INTERNAL): WorkSpan {
     const span = this.#tracer.startSpan(name, { startTime, attributes, kind }, above);
     return { span, context: trace.setSpan(above, span) };
   }

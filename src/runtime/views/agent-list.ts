@@ -35,7 +35,7 @@ export async function preliminaryOf(log: AgentLog): Promise<AgentSummaryData> {
   return preliminarySummary(first, kept?.state, await log.read({ after, limit: LATEST }));
 }
 
-export interface Listed {
+export interface ListedAgent {
   summary: AgentSummaryData;
   /** Where the log was folded for it, or has to be for what a summary does not hold. */
   situation(): Promise<Situation>;
@@ -48,8 +48,8 @@ export interface Listed {
 export async function lookAtAll(
   store: Store,
   bytes = LIST_BYTES,
-): Promise<{ agents: Listed[]; unreadable: { id: AgentId; why: string }[] }> {
-  const agents: Listed[] = [];
+): Promise<{ agents: ListedAgent[]; unreadable: { id: AgentId; why: string }[] }> {
+  const agents: ListedAgent[] = [];
   const unreadable: { id: AgentId; why: string }[] = [];
   let left = bytes;
   for (const id of await store.agents()) {

@@ -6,7 +6,7 @@ import { configStateSchema, healthSchema, loginLinkSchema, modelsPageSchema } fr
 import { configStateOf } from "../../runtime/config/live-config.ts";
 import { type Api, answers, pageOf, type RouteDeps } from "../api-app.ts";
 import type { Keys } from "../keys.ts";
-import { addressOf, pageOrigin } from "../reach.ts";
+import { boundAddress, pageOrigin } from "../reach.ts";
 import { RefusedRequest } from "../refusal.ts";
 
 const tags = ["server"];
@@ -102,7 +102,7 @@ function loginRoutes(
     { schema: { summary: "A link that logs a browser in, once", tags, response: answers(loginLinkSchema) } },
     async ({ origin }) => {
       const { once, expires_at } = keys.newLink();
-      return { url: `${pageOrigin(addressOf(app.server), config, origin)}/login?once=${once}`, expires_at };
+      return { url: `${pageOrigin(boundAddress(app.server), config, origin)}/login?once=${once}`, expires_at };
     },
   );
 

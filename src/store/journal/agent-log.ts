@@ -11,7 +11,7 @@ import { entryHead, factHead } from "./line.ts";
 import type { OpenFiles } from "./open-files.ts";
 import { type OnRecord, type Records, scanRecords } from "./record-scan.ts";
 import { bytesToRead, loadSnapshot, markFact, type SnapshotFile, saveSnapshot } from "./snapshot.ts";
-import { inspectTail, Stream, seekSeq } from "./stream.ts";
+import { inspectTail, LogStream, seekSeq } from "./stream.ts";
 
 /** What the logs of one home share. Without a journal the home was opened read-only. */
 export interface Shared {
@@ -30,8 +30,8 @@ export class FileAgentLog implements AgentLog {
   readonly id: AgentId;
   readonly dir: string;
   readonly #shared: Shared;
-  readonly #events: Stream;
-  readonly #conversations = new Map<string, Stream>();
+  readonly #events: LogStream;
+  readonly #conversations = new Map<string, LogStream>();
   readonly #listeners = new Set<(fact: Fact) => void>();
   /** Those who are not told about turns. */
   readonly #spared = new Set<(fact: Fact) => void>();
@@ -199,7 +199,7 @@ export class FileAgentLog implements AgentLog {
     }
   }
 
-  #conversation(name: string): Stream {
+  #conversation(name: string): LogStream {
     const known = this.#conversations.get(name);
     if (known !== undefined && this.#shared.journal !== undefined) return known;
     const stream = this.#load(streamPath(this.id, name));
@@ -208,20 +208,20 @@ export class FileAgentLog implements AgentLog {
   }
 
   /** The facts' end; another process may have moved it when we only look. */
-  #end(): Stream {
+  #end(): LogStream {
     return this.#shared.journal === undefined ? this.#load(this.#events.path) : this.#events;
   }
 
   /** Finds the end of a stream; a torn one is set aside and cut, unless we only look. */
-  #load(path: string): Stream {
+  #load(path: string): LogStream {
     const { disk, root, journal, files, damage } = this.#shared;
     const full = join(root, path);
     const size = disk.size(full);
-    if (size === undefined || size === 0) return new Stream(path, 0, 0);
+    if (size === undefined || size === 0) return new LogStream(path, 0, 0);
     const file = disk.open(full, "read");
     try {
       const { seq, end, lostLines } = inspectTail(file, path, size);
-      if (end === size || journal === undefined) return new Stream(path, seq, end);
+      if (end === size || journal === undefined) return new LogStream(path, seq, end);
       const torn = Buffer.allocUnsafe(size - end);
       const count = file.readNow(torn, end);
       const repair = damage.setAside(
@@ -232,7 +232,7 @@ export class FileAgentLog implements AgentLog {
       );
       files.cut(path, end);
       // The numbers of whole lines that were lost were given out once and are not given out again.
-      const stream = new Stream(path, seq + lostLines, end);
+      const stream = new LogStream(path, seq + lostLines, end);
       // What was cut is reported as torn; that its numbers are missing from now on is the same damage.
       if (lostLines > 0) damage.known(path, end, seq + 1, seq + lostLines);
       if (repair !== undefined) this.#record(repair, path.endsWith(EVENTS_FILE) ? stream : this.#events);
@@ -243,7 +243,7 @@ export class FileAgentLog implements AgentLog {
   }
 
   /** Says in the log what was lost. */
-  #record(repair: Repair, events: Stream): void {
+  #record(repair: Repair, events: LogStream): void {
     const { journal, clock } = this.#shared;
     if (journal === undefined || journal.failure !== undefined) return;
     const fact = this.#numbered({ type: "log.repaired", data: repair }, ++events.seq, Math.round(clock.now()) / 1000);

@@ -7,7 +7,7 @@ import { FRAME_HEAD, FrameWriter } from "./frame.ts";
 import { type JournalFile, roomAhead } from "./journal-file.ts";
 import type { OpenFiles } from "./open-files.ts";
 import { journalName } from "./recovery.ts";
-import type { Stream } from "./stream.ts";
+import type { LogStream } from "./stream.ts";
 
 /**
  * The group commit: everything that was appended meanwhile, by anyone and to any file, goes to disk in one write.
@@ -64,12 +64,12 @@ export class Journal {
     return this.#failure ?? this.#full;
   }
 
-  queue(stream: Stream, head: string): void {
+  queue(stream: LogStream, head: string): void {
     if (stream.queued.push(head) === 1) this.#queue.streams.push(stream);
   }
 
   /** Tells `waiting` how the commit went that takes everything queued so far. */
-  commit(waiting: Waiting): void {
+  commit(waiting: CommitWaiter): void {
     this.#queue.waiting.push(waiting);
     if (this.#busy) return;
     this.#busy = true;
@@ -119,7 +119,7 @@ export class Journal {
   readonly #write = (file: JournalFile): void => {
     const { streams, waiting } = this.#queue;
     this.#queue = { streams: [], waiting: [] };
-    const segments: Segment[] = [];
+    const segments: QueuedLines[] = [];
     let from = FRAME_HEAD;
     for (const stream of streams) {
       const to = from + this.#frame.add(stream.path, stream.size, stream.queued);
@@ -136,7 +136,12 @@ export class Journal {
   };
 
   /** The frame is on disk: put its lines where people look for them, then tell everybody (JOURNAL-1). */
-  #complete(file: JournalFile, frame: Buffer, segments: readonly Segment[], waiting: readonly Waiting[]): void {
+  #complete(
+    file: JournalFile,
+    frame: Buffer,
+    segments: readonly QueuedLines[],
+    waiting: readonly CommitWaiter[],
+  ): void {
     try {
       this.#files.ready(segments.map(({ stream }) => stream.path));
       for (const { stream, from, to } of segments)
@@ -154,14 +159,19 @@ export class Journal {
     this.#next();
   }
 
-  #acknowledge(segments: readonly Segment[], waiting: readonly Waiting[]): void {
+  #acknowledge(segments: readonly QueuedLines[], waiting: readonly CommitWaiter[]): void {
     for (const { stream, seq } of segments) stream.durableSeq = seq;
     for (const one of waiting) one.onDisk();
     for (const one of waiting) one.resolve();
   }
 
   /** JOURNAL-3, JOURNAL-5. */
-  #takeBack(segments: readonly Segment[], waiting: readonly Waiting[], error: unknown, isInJournal: boolean): void {
+  #takeBack(
+    segments: readonly QueuedLines[],
+    waiting: readonly CommitWaiter[],
+    error: unknown,
+    isInJournal: boolean,
+  ): void {
     this.#frame.reset();
     const isOfFiles = isOutOfFiles(error);
     let refusal: Error = isOfFiles ? new TooManyFilesError(this.#root, error) : new DiskFullError(this.#root, error);
@@ -179,7 +189,7 @@ export class Journal {
   }
 
   /** Files before the journal: were it the other way round, a crash between could leave half of a commit in them. */
-  #undo(segments: readonly Segment[], isInJournal: boolean): "taken back" | "kept" | "unknown" {
+  #undo(segments: readonly QueuedLines[], isInJournal: boolean): "taken back" | "kept" | "unknown" {
     try {
       for (const { stream } of segments) this.#files.cut(stream.path, stream.size);
     } catch {
@@ -197,7 +207,7 @@ export class Journal {
   }
 
   /** Everything that waits counted on what failed, so all of it is refused and the numbers go back. */
-  #refuse(segments: readonly Segment[], waiting: readonly Waiting[], error: Error): void {
+  #refuse(segments: readonly QueuedLines[], waiting: readonly CommitWaiter[], error: Error): void {
     const { streams, waiting: later } = this.#queue;
     this.#queue = { streams: [], waiting: [] };
     for (const stream of [...segments.map((segment) => segment.stream), ...streams]) {
@@ -283,7 +293,7 @@ export interface JournalOptions {
   isOurs?: () => boolean;
 }
 
-export interface Waiting {
+export interface CommitWaiter {
   /** Before anybody's promise is resolved: followers first. */
   onDisk(): void;
   resolve(): void;
@@ -291,18 +301,18 @@ export interface Waiting {
 }
 
 interface Commit {
-  streams: Stream[];
-  waiting: Waiting[];
+  streams: LogStream[];
+  waiting: CommitWaiter[];
 }
 
 /** Until the next look whether a file can be opened again. */
 const NO_FILES_MS = 1000;
 
-const NOTHING: readonly Waiting[] = [];
+const NOTHING: readonly CommitWaiter[] = [];
 
 /** Lines of one stream within the frame. */
-interface Segment {
-  stream: Stream;
+interface QueuedLines {
+  stream: LogStream;
   seq: number;
   from: number;
   to: number;

@@ -3,7 +3,7 @@ import { NewerVersionError } from "../errors.ts";
 import { decodeLine, type Line, RECORD_VERSION, seqAt } from "./line.ts";
 
 /** One file of JSON lines as the store keeps it in memory: where it ends, not its content. */
-export class Stream {
+export class LogStream {
   /** Relative to the home. */
   readonly path: string;
   /** The newest number given out, perhaps not on disk yet. */

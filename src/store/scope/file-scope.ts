@@ -12,16 +12,16 @@ import { isFolder, notAsPublished, outside, refusalOf } from "./refusal-words.ts
 import type { FileContent, ListedFile, Listing, ListOptions, Scope, ScopeBinds } from "./scope.ts";
 import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
 import {
-  childPath,
   isHome,
   isPublished,
   isTop,
   mayList,
   notTheHome,
-  pathAbove,
   publishedRecordOf,
   type ScopedPath,
   type ScopeRules,
+  scopedAbove,
+  scopedChild,
   scopedPathOf,
 } from "./scoped-path.ts";
 
@@ -177,7 +177,7 @@ export class FileScope implements Scope {
 
   /** A name in an open folder, as this participant sees it; undefined where it is not to be seen. */
   #entryOf(scoped: ScopedPath, folder: Folder, name: string): { entry: ListedFile; scoped: ScopedPath } | undefined {
-    const child = name.startsWith(UNFINISHED) ? undefined : childPath(this.#view, scoped, name);
+    const child = name.startsWith(UNFINISHED) ? undefined : scopedChild(this.#view, scoped, name);
     const stats = child && glance(folder, name);
     if (!child || !stats || (scoped.isProject && stats.isDirectory() && isHome(this.#view, stats))) return undefined;
     const kind = kindOf(stats);
@@ -241,7 +241,7 @@ export class FileScope implements Scope {
   /** Says which name is missing, and what in the folder above comes near. */
   #notFound(scoped: ScopedPath): string {
     for (let up = 1; up <= scoped.parts.length; up++) {
-      const above = pathAbove(this.#view, scoped, up);
+      const above = scopedAbove(this.#view, scoped, up);
       const names = this.#visibleNames(above);
       if (!names) continue;
       const near = closest(scoped.parts.at(-up) ?? "", names, 5);

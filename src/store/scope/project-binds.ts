@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from "node:fs";
 import { sep } from "node:path";
-import { layOut, type ProjectPart } from "./project-layout.ts";
+import { layOut, type ProjectLayout, type ProjectPart } from "./project-layout.ts";
 import { ProjectSurvey } from "./project-survey.ts";
 
 /** The user's folder without its dot names and without our home, for the sandbox. */
@@ -42,21 +42,19 @@ function viewOf(root: string, home: string): ProjectView {
   return view;
 }
 
-type Layout = ReturnType<typeof layOut>;
-
 /** One look at a time. It may have missed what changed since: callers that ask meanwhile share the next one. */
 class ProjectView {
   readonly #root: string;
   readonly #survey: ProjectSurvey;
-  #current: Promise<Layout> | undefined;
-  #next: Promise<Layout> | undefined;
+  #current: Promise<ProjectLayout> | undefined;
+  #next: Promise<ProjectLayout> | undefined;
 
   constructor(root: string, home: string) {
     this.#root = root;
     this.#survey = new ProjectSurvey(root, home);
   }
 
-  look(): Promise<Layout> {
+  look(): Promise<ProjectLayout> {
     if (!this.#current) return this.#begin();
     this.#next ??= this.#current
       .catch(() => {})
@@ -67,7 +65,7 @@ class ProjectView {
     return this.#next;
   }
 
-  #begin(): Promise<Layout> {
+  #begin(): Promise<ProjectLayout> {
     const looking = this.#survey
       .look()
       .then((top) => layOut(this.#root, top))

@@ -51,7 +51,7 @@ export class ProjectSurvey {
     const queue: Visit[] = [{ path: this.#root, depth: 0, folder: this.#top }];
     // Looked through last: they are the first to be given up.
     const dependencies: Visit[] = [];
-    const looked: Folder[] = [];
+    const looked: KnownFolder[] = [];
     let names = 0;
     for (let at = 0, visit = queue[0]; visit; visit = queue[++at] ?? dependencies.pop()) {
       const { folder, path, depth } = visit;
@@ -72,7 +72,7 @@ export class ProjectSurvey {
     return this.#top;
   }
 
-  async #refresh(folder: Folder, path: string, slices: TimeSlices): Promise<void> {
+  async #refresh(folder: KnownFolder, path: string, slices: TimeSlices): Promise<void> {
     try {
       const stats = lstatSync(path, { bigint: true });
       const stamp = `${stats.dev}-${stats.ino}-${stats.mtimeNs}-${stats.ctimeNs}`;
@@ -86,8 +86,8 @@ export class ProjectSurvey {
     }
   }
 
-  async #read(folder: Folder, path: string, slices: TimeSlices): Promise<void> {
-    const folders = new Map<string, Folder>();
+  async #read(folder: KnownFolder, path: string, slices: TimeSlices): Promise<void> {
+    const folders = new Map<string, KnownFolder>();
     let [names, hides, isPackage] = [0, false, false];
     const listing = opendirSync(path, { bufferSize: 256 });
     try {
@@ -108,17 +108,17 @@ export class ProjectSurvey {
   }
 }
 
-interface Folder extends SurveyedFolder {
+interface KnownFolder extends SurveyedFolder {
   /** Of the folder as it was read; undefined where it has to be read again. */
   stamp: string | undefined;
-  folders: Map<string, Folder>;
+  folders: Map<string, KnownFolder>;
   isPackage: boolean;
 }
 
 interface Visit {
   path: string;
   depth: number;
-  folder: Folder;
+  folder: KnownFolder;
 }
 
 export const DEPENDENCIES = "node_modules";
@@ -129,13 +129,13 @@ export function isHiddenName(name: string): boolean {
 
 const isDependencies = (path: string) => path.endsWith(`/${DEPENDENCIES}`);
 
-function newFolder(): Folder {
+function newFolder(): KnownFolder {
   const known = { hides: false, unknown: false, isClear: false, isPackage: false, holdsPackage: false };
   return { ...known, stamp: undefined, folders: new Map(), names: 0 };
 }
 
 /** Its folders were concluded before it. */
-function concluded(folder: Folder): void {
+function concluded(folder: KnownFolder): void {
   const below = [...folder.folders];
   folder.isClear = !folder.hides && !folder.unknown && below.every(([, { isClear }]) => isClear);
   folder.holdsPackage =

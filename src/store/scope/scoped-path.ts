@@ -101,7 +101,7 @@ function realPathOf(folder: string): string {
 }
 
 /** An entry of a folder, or undefined if this participant must not see it. */
-export function childPath(view: ScopeRules, scoped: ScopedPath, name: string): ScopedPath | undefined {
+export function scopedChild(view: ScopeRules, scoped: ScopedPath, name: string): ScopedPath | undefined {
   // A short name overrides a file of the run that has the same name.
   if (isTop(view, scoped) && (view.aliases.has(name) || name === "project")) return undefined;
   const names = [...scoped.names, name];
@@ -112,7 +112,7 @@ export function childPath(view: ScopeRules, scoped: ScopedPath, name: string): S
 }
 
 /** The folder `up` levels above a path. */
-export function pathAbove(view: ScopeRules, scoped: ScopedPath, up: number): ScopedPath {
+export function scopedAbove(view: ScopeRules, scoped: ScopedPath, up: number): ScopedPath {
   const parts = scoped.parts.slice(0, -up);
   const names = scoped.names.slice(0, -up);
   const judgement = scoped.isProject ? scoped.judgement : view.table.judge(parts);

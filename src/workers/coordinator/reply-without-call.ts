@@ -27,7 +27,7 @@ export function awaited(team: Pick<CoordinationPort, "unfinished">, { pending }:
 
 const PATIENCE = 4;
 
-interface Waiting {
+interface WaitingPorts {
   run: RunId;
   team: Pick<CoordinationPort, "unfinished">;
   mailbox: Mailbox;
@@ -42,7 +42,7 @@ interface Waiting {
  * answer never is, nor is a promise, an apology, a refusal or a call that was written but not made. Where nodes failed,
  * only `finish` can say that the goal is met all the same.
  */
-export function waitOrEnd({ run, team, mailbox, waking, sleep, workplace }: Waiting) {
+export function waitOrEnd({ run, team, mailbox, waking, sleep, workplace }: WaitingPorts) {
   return async (found: ReplyWithoutCall, signal: AbortSignal): Promise<Outcome | UserEntry[]> => {
     const reason = awaited(team, workplace);
     if (reason !== null && mailbox.waiting === 0) await waitForMail({ self: LEAD, mailbox, workplace }, reason, signal);

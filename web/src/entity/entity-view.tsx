@@ -10,7 +10,7 @@ import { Composer } from "./composer.tsx";
 import { EntityHeader, ScreenHeader } from "./entity-header.tsx";
 import { nameOf } from "./message-block.tsx";
 import { ResultsSoFar } from "./results-so-far.tsx";
-import { Stream } from "./stream.tsx";
+import { StreamView } from "./stream.tsx";
 
 /** One member of the team: what they do and say, and the input field to talk to them. */
 export function EntityView({ agent, worker }: { agent: string; worker: string }) {
@@ -35,7 +35,7 @@ export function EntityView({ agent, worker }: { agent: string; worker: string })
     <div className="flex h-full min-h-0 flex-col">
       <EntityHeader view={view} situation={situation} worker={worker} />
       {worker === COORDINATOR && <ResultsSoFar view={view} situation={situation} />}
-      <Stream key={`${agent} ${worker} ${view.life}`} view={view} worker={worker} />
+      <StreamView key={`${agent} ${worker} ${view.life}`} view={view} worker={worker} />
       {situation.agent.created.meshes ? (
         <ToMesh project={agent} name={person?.spawned.name ?? ""} />
       ) : isOver(situation, worker) ? (

@@ -21,7 +21,7 @@ const places = new Map<string, { offset: number; measured: VirtualItem[] } | nul
  * What an entity does and says, virtualised: only visible rows are in the page. At its end it follows new rows;
  * elsewhere nothing moves, even when older facts are loaded above.
  */
-export function Stream({ view, worker }: { view: AgentView; worker: string }) {
+export function StreamView({ view, worker }: { view: AgentView; worker: string }) {
   const stream = useMemo(() => new EntityStream(worker), [worker]);
   const items = stream.follow(view.facts);
   const rows = rowsOf(items, view, worker);

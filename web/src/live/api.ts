@@ -151,7 +151,7 @@ type FilesPage = z.infer<typeof filesPageSchema>;
 export const nodeDetail = (id: string, node: string) => get<NodeDetail>(`/agents/${id}/board/${node}`);
 
 /** The beginning of a file, as text; null if it is not text. */
-export async function textOfFile(address: string, most: number): Promise<FileText> {
+export async function textOfFile(address: string, most: number): Promise<LoadedText> {
   const response = await reach(address, { headers: { range: `bytes=0-${most - 1}` } });
   if (!response.ok) throw await errorIn(response);
   const bytes = new Uint8Array(await response.arrayBuffer());
@@ -163,7 +163,7 @@ export async function textOfFile(address: string, most: number): Promise<FileTex
   return { text, bytes: total, isCut };
 }
 
-export interface FileText {
+export interface LoadedText {
   text: string | null;
   bytes: number;
   isCut: boolean;

@@ -2,7 +2,7 @@ import type { MeshView } from "../live/api.ts";
 import { visible, visibleLines } from "../text/visible.ts";
 
 type Trust = MeshView["trust"];
-type TrustFile = Trust["files"][number];
+type TrustedFile = Trust["files"][number];
 
 /** The files of a mesh with their text as it was read, and which of them differ from what the person trusted before. */
 export function TrustFiles({ trust: { status, files, changes } }: { trust: Trust }) {
@@ -31,7 +31,7 @@ export function TrustFiles({ trust: { status, files, changes } }: { trust: Trust
   );
 }
 
-function FileText({ file: { path, bytes, text, is_cut }, mark }: { file: TrustFile; mark: string | null }) {
+function FileText({ file: { path, bytes, text, is_cut }, mark }: { file: TrustedFile; mark: string | null }) {
   return (
     <details>
       <summary className="min-h-11 cursor-pointer content-center rounded-md [overflow-wrap:anywhere] hover:bg-hover md:min-h-6">

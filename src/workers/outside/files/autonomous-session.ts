@@ -15,7 +15,7 @@ import {
   EMPTY_OUTBOX,
   MAX_ENTRIES,
   outboxStateSchema,
-  type Taken,
+  type TakenEntry,
   takeEntries,
   type WritingState,
 } from "./outbox-file.ts";
@@ -30,19 +30,19 @@ export const keptSchema = z.object({
   checkpoint: z.string().nullable(),
   result: z.string().nullable(),
 });
-export type Kept = z.infer<typeof keptSchema>;
+export type KeptProgress = z.infer<typeof keptSchema>;
 
-export function nothingTaken(assigned: number): Kept {
+export function nothingTaken(assigned: number): KeptProgress {
   return { assigned, outbox: EMPTY_OUTBOX, checkpoint: null, result: null };
 }
 
 interface Parts {
   job: OutsideJob;
   clock: Clock;
-  record: ProgramRecord<Kept>;
+  record: ProgramRecord<KeptProgress>;
   watcher: FolderWatch;
   running: Running;
-  kept: Kept;
+  kept: KeptProgress;
 }
 
 /**
@@ -66,9 +66,9 @@ export class AutonomousSession implements OutsideSession {
   readonly #parts: Parts;
   readonly #gone = new AbortController();
   /** What has been taken; on disk is what has been dealt with. */
-  #seen: Kept;
-  #dealt: Kept;
-  readonly #after = new Map<OutsideEvent, Partial<Kept>>();
+  #seen: KeptProgress;
+  #dealt: KeptProgress;
+  readonly #after = new Map<OutsideEvent, Partial<KeptProgress>>();
   #isLookDue = false;
   #looking: Promise<void> = Promise.resolve();
   #pauses = new AbortController();
@@ -175,7 +175,7 @@ export class AutonomousSession implements OutsideSession {
     this.#seen = { ...this.#seen, outbox: state };
   }
 
-  #send({ id, entry, after }: Taken): void {
+  #send({ id, entry, after }: TakenEntry): void {
     const event = eventOf(id, entry);
     this.#after.set(event, { outbox: after });
     this.events.push(event);
@@ -248,7 +248,7 @@ const MAX_OUTBOX = 1024 * 1024;
 const MAX_LINE = 64 * 1024;
 const MAX_WORDS = 4000;
 
-function eventOf(id: string, entry: Taken["entry"]): OutsideEvent {
+function eventOf(id: string, entry: TakenEntry["entry"]): OutsideEvent {
   switch (entry.kind) {
     case "message":
       return { kind: "requested_call", tool: "send_message", args: { to: entry.to, content: entry.text }, id };

@@ -5,7 +5,7 @@ import type { Running } from "../../../sandbox/program.ts";
 import { watchFolder } from "../../../store/disk/watch-folder.ts";
 import { ProgramRecord } from "../session/program-record.ts";
 import type { Adapter, OutsideJob } from "../session/session.ts";
-import { AutonomousSession, type Kept, keptSchema, nothingTaken } from "./autonomous-session.ts";
+import { AutonomousSession, type KeptProgress, keptSchema, nothingTaken } from "./autonomous-session.ts";
 import { readWritten, writeTaskFiles } from "./task-files.ts";
 
 /**
@@ -44,7 +44,7 @@ function argvOf({ profile, words }: OutsideJob): [string, ...string[]] {
 }
 
 /** It wrote its result just before we were ended, and the result was not taken: it need not run again. */
-async function isDone({ cwd }: OutsideJob, kept: Kept): Promise<boolean> {
+async function isDone({ cwd }: OutsideJob, kept: KeptProgress): Promise<boolean> {
   const result = await readWritten(cwd, "_result.md");
   return result?.isLineEnded === true && result.stamp !== kept.result;
 }

@@ -19,7 +19,7 @@ export function takeEntries(content: Buffer, state: OutboxState, how: WritingSta
   const before = isGrown ? {} : { ...state.in_file };
   const inFile: Counts = isGrown ? { ...state.in_file } : {};
   const ever: Counts = { ...state.ever };
-  const taken: Taken[] = [];
+  const taken: TakenEntry[] = [];
   // Told on as it grows: hashing all of the file for each entry would let a long file hold up everybody.
   const hash = createHash("sha256").update(content.subarray(0, from));
   let hashed = from;
@@ -60,13 +60,13 @@ export type OutboxEntry =
   | { kind: "unclear"; text: string };
 
 export interface OutboxReading {
-  taken: Taken[];
+  taken: TakenEntry[];
   state: OutboxState;
   /** It has said more than anybody may. */
   isFull: boolean;
 }
 
-export interface Taken {
+export interface TakenEntry {
   id: string;
   entry: OutboxEntry;
   /** What is known once this entry is dealt with. */
