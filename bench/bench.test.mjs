@@ -167,6 +167,20 @@ test.skipIf(skipped)(`silent programs are measured, and what holds them ${skippe
   });
 });
 
+test.skipIf(skipped)(
+  `a night in which nothing happens: who waits is ended, and taken up again ${skipped}`,
+  async () => {
+    const job = { contestant: "agiraph", scenario: "idle", home: join(home, "idle") };
+    const night = JSON.stringify({ ...job, programs: 2, real: 0, settle: 0, seconds: 0.2 });
+    const { stdout } = await promisify(execFile)(process.execPath, [here("./contestant.mjs"), night]);
+    const amount = expect.any(Number);
+    expect(JSON.parse(stdout)).toEqual({
+      ...{ programs: 2, real: 0, left: 0, start_s: amount, resume_s: amount, held_mib: amount, rss_mb: amount },
+      ...{ cpu_percent: amount, theirs_percent: amount, ended_cpu_percent: amount },
+    });
+  },
+);
+
 test("a memory is indexed and searched, and every search finds something", async () => {
   const job = { contestant: "agiraph", scenario: "memory", home: join(home, "memory"), sections: 300, queries: 5 };
   const { stdout } = await promisify(execFile)(process.execPath, [here("./contestant.mjs"), JSON.stringify(job)]);

@@ -18,7 +18,7 @@ const sockets = [];
 if (job.scenario === "growth") subscribe("net.client.socket", ({ socket }) => sockets.push(socket));
 const { open } = await import(`./contestants/${job.contestant}.mjs`);
 
-const figures = await { turn, team, growth, cold, board, memory, mesh, restart, server, human, answer, outside }[
+const figures = await { turn, team, growth, cold, board, memory, mesh, restart, server, human, answer, outside, idle }[
   job.scenario
 ]();
 process.stdout.write(`${JSON.stringify({ ...figures, rss_mb: process.resourceUsage().maxRSS / 1024 })}\n`, () =>
@@ -121,6 +121,11 @@ async function server() {
 async function outside() {
   const { silentPrograms } = await import("./outside.mjs");
   return silentPrograms(`${job.home}/programs`, job);
+}
+
+async function idle() {
+  const { idleNight } = await import("./idle.mjs");
+  return idleNight(`${job.home}/night`, job);
 }
 
 async function human() {

@@ -1,7 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { createServer } from "node:http";
 import { programFiles } from "../src/sandbox/binds/program-files.ts";
 import { openSandbox } from "../src/sandbox/open-sandbox.ts";
+import { holdersOf, kilobytes, sum, TICKS_A_SECOND, ticksOf } from "./processes.mjs";
 
 /**
  * What outside workers cost us while they are silent: so many programs, each in a sandbox of its own with a door and a
@@ -60,31 +61,8 @@ async function start(sandbox, folder) {
   return running;
 }
 
-const TICKS_A_SECOND = 100;
-
-/** All processes below this one but the program: the second inside. */
-function holdersOf(pid) {
-  const inner = /^NSpid:\t(.*)$/m.exec(read(`/proc/${pid}/status`))?.[1]?.split("\t") ?? [];
-  if (inner.length > 1 && inner.at(-1) !== "1") return [];
-  const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
-    read(`/proc/${pid}/task/${thread}/children`).split(" ").filter(Boolean),
-  );
-  return [pid, ...children.flatMap(holdersOf)];
-}
-
 /** In kilobytes, after a collection. */
 function ownMemory() {
   globalThis.gc?.();
   return process.memoryUsage.rss() / 1024;
 }
-
-function ticksOf(pid) {
-  const fields = read(`/proc/${pid}/stat`)
-    .replace(/^.*\) /s, "")
-    .split(" ");
-  return Number(fields[11]) + Number(fields[12]);
-}
-
-const kilobytes = (file, line) => Number(line.exec(read(file))?.[1] ?? 0);
-const read = (file) => readFileSync(file, "utf8");
-const sum = (items, of) => items.reduce((total, item) => total + of(item), 0);

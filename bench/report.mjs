@@ -96,6 +96,14 @@ const tables = [
     ["outside.start_ms", "ms to start one", 0],
     ["outside.stop_all_ms", "ms to stop them all", 0],
   ],
+  [
+    ["idle.cpu_percent", "% of a core of ours for 20 programs that wait", 2],
+    ["idle.theirs_percent", "their own", 2],
+    ["idle.held_mib", "MiB they and what is around them hold", 0],
+    ["idle.ended_cpu_percent", "% of a core once they were ended", 2],
+    ["idle.left", "processes left then", 0],
+    ["idle.resume_s", "s from the answers to all results", 1],
+  ],
 ];
 
 function figuresTable(table, columns) {

@@ -22,7 +22,7 @@ import { judge } from "./targets.mjs";
  *     deleted in the last minutes, so that removing one contestant's home would slow whoever comes next.
  * BENCH-5. Time never fails a run. Only `--check` turns missed targets into exit code 1.
  */
-const USAGE = `npm run bench -- [--only turn,team,growth,cold,board,memory,mesh,restart,server,human,answer,outside,bytes] [--contestants floor-streamed,agiraph,…]
+const USAGE = `npm run bench -- [--only turn,team,growth,cold,board,memory,mesh,restart,server,human,answer,outside,idle,bytes] [--contestants floor-streamed,agiraph,…]
                 [--quick] [--no-peers] [--check]`;
 const CHILD_LIMIT_MS = 120_000;
 
@@ -66,7 +66,7 @@ async function runScenario(name, scenario) {
 }
 
 /** One child process. The server says when its first request came and whether it made the calls it should. */
-async function measure(contestant, scenario, { job, conversations }) {
+async function measure(contestant, scenario, { job, conversations, limitMs = CHILD_LIMIT_MS }) {
   const run = `${scenario}-${contestant}-${measurements.length}`;
   const home = join(homes, run);
   mkdirSync(home);
@@ -84,7 +84,7 @@ async function measure(contestant, scenario, { job, conversations }) {
     ...(job.warmUp && { warmUp: withUrl(job.warmUp, "warm-up") }),
   };
   const started = process.hrtime.bigint();
-  const figures = await runChild(told);
+  const figures = await runChild(told, limitMs);
   // How many calls a team makes while somebody talks to it depends on how long that takes.
   if (!measured || conversations === undefined) return figures;
   const { coordinator, ...seen } = await (await fetch(`${server.url}/${run}-measured`)).json();
@@ -97,12 +97,12 @@ async function measure(contestant, scenario, { job, conversations }) {
     : figures;
 }
 
-async function runChild(job) {
+async function runChild(job, limitMs) {
   const flags = job.scenario === "cold" ? [] : ["--expose-gc"];
   const file = fileURLToPath(new URL("./contestant.mjs", import.meta.url));
   const child = spawn(process.execPath, [...flags, file, JSON.stringify(job)], {
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: CHILD_LIMIT_MS,
+    timeout: limitMs,
     killSignal: "SIGKILL",
   });
   const [out, err, [code, signal]] = await Promise.all([
@@ -113,7 +113,7 @@ async function runChild(job) {
   if (code === 0) return JSON.parse(out.trim().split("\n").at(-1));
   const why = err.match(/^\w*Error.*$/m)?.[0] ?? err.trim().split("\n").at(-1);
   throw new Error(
-    signal ? `was ended by ${signal} after ${CHILD_LIMIT_MS / 1000} s at the latest` : `exited with ${code}: ${why}`,
+    signal ? `was ended by ${signal} after ${limitMs / 1000} s at the latest` : `exited with ${code}: ${why}`,
   );
 }
 
@@ -136,7 +136,7 @@ function readOptions() {
       options: {
         only: {
           type: "string",
-          default: "turn,team,growth,cold,board,memory,mesh,restart,server,human,answer,outside",
+          default: "turn,team,growth,cold,board,memory,mesh,restart,server,human,answer,outside,idle",
         },
         contestants: { type: "string" },
         quick: { type: "boolean", default: false },

@@ -95,6 +95,15 @@ export function scenarios({ quick }) {
       budgetMs: 60_000,
       only: "ours",
     },
+    idle: {
+      title: "20 programs of a team that have asked their person something, over a night; then they are answered",
+      job: { programs: 20, real: 2, settle: 45, seconds: quick ? 40 : 120 },
+      conversations: 0,
+      repetitions: 1,
+      budgetMs: 60_000,
+      limitMs: 300_000,
+      only: "ours",
+    },
     answer: {
       title: "50 workers wait for their human; 300 answers in 6 teams, now to one, now to another",
       job: { teams: 6, words: 50, warmUpWords: 10, measured: { turns: 0, latency: 20, workers: 50 } },

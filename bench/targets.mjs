@@ -51,6 +51,7 @@ export function judge(table) {
     target("a human's answer to the worker's next request, p99", figure(OURS, "answer.p99_ms"), 20, " ms"),
     target("memory of ours beside a silent program", figure(OURS, "outside.resident_mib"), 15, " MiB"),
     target("of a core, for a silent program", figure(OURS, "outside.cpu_percent"), 1, " %"),
+    target("of a core, for 20 programs that wait over night", figure(OURS, "idle.cpu_percent"), 1, " %"),
     target("start to first request, to the floor's", toFloor("cold.first_request_ms"), 3),
   ].filter(({ ratio }) => Number.isFinite(ratio) && ratio > 0);
 }

@@ -13,7 +13,7 @@ import { isOverMemory } from "./memory-use.ts";
 export function watchResources(
   { pid, binds, limits, cgroup }: WatchedProcess,
   exceeded: (what: Bound) => void,
-  pace: Pace = { timesItsCost: 20, atMostMs: Number.POSITIVE_INFINITY },
+  pace: Pace = { timesItsCost: 20, atLeastMs: 150, atMostMs: Number.POSITIVE_INFINITY },
 ): ResourceWatch {
   const disk = new DiskWatch(binds, limits);
   let timer: NodeJS.Timeout | undefined;
@@ -28,7 +28,8 @@ export function watchResources(
     if (what) return exceeded(what);
     // What another process counted costs us nothing.
     const cost = performance.now() - disk.countingMs - begun;
-    timer = setTimeout(() => void look(), Math.max(150, Math.min(pace.timesItsCost * cost, pace.atMostMs))).unref();
+    const { timesItsCost, atLeastMs, atMostMs } = pace;
+    timer = setTimeout(() => void look(), Math.max(atLeastMs, Math.min(timesItsCost * cost, atMostMs))).unref();
   };
   timer = setTimeout(() => void look(), 100).unref();
 
@@ -51,11 +52,12 @@ interface WatchedProcess {
 
 interface Pace {
   timesItsCost: number;
+  atLeastMs: number;
   atMostMs: number;
 }
 
-/** For programs that run for hours and are mostly idle: the checks take half a percent of a core. */
-export const calmPace: Pace = { timesItsCost: 200, atMostMs: 1_500 };
+/** For programs that run for hours and are mostly idle: twenty of them take less than one percent of a core. */
+export const calmPace: Pace = { timesItsCost: 200, atLeastMs: 1_000, atMostMs: 1_500 };
 
 export interface ResourceWatch {
   stop(): void;
