@@ -3,11 +3,11 @@ import { type AgentDetail, agentDetailSchema, agentsPageSchema, triggersPageSche
 import { eventsPageSchema } from "../protocol/api/events.ts";
 import { filesPageSchema, memoryFoundSchema } from "../protocol/api/files.ts";
 import {
-  meshLetterSchema,
   meshProjectSchema,
   meshProjectsPageSchema,
   meshQueuesSchema,
   meshResultsSchema,
+  wholeMessageSchema,
 } from "../protocol/api/meshes.ts";
 import { configStateSchema, loginLinkSchema, modelsPageSchema } from "../protocol/api/server.ts";
 import {
@@ -119,7 +119,7 @@ export class ApiClient {
 
   meshMessage(id: string, mesh: string, queue: string, name: string, query: Query = {}) {
     const path = `${inMesh(id, mesh)}/messages/${encodeURIComponent(queue)}/${encodeURIComponent(name)}`;
-    return this.#ask("GET", path, meshLetterSchema, query);
+    return this.#ask("GET", path, wholeMessageSchema, query);
   }
 
   config() {

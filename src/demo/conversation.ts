@@ -42,7 +42,7 @@ export function readConversation({ history, system }: Pick<ModelRequest, "histor
   return {
     // A summary may hide the first words, and says them again.
     task: first?.role === "user" ? first.content : (taskInSummary(history) ?? goalInPrompt(system)),
-    label: (first?.role === "user" ? (first.node_id ?? first.run_id) : undefined) ?? letterIn(heard) ?? "later",
+    label: (first?.role === "user" ? (first.node_id ?? first.run_id) : undefined) ?? messageLabel(heard) ?? "later",
     exchanges: exchangesIn(since),
     calls: replies.flatMap(callsOf).length,
     replies,
@@ -52,7 +52,7 @@ export function readConversation({ history, system }: Pick<ModelRequest, "histor
 }
 
 /** In a mesh an assignment has the name of its letter. */
-function letterIn([first]: readonly Heard[]): string | undefined {
+function messageLabel([first]: readonly Heard[]): string | undefined {
   return /^\[tx\] \w+ (\S+?)(?:\.md)? /.exec(first?.content ?? "")?.[1];
 }
 

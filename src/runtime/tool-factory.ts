@@ -27,17 +27,22 @@ import { workerIdOf } from "./team/worker-names.ts";
 import { type LookAt, looking } from "./views/agent-views.ts";
 
 export interface ToolFactory {
-  tools(scope: Scope, self: ActingWorker, model: Pick<Model, "searchesWeb" | "seesPictures">, record: Recorder): Tool[];
+  tools(
+    scope: Scope,
+    self: ActingWorker,
+    model: Pick<Model, "searchesWeb" | "seesPictures">,
+    recorder: Recorder,
+  ): Tool[];
   /** The one sandbox of the house, opened by whoever needs it first. */
   sandbox(): Promise<Sandbox>;
   /** What commands find there, if it is known by now. */
   machine: Workplace["machine"];
   /** A command that a spec wants to succeed, in the same sandbox; resolves with what went wrong, or null. */
-  check(command: string, scope: Scope, signal: AbortSignal, record: Recorder): Promise<string | null>;
+  check(command: string, scope: Scope, signal: AbortSignal, recorder: Recorder): Promise<string | null>;
   /** What is there now, for triggers that wait for a change. */
   look: LookAt;
   /** What other people's servers give to this worker. One that is not there is on record, once until it was there. */
-  foreignTools(self: ActingWorker, record: Recorder): Promise<() => readonly Tool[]>;
+  foreignTools(self: ActingWorker, recorder: Recorder): Promise<() => readonly Tool[]>;
   close(): Promise<void>;
 }
 
@@ -70,8 +75,8 @@ export function createToolFactory(
     sandbox,
     machine,
     // Programs that think for themselves have hands of their own; what was added they get with what others' servers give.
-    async foreignTools(self, record) {
-      const foreign = await foreignTools(self, record);
+    async foreignTools(self, recorder) {
+      const foreign = await foreignTools(self, recorder);
       return added.length === 0 ? foreign : () => [...clean(added), ...foreign()];
     },
     close() {
@@ -84,9 +89,9 @@ export function createToolFactory(
       network: () => settings.config.network,
       scrubber,
     }),
-    async check(command, scope, signal, record) {
+    async check(command, scope, signal, recorder) {
       const { network } = settings.config;
-      const env = placesOf(scope, record.now().agent);
+      const env = placesOf(scope, recorder.now().agent);
       const tool = shellTool({ sandbox, binds: () => scope.binds(), env, ...(network ? { network } : {}) });
       const output = await tool.run({ command }, signal);
       if (typeof output === "string" || output.ok !== false) return null;
@@ -103,26 +108,26 @@ function builtInTools(
   scrubber: Scrubber,
 ): ToolFactory["tools"] {
   const { env } = settings;
-  return (scope, self, model, record) => {
+  return (scope, self, model, recorder) => {
     const { network } = settings.config;
-    const turn = () => record.pending().spending.by_worker[self.worker_id]?.calls ?? 0;
+    const turn = () => recorder.pending().spending.by_worker[self.worker_id]?.calls ?? 0;
     return [
       ...fileTools(
-        self.worker_id === COORDINATOR ? withMemoryKept(scope, record) : scope,
-        model.seesPictures ? picturesIn(record.log.dir) : undefined,
+        self.worker_id === COORDINATOR ? withMemoryKept(scope, recorder) : scope,
+        model.seesPictures ? picturesIn(recorder.log.dir) : undefined,
       ),
       ...shellTools({
         sandbox,
         where: self.worker_id === COORDINATOR ? WHERE_TO_LEAD : WHERE_TO_WORK,
         binds: () => scope.binds(),
-        env: placesOf(scope, record.now().agent),
+        env: placesOf(scope, recorder.now().agent),
         ...(network ? { network } : {}),
-        recorded: (id) => backgroundCommandNamed(record.pending().commands, self.worker_id, id),
-        onProcess: (event) => record.log.append({ facts: [factOf(event, self, scrubber)] }).durable.catch(() => {}),
+        recorded: (id) => backgroundCommandNamed(recorder.pending().commands, self.worker_id, id),
+        onProcess: (event) => recorder.log.append({ facts: [factOf(event, self, scrubber)] }).durable.catch(() => {}),
       }),
       ...(env.AGIRAPH_SEARCH_MAX_USES?.trim() === "0" ? [] : [searchTool(model.searchesWeb, { env, fetch, turn })]),
       webFetchTool(fetchOptions(settings)),
-      ...memoryTools(self, record, embedder()),
+      ...memoryTools(self, recorder, embedder()),
     ];
   };
 }

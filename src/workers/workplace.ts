@@ -14,11 +14,16 @@ export interface Workplace extends Recorder, SurroundingsPorts {
   prompts: Prompts;
   model(id: string): Promise<Model>;
   /** Files, shell and web, bound to what this worker may touch. */
-  tools(scope: Scope, self: ActingWorker, model: Pick<Model, "searchesWeb" | "seesPictures">, record: Recorder): Tool[];
+  tools(
+    scope: Scope,
+    self: ActingWorker,
+    model: Pick<Model, "searchesWeb" | "seesPictures">,
+    recorder: Recorder,
+  ): Tool[];
   /** Tools of other people's servers (`mcp_servers`), as they are whenever it is asked. */
-  foreignTools(self: ActingWorker, record: Recorder): Promise<() => readonly Tool[]>;
+  foreignTools(self: ActingWorker, recorder: Recorder): Promise<() => readonly Tool[]>;
   /** Runs a command that a spec wants to succeed, as the worker's own bash would; resolves with what went wrong, or null. */
-  check(command: string, scope: Scope, signal: AbortSignal, record: Recorder): Promise<string | null>;
+  check(command: string, scope: Scope, signal: AbortSignal, recorder: Recorder): Promise<string | null>;
   maxTurns: number;
   /** What this worker may have happen later. */
   schedule(who: WorkerId): SchedulePort;

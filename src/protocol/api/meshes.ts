@@ -150,8 +150,8 @@ export const meshResultsSchema = z.object({
   more: z.boolean(),
 });
 
-export const meshLetterQuery = z.strictObject({ agent: meshName.optional() });
-export const meshLetterSchema = z.object({
+export const wholeMessageQuery = z.strictObject({ agent: meshName.optional() });
+export const wholeMessageSchema = z.object({
   ...meshMessageSchema.shape,
   mesh: z.string(),
   agent: z.string().nullable(),

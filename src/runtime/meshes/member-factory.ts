@@ -38,7 +38,7 @@ export interface MembersPorts {
   outside: ProgramPorts;
   sandbox(): Promise<Sandbox>;
   model(id: string): Promise<Model>;
-  tools(scope: ReturnType<typeof meshScope>, self: ActingWorker, model: Model, record: Recorder): Tool[];
+  tools(scope: ReturnType<typeof meshScope>, self: ActingWorker, model: Model, recorder: Recorder): Tool[];
   maxTurns: number;
   /** How `tx` is called in a terminal. */
   tx: readonly string[];

@@ -2,13 +2,13 @@ import { z } from "zod";
 import { isMessageName } from "../../mesh/files/queue-files.ts";
 import type { AgentSummaryData } from "../../projections/index.ts";
 import {
-  meshLetterQuery,
-  meshLetterSchema,
   meshProjectSchema,
   meshProjectsPageSchema,
   meshQueueSchema,
   meshQueuesQuery,
   meshQueuesSchema,
+  wholeMessageQuery,
+  wholeMessageSchema,
 } from "../../protocol/api/meshes.ts";
 import { afterIdQuery } from "../../protocol/api/page-query.ts";
 import { commandParams } from "../../protocol/commands.ts";
@@ -81,8 +81,8 @@ function readingRoutes(app: Api, hosted: Hosted): void {
         summary: "One message",
         tags,
         params: ofMesh.extend({ queue: meshQueueSchema, name: z.string().max(255) }),
-        querystring: meshLetterQuery,
-        response: answers(meshLetterSchema),
+        querystring: wholeMessageQuery,
+        response: answers(wholeMessageSchema),
       },
     },
     async ({ params: { id, mesh, queue, name }, query: { agent = null } }) => {

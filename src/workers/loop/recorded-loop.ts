@@ -68,17 +68,17 @@ export async function runRecordedLoop(
   job: LoopJob,
   ports: LoopPorts,
   self: ActingWorker,
-  record: Recorder,
+  recorder: Recorder,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { log, clock } = record;
+  const { log, clock } = recorder;
   let turn = job.turn;
   let lost: unknown;
   let written = Promise.resolve();
   const flush = openFlush(job.history);
   let isFlushing = flush >= 0;
   let isAnswering = isFromHuman(job.history.at(isFlushing ? flush - 1 : -1));
-  const model = modelFacts(ports, self, record, () => turn);
+  const model = modelFacts(ports, self, recorder, () => turn);
   const loop = workLoop(job, { ...ports, model }, signal);
   try {
     for (;;) {
@@ -96,7 +96,7 @@ export async function runRecordedLoop(
       // What is said while things are written down does not answer anybody.
       if (entry.role === "assistant" && !isFlushing) {
         const words = isAnswering ? wordsAloud(entry) : "";
-        if (words && record.aloud) facts.push(record.aloud(self.worker_id, words));
+        if (words && recorder.aloud) facts.push(recorder.aloud(self.worker_id, words));
         isAnswering = false;
       }
       const { durable } = log.append({ facts, entries: { file: self.conversation, entries: [entry] } });
@@ -140,8 +140,8 @@ export function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
 }
 
 /** The same model, with each call, failure and warning in the log, and the budget asked first. */
-function modelFacts({ model }: LoopPorts, self: ActingWorker, record: Recorder, turn: () => number) {
-  const { log, live, clock } = record;
+function modelFacts({ model }: LoopPorts, self: ActingWorker, recorder: Recorder, turn: () => number) {
+  const { log, live, clock } = recorder;
   const { worker_id, node_id } = self;
   const who = { worker_id, node_id, model: model.id };
   const note = (...facts: NewFact[]) => log.append({ facts }).durable.catch(() => {}); // the next entry will say so
@@ -163,7 +163,7 @@ function modelFacts({ model }: LoopPorts, self: ActingWorker, record: Recorder, 
         onWarning: (message) => note({ type: "model.warned", data: { ...who, message } }),
       };
       for (let waits = 0; ; waits++) {
-        const pay = await enterPurse(model.id, self, record, signal);
+        const pay = await enterPurse(model.id, self, recorder, signal);
         if (waits === 0) note({ type: "model.called", data: { ...who, turn: turn() } });
         let cost: Cost | undefined;
         let waitMs: number;

@@ -8,7 +8,7 @@ import { type ActingWorker, enterPurse, type Recorder } from "../loop/recorded-l
 export class ProgramBudget {
   readonly #model: string;
   readonly #self: ActingWorker;
-  readonly #record: Recorder;
+  readonly #recorder: Recorder;
   readonly #signal: AbortSignal;
   readonly #onSpent: (error: unknown) => void;
   #pay: ((cost: Cost | undefined) => void) | undefined;
@@ -21,13 +21,13 @@ export class ProgramBudget {
   constructor(
     model: string,
     self: ActingWorker,
-    record: Recorder,
+    recorder: Recorder,
     signal: AbortSignal,
     onSpent: (error: unknown) => void,
   ) {
     this.#model = model;
     this.#self = self;
-    this.#record = record;
+    this.#recorder = recorder;
     this.#signal = signal;
     this.#onSpent = onSpent;
   }
@@ -67,7 +67,7 @@ export class ProgramBudget {
 
   async #enter(): Promise<void> {
     do {
-      this.#pay = await enterPurse(this.#model, this.#self, this.#record, this.#signal);
+      this.#pay = await enterPurse(this.#model, this.#self, this.#recorder, this.#signal);
       const owed = this.#owed.shift();
       if (!owed) return;
       this.#leavePurse(owed);

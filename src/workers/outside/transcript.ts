@@ -46,7 +46,7 @@ export function isCutOff({ ok, content }: ResultEntry): boolean {
  */
 export class Transcript {
   readonly #self: ActingWorker;
-  readonly #record: Recorder;
+  readonly #recorder: Recorder;
   readonly #hiredAs: string;
   #model: string;
   #parts: Part[] = [];
@@ -67,12 +67,12 @@ export class Transcript {
 
   constructor(
     self: ActingWorker,
-    record: Recorder,
+    recorder: Recorder,
     { model, turn, isSpeech }: { model: string; turn: number; isSpeech: boolean },
   ) {
     this.#isSpeech = isSpeech;
     this.#self = self;
-    this.#record = record;
+    this.#recorder = recorder;
     this.#hiredAs = model;
     this.#model = model;
     this.#before = turn;
@@ -92,7 +92,7 @@ export class Transcript {
   thinks(): void {
     if (this.#isThinking) return;
     this.#isThinking = true;
-    this.#began = this.#record.clock.now();
+    this.#began = this.#recorder.clock.now();
     this.#append([{ type: "model.called", data: { ...this.#who, model: this.#model, turn: this.turn } }]).catch(
       () => {}, // the next entry will say so
     );
@@ -147,9 +147,9 @@ export class Transcript {
   async result(result: ResultEntry, facts: NewFact[] = []): Promise<void> {
     const { call_id, tool, ok, content } = result;
     this.#begun = 0;
-    const began = this.#calls.get(call_id)?.began ?? this.#record.clock.now();
+    const began = this.#calls.get(call_id)?.began ?? this.#recorder.clock.now();
     this.#calls.delete(call_id);
-    const ms = Math.round(this.#record.clock.now() - began);
+    const ms = Math.round(this.#recorder.clock.now() - began);
     const fact: NewFact = { type: "tool.result", data: { ...this.#who, call_id, tool, ok, ms, gist: gist(content) } };
     await this.#append([fact, ...facts], [result]);
   }
@@ -208,7 +208,7 @@ export class Transcript {
     const finish = calls.length > 0 ? "tool-calls" : "stop";
     const model = this.#model;
     const reply: ReplyEntry = { role: "assistant", content: parts, model, usage, cost_usd, finish };
-    const now = this.#record.clock.now();
+    const now = this.#recorder.clock.now();
     const facts: NewFact[] = [];
     if (spent) {
       const ms = this.#isThinking ? Math.round(now - this.#began) : 0;
@@ -223,7 +223,7 @@ export class Transcript {
       facts.push({ type: "tool.called", data });
     }
     const words = this.#isAnswering ? wordsAloud(reply) : "";
-    if (words && this.#record.aloud) facts.push(this.#record.aloud(this.#self.worker_id, words));
+    if (words && this.#recorder.aloud) facts.push(this.#recorder.aloud(this.#self.worker_id, words));
     if (parts.length > 0) this.#isAnswering = false;
     if (spent) this.#modelCalls += 1;
     if (spent) this.#begun = 0;
@@ -235,7 +235,7 @@ export class Transcript {
 
   #append(facts: NewFact[], entries: readonly Entry[] = []): Promise<void> {
     const batch = entries.length > 0 ? { entries: { file: this.#self.conversation, entries: [...entries] } } : {};
-    return this.#record.log.append({ facts, ...batch }).durable;
+    return this.#recorder.log.append({ facts, ...batch }).durable;
   }
 }
 

@@ -5,10 +5,10 @@ import type { AgentDetail, agentSummarySchema, agentsPageSchema } from "../../..
 import type { filesPageSchema, listedFileSchema, memoryFoundSchema } from "../../../src/protocol/api/files.ts";
 import type {
   MeshProjectView,
-  meshLetterSchema,
   meshProjectsPageSchema,
   meshQueuesSchema,
   meshResultsSchema,
+  wholeMessageSchema,
 } from "../../../src/protocol/api/meshes.ts";
 import type { configStateSchema, modelsPageSchema } from "../../../src/protocol/api/server.ts";
 import type { inboxItemSchema } from "../../../src/protocol/api/speech.ts";
@@ -37,7 +37,7 @@ export type MeshQueues = z.infer<typeof meshQueuesSchema>;
 export type QueueOwner = MeshQueues["places"][number];
 export type MeshQueueName = keyof QueueOwner["queues"];
 export type MeshResults = z.infer<typeof meshResultsSchema>;
-export type MeshLetter = z.infer<typeof meshLetterSchema>;
+export type MeshMessage = z.infer<typeof wholeMessageSchema>;
 
 /** All agents, including archived ones. */
 export async function listAgents(): Promise<z.infer<typeof agentsPageSchema>> {
@@ -96,8 +96,8 @@ export const meshQueues = (id: string, mesh: string) => get<MeshQueues>(`/meshes
 export const meshResults = (id: string, mesh: string) => get<MeshResults>(`/meshes/${id}/${mesh}/results`);
 export const meshFileAddress = (id: string, mesh: string, path: string) =>
   `/meshes/${id}/${mesh}/output/${path.split("/").map(encodeURIComponent).join("/")}`;
-export const meshLetter = (id: string, mesh: string, agent: string | null, queue: string, name: string) =>
-  get<MeshLetter>(
+export const meshMessage = (id: string, mesh: string, agent: string | null, queue: string, name: string) =>
+  get<MeshMessage>(
     `/meshes/${id}/${mesh}/messages/${queue}/${encodeURIComponent(name)}${agent === null ? "" : `?agent=${agent}`}`,
   );
 

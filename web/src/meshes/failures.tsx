@@ -1,10 +1,10 @@
 import { useState } from "react";
 import { agents } from "../live/agents.ts";
-import { give, type InboxItem, meshLetter } from "../live/api.ts";
+import { give, type InboxItem, meshMessage } from "../live/api.ts";
 import { complain } from "../shell/overlay.ts";
 import { StatusDot } from "../shell/status.tsx";
 import { gist } from "../text/figures.ts";
-import { bodyOf } from "./letter-parts.ts";
+import { bodyOf } from "./message-parts.ts";
 
 export type TaskFailure = InboxItem & { mesh_task: NonNullable<InboxItem["mesh_task"]> };
 
@@ -46,7 +46,7 @@ export function WhatToDo({ item }: { item: TaskFailure }) {
   const { mesh, agent, name } = item.mesh_task;
   const isSeen = () => give({ do: "seen", id: project, message_id: item.id });
   const again = async () => {
-    const { text } = await meshLetter(project, mesh, agent, "complete", name);
+    const { text } = await meshMessage(project, mesh, agent, "complete", name);
     await give({ do: "send_to_mesh", id: project, mesh, to: agent, type: "task", text: bodyOf(text) });
     await isSeen();
   };

@@ -1,12 +1,12 @@
 import { ChevronRight } from "lucide-react";
 import { useState } from "react";
-import { type MeshQueueName, meshLetter, type QueueOwner } from "../live/api.ts";
+import { type MeshQueueName, meshMessage, type QueueOwner } from "../live/api.ts";
 import { useLoaded } from "../live/use-live.ts";
 import { clockTime, exactTime, gist } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { visible } from "../text/visible.ts";
-import { partsOf } from "./letter-parts.ts";
 import { IN_SIGHT, QUEUE_WORDS } from "./mesh-status.ts";
+import { partsOf } from "./message-parts.ts";
 
 type Message = QueueOwner["queues"][MeshQueueName]["messages"][number];
 
@@ -75,16 +75,16 @@ function MessageRow({ queue, message, ...where }: Where & { queue: MeshQueueName
           {clockTime(at)}
         </time>
       </button>
-      {isOpen && <Letter {...{ ...where, queue, name }} />}
+      {isOpen && <MessageBody {...{ ...where, queue, name }} />}
     </>
   );
 }
 
 /** The file itself, with its header in small print. */
-function Letter({ project, mesh, owner, queue, name }: Where & { queue: MeshQueueName; name: string }) {
+function MessageBody({ project, mesh, owner, queue, name }: Where & { queue: MeshQueueName; name: string }) {
   // A message does not change while it lies there; where it went on to, it is another row.
   const key = [project, mesh, owner.agent, queue, name].join(" ");
-  const loaded = useLoaded(key, () => meshLetter(project, mesh, owner.agent, queue, name));
+  const loaded = useLoaded(key, () => meshMessage(project, mesh, owner.agent, queue, name));
   if (loaded.state === "loading") return <p className="px-9 pb-3 text-dim">Loading…</p>;
   if (loaded.state === "failed") return <p className="px-9 pb-3 text-dim">It is not there any more.</p>;
   const { header, body } = partsOf(loaded.value.text);

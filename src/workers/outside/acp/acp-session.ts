@@ -12,7 +12,7 @@ import { AcpPermissions, CANCELLED, type PermissionAnswer } from "./acp-permissi
 import type { AcpQuirks } from "./acp-quirks.ts";
 import { AcpTranslation } from "./acp-translation.ts";
 import { notificationSchema, turnSchema } from "./acp-wire.ts";
-import { Steering } from "./mid-turn-words.ts";
+import { MidTurnWords } from "./mid-turn-words.ts";
 import { PromptQueue } from "./prompt-queue.ts";
 
 /** What must be known about a session after a restart. */
@@ -56,7 +56,7 @@ export class AcpSession implements OutsideSession {
   readonly #translation: AcpTranslation;
   readonly #permissions: AcpPermissions;
   readonly #prompts: PromptQueue;
-  readonly #steering: Steering;
+  readonly #steering: MidTurnWords;
   readonly #errors: ErrorTail;
   readonly #gone = new AbortController();
   readonly #goneEarly = aborted(this.#gone.signal);
@@ -81,7 +81,7 @@ export class AcpSession implements OutsideSession {
     // The words of the job may contain it.
     const unsaid = isSame ? before.unsaid.filter((text) => !job.words.includes(text)) : [];
     this.#prompts = new PromptQueue([...unsaid, job.words]);
-    this.#steering = new Steering(
+    this.#steering = new MidTurnWords(
       (text) => this.#inject(text),
       (text) => this.#later(text),
     );

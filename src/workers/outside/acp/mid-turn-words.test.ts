@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { Steering } from "./mid-turn-words.ts";
+import { MidTurnWords } from "./mid-turn-words.ts";
 
 test("what an agent takes is said into its turn, in order; what it refuses or fails at is said later", async () => {
   const asked: string[] = [];
   const later: string[] = [];
-  const steering = new Steering(
+  const steering = new MidTurnWords(
     async (text) => {
       asked.push(text);
       if (text === "fails") throw new Error("Method not found");
@@ -21,7 +21,7 @@ test("what an agent takes is said into its turn, in order; what it refuses or fa
 });
 
 test("what was said into one turn is not told again when the next one ends", async () => {
-  const steering = new Steering(
+  const steering = new MidTurnWords(
     async () => true,
     async () => {},
   );

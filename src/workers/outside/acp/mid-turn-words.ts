@@ -1,5 +1,5 @@
 /** Words that are said into a running turn, for agents that can take them there (Codex). */
-export class Steering {
+export class MidTurnWords {
   readonly #inject: (text: string) => Promise<boolean>;
   readonly #sayLater: (text: string) => Promise<void>;
   #injected: string[] = [];

@@ -171,7 +171,7 @@ export class AutonomousSession implements OutsideSession {
     if (content.length === MAX_OUTBOX) this.#noteOnce("_outbox.md is too large: what comes later in it is not read.");
     const { taken, state, isFull } = takeEntries(content, this.#seen.outbox, how);
     if (isFull) this.#noteOnce(`It has sent ${MAX_ENTRIES} messages by _outbox.md. What follows is not sent.`);
-    for (const letter of taken) this.#send(letter);
+    for (const entry of taken) this.#send(entry);
     this.#seen = { ...this.#seen, outbox: state };
   }
 
