@@ -22,14 +22,7 @@ export { readState } from "./engine/state-file.ts";
 export { addressName, Layout, type MeshAddress, QUEUES, type QueueName } from "./files/layout.ts";
 export { ProjectLockedError, readLockHolder } from "./files/lock.ts";
 export type { MeshMessage } from "./files/mesh-message.ts";
-export {
-  fileNameOf,
-  format,
-  MAX_MESSAGE,
-  type ParsedMessage,
-  parse,
-  sanitized,
-  titleOf,
-} from "./files/message-file.ts";
+export { format, MAX_MESSAGE, type ParsedMessage, parse, titleOf } from "./files/message-file.ts";
+export { fileNameOf, sanitized } from "./files/message-names.ts";
 export { Message } from "./files/message-operations.ts";
 export { Queues } from "./files/queue.ts";

@@ -22,7 +22,7 @@ import { memoryTools, withMemoryKept } from "../workers/worker-memory.ts";
 import type { Workplace } from "../workers/workplace.ts";
 import { type Settings, SettingsError } from "./config/settings.ts";
 import { placesOf } from "./programs/command-places.ts";
-import { machineOf } from "./programs/machine.ts";
+import { machineOf, type OpenSandbox } from "./programs/machine.ts";
 import { workerIdOf } from "./team/worker-names.ts";
 import { type LookAt, looking } from "./views/agent-views.ts";
 
@@ -62,9 +62,9 @@ export function createToolFactory(
   embedder();
   // Loading and proving a sandbox takes a moment and not every team needs one, so it is opened by the first command.
   let opening: Promise<Sandbox> | undefined;
-  const sandbox = () =>
+  const sandbox: OpenSandbox = (meanwhile) =>
     (opening ??= import("../sandbox/index.ts").then(({ openSandbox }) =>
-      openSandbox({ unsafe: settings.config.sandbox?.unsafe ?? false }),
+      openSandbox({ unsafe: settings.config.sandbox?.unsafe ?? false, ...(meanwhile && { meanwhile }) }),
     ));
   const builtIn = builtInTools(settings, sandbox, embedder, scrubber);
   const kept = new MachineFile(settings.home, env.PATH ?? "", settings.config.sandbox?.unsafe ? "unsafe" : "");

@@ -21,6 +21,8 @@ export interface SandboxOptions {
   lookup?: Lookup;
   /** Milliseconds on a clock that only goes forward. */
   now?: () => number;
+  /** Gets the sandbox while it is being tested: what is asked of it then is worth something only if it passes. */
+  meanwhile?: (untested: Sandbox) => void;
 }
 
 /**
@@ -37,28 +39,31 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
   };
   if (options.unsafe) return openUnsafe(ports);
   if (platform === "linux") return linux(options, ports);
-  if (platform === "darwin") return proven(await openSeatbelt(ports));
+  if (platform === "darwin") return proven(await openSeatbelt(ports), options);
   return noSandbox(`There is no sandbox for ${platform} yet. ${unsafeHint}`);
 }
 
 const unsafeHint = "Or pass --unsafe-no-sandbox to run commands unconfined, with all your rights.";
 const installHint = "Install it (Debian, Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap).";
 
-async function linux({ bwrap, without = {} }: SandboxOptions, ports: SandboxPorts): Promise<Sandbox> {
+async function linux(options: SandboxOptions, ports: SandboxPorts): Promise<Sandbox> {
+  const { bwrap, without = {} } = options;
   const found = await firstExisting(
     bwrap ? [bwrap] : ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"],
   );
   if (!found)
     return noSandbox(`bubblewrap is not installed, so commands cannot be confined. ${installHint} ${unsafeHint}`);
-  const best = await proven(await openBubblewrap(found, ports, without));
+  const best = await proven(await openBubblewrap(found, ports, without), options);
   if (best.kind !== "none" || without.outerNamespace) return best;
   // Some machines let bubblewrap make namespaces, but not within another one.
   return proven(await openBubblewrap(found, ports, { ...without, outerNamespace: true }));
 }
 
-async function proven(sandbox: Sandbox): Promise<Sandbox> {
+async function proven(sandbox: Sandbox, { meanwhile }: Pick<SandboxOptions, "meanwhile"> = {}): Promise<Sandbox> {
   if (sandbox.kind === "none") return sandbox;
-  const test = await sandbox.selfTest();
+  const testing = sandbox.selfTest();
+  meanwhile?.(sandbox);
+  const test = await testing;
   return test.ok ? sandbox : noSandbox(`The ${sandbox.kind} sandbox does not work here: ${test.reason} ${unsafeHint}`);
 }
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { MeshConfigError, readMesh } from "../../src/mesh/declaration/declared-mesh.ts";
 import { Layout } from "../../src/mesh/files/layout.ts";
-import { fileNameOf, format, parse, sanitized } from "../../src/mesh/files/message-file.ts";
-import { asMessageId, derivedName, stemOf } from "../../src/mesh/files/message-names.ts";
+import { format, parse } from "../../src/mesh/files/message-file.ts";
+import { asMessageId, derivedName, fileNameOf, sanitized, stemOf } from "../../src/mesh/files/message-names.ts";
 import { diceOf } from "../simulation/dice.ts";
 import { configText, messageText, nameText } from "./mesh-fuzz-texts.ts";
 

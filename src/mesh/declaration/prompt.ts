@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Layout } from "../files/layout.ts";
-import { stampOf } from "../files/message-file.ts";
+import { stampOf } from "../files/message-names.ts";
 import type { SpeaksBy } from "../files/message-text.ts";
 import type { DeclaredAgent, DeclaredMesh } from "./declared-mesh.ts";
 import { leaves, worksBeside } from "./topology.ts";

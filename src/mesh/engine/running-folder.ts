@@ -2,7 +2,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, stat
 import { join, relative } from "node:path";
 import { type DeclaredMesh, MeshConfigError } from "../declaration/declared-mesh.ts";
 import { type Layout, type MeshAddress, QUEUES } from "../files/layout.ts";
-import { stampOf } from "../files/message-file.ts";
+import { stampOf } from "../files/message-names.ts";
 
 /** The folders of a mesh besides its queues (seed 004, "Directory Structure"). */
 export function makeFolders(layout: Layout, { config: { mesh, storage }, agents }: DeclaredMesh): void {

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MESSAGE_STATUSES, MESSAGE_TYPES, type MessageHeader } from "../../protocol/index.ts";
-import { fileNameOf, format, MAX_HEADER, parse, sanitized, titleOf } from "./message-file.ts";
+import { format, MAX_HEADER, parse, titleOf } from "./message-file.ts";
+import { fileNameOf, sanitized } from "./message-names.ts";
 
 const words = fc.oneof(
   fc.string({ minLength: 1, maxLength: 200 }),

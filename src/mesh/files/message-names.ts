@@ -1,9 +1,31 @@
 import { createHash } from "node:crypto";
 import type { MessageHeader } from "../../protocol/index.ts";
-import { sanitized } from "./message-file.ts";
 
 /** The sender of tasks that come from a board: neither a person nor a mesh. */
 export const BOARD = "agiraph";
+
+/** `YYMMDDHHMM-0001-words-of-the-task.md`: the seed's pattern plus a counter, since two may come in one minute. */
+export function fileNameOf(at: Date, counter: number, title: string): string {
+  return `${stampOf(at)}-${String(counter).padStart(4, "0")}-${sanitized(title)}.md`;
+}
+
+/** `YYMMDDHHMM`, in local time, since people read it. */
+export function stampOf(at: Date): string {
+  const two = (number: number) => String(number).padStart(2, "0");
+  return [at.getFullYear() % 100, at.getMonth() + 1, at.getDate(), at.getHours(), at.getMinutes()].map(two).join("");
+}
+
+export function sanitized(title: string): string {
+  const plain = title
+    .slice(0, 500)
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, 50)
+    .replace(/-+$/, "");
+  return plain || "message";
+}
 
 /**
  * What follows from a message is named after it. If it has to be created again after a crash, it is found by its name,

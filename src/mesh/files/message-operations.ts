@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import type { MessageHeader } from "../../protocol/index.ts";
 import type { Layout, MeshAddress, QueueName } from "./layout.ts";
 import { type MeshMessage, postMessage, readMessageFile } from "./mesh-message.ts";
-import { fileNameOf } from "./message-file.ts";
+import { fileNameOf } from "./message-names.ts";
 import { Queues } from "./queue.ts";
 
 /**

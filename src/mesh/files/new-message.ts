@@ -12,7 +12,8 @@ import {
 import { join } from "node:path";
 import type { MessageHeader } from "../../protocol/index.ts";
 import { type Layout, type MeshAddress, QUEUES, type QueueName } from "./layout.ts";
-import { fileNameOf, format, MAX_MESSAGE, titleOf } from "./message-file.ts";
+import { format, MAX_MESSAGE, titleOf } from "./message-file.ts";
+import { fileNameOf } from "./message-names.ts";
 
 export interface NewMessage {
   from: string;

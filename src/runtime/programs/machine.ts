@@ -10,12 +10,7 @@ import type { Machine } from "../../workers/surroundings.ts";
  * which uses the stored answer at once and asks again. Without a stored answer whoever begins within a moment of the
  * question waits for it; later, until it is known, it is left out.
  */
-export function machineOf(
-  sandbox: () => Promise<Sandbox>,
-  config: () => Config,
-  kept: Kept,
-  known: Known = ofThisProcess,
-) {
+export function machineOf(sandbox: OpenSandbox, config: () => Config, kept: Kept, known: Known = ofThisProcess) {
   const over = new AbortController();
   const machine = async (): Promise<Machine> => {
     if (known.asked === undefined) known.found ??= foundIn(kept);
@@ -39,6 +34,9 @@ export function machineOf(
   };
   return { machine, close: () => over.abort(new Error("nobody asks any more")) };
 }
+
+/** Opens it, or gives the one that is open. `meanwhile` gets it before it is tested, if this is what opens it. */
+export type OpenSandbox = (meanwhile?: (untested: Sandbox) => void) => Promise<Sandbox>;
 
 const UNKNOWN: Machine = { loop: "", program: "" };
 
@@ -72,23 +70,31 @@ const ofThisProcess: Known = {};
 const MOMENT_MS = 1_000;
 const MOST_MS = 5_000;
 
-async function ask(sandbox: () => Promise<Sandbox>, known: Known, over: AbortSignal): Promise<Found | undefined> {
+/** While the sandbox is being tested it is asked already: both take as long as starting a process in it. */
+async function ask(sandbox: OpenSandbox, known: Known, over: AbortSignal): Promise<Found | undefined> {
   try {
-    const box = await sandbox();
+    let early: Promise<string | undefined> | undefined;
+    const box = await sandbox((untested) => {
+      early = installedIn(untested, over).catch(() => undefined);
+    });
     if (box.kind === "none") return { kind: box.kind, installed: "" };
-    const cwd = await mkdtemp(join(tmpdir(), "agiraph-machine-"));
-    try {
-      const binds = { write: [], read: [cwd], hide: [] };
-      const signal = AbortSignal.any([over, AbortSignal.timeout(MOST_MS)]);
-      const { output, code } = await box.run({ command: PROBE, cwd, binds, env: {}, timeoutMs: MOST_MS, signal });
-      const installed = wordsOf(output);
-      return code === 0 && installed ? { kind: box.kind, installed } : undefined;
-    } finally {
-      await rm(cwd, { recursive: true, force: true });
-    }
+    const installed = (await early) ?? (await installedIn(box, over));
+    return installed ? { kind: box.kind, installed } : undefined;
   } catch {
     if (over.aborted) known.asked = undefined; // somebody else may ask again
     return undefined; // nobody needs it to begin
+  }
+}
+
+async function installedIn(box: Sandbox, over: AbortSignal): Promise<string | undefined> {
+  const cwd = await mkdtemp(join(tmpdir(), "agiraph-machine-"));
+  try {
+    const binds = { write: [], read: [cwd], hide: [] };
+    const signal = AbortSignal.any([over, AbortSignal.timeout(MOST_MS)]);
+    const { output, code } = await box.run({ command: PROBE, cwd, binds, env: {}, timeoutMs: MOST_MS, signal });
+    return code === 0 ? wordsOf(output) || undefined : undefined;
+  } finally {
+    await rm(cwd, { recursive: true, force: true });
   }
 }
 

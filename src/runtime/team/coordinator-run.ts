@@ -4,7 +4,6 @@ import { coordinate } from "../../workers/coordinator/coordinator.ts";
 import { nextCycle } from "../../workers/coordinator/cycles.ts";
 import type { TeamPort } from "../../workers/coordinator/lead-tools.ts";
 import { BudgetExhausted } from "../../workers/loop/purse.ts";
-import { coordinateOutside } from "../../workers/outside/lead-outside.ts";
 import { noteRun } from "../../workers/worker-memory.ts";
 import type { Workplace } from "../../workers/workplace.ts";
 import type { AgentFiles } from "../state/agent-files.ts";
@@ -30,7 +29,7 @@ export async function runCoordinator(
 ): Promise<void> {
   const { log, pending } = workplace;
   const isProgram = pending().roster[COORDINATOR]?.spawned.kind !== "harnessed";
-  const lead = isProgram ? coordinateOutside : coordinate;
+  const lead = isProgram ? leadByProgram : coordinate;
   const outcome = await lead(run, team, workplace, signal).catch(asOutcome(signal));
   const { status } = pending().agent;
   // What goes wrong in the moment of a stop or a pause changes nothing about it.
@@ -51,6 +50,12 @@ export async function runCoordinator(
   await files.writeEnd(run, outcome);
   // Nobody works for a run that has ended.
   tasks.abort(new Error("the run has ended"));
+}
+
+/** Programs are loaded when one leads. */
+async function leadByProgram(...lead: Parameters<typeof coordinate>): Promise<Outcome> {
+  const { coordinateOutside } = await import("../../workers/outside/lead-outside.ts");
+  return coordinateOutside(...lead);
 }
 
 /** An infinite agent whose provider was away tries again soon, any other that failed with its next cycle; without money it rests. */

@@ -13,7 +13,6 @@ import { writeHistory, writeRefs } from "../../store/run/run-files.ts";
 import type { Batch } from "../../store/store.ts";
 import { workOnNode } from "../../workers/harnessed.ts";
 import { workByHuman } from "../../workers/human-worker.ts";
-import { workOutside } from "../../workers/outside/work-outside.ts";
 import type { Colleagues, Workplace } from "../../workers/workplace.ts";
 import { asOutcome, explain } from "../state/outcomes.ts";
 import type { TakenNode } from "../state/taken-node.ts";
@@ -108,7 +107,7 @@ async function oneTry(work: NodeRun, contract: StageContract | undefined): Promi
     ? { ...workplace, maxTurns: Math.min(workplace.maxTurns, contract.max_iterations_per_node) }
     : workplace;
   const { kind } = worker.spawned;
-  const workOn = kind === "harnessed" ? workOnNode : kind === "human" ? workByHuman : workOutside;
+  const workOn = kind === "harnessed" ? workOnNode : kind === "human" ? workByHuman : workByProgram;
   if (!contract) return workOn(node, worker, team, bounded, signal);
   const over = new AbortController();
   const resting = () => cannotWork(worker.id, node.spec.run_id, workplace.now());
@@ -159,4 +158,10 @@ function isOver({ node, workplace }: NodeRun): boolean {
 
 function contractOf(node: NodeState, now: Situation): StageContract | undefined {
   return now.stages.find((stage) => stage.run_id === node.spec.run_id && stage.number === node.spec.stage)?.contract;
+}
+
+/** Programs are loaded when one works. */
+async function workByProgram(...work: Parameters<typeof workOnNode>): Promise<Outcome> {
+  const { workOutside } = await import("../../workers/outside/work-outside.ts");
+  return workOutside(...work);
 }

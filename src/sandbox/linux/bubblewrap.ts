@@ -25,10 +25,13 @@ import { systemMounts } from "./system-mounts.ts";
  *     parent-death signal.
  */
 export async function openBubblewrap(bwrap: string, ports: SandboxPorts, missing: MissingPart): Promise<Sandbox> {
-  const [system, features] = [await systemMounts(), await featuresOf(bwrap)];
-  const cgroups = missing.cgroups ? null : await openCgroups();
   const outer = !missing.outerNamespace;
-  const mountsOutside = outer && ports.uid !== 0 && (await canMountOutside({ PATH: safePath }));
+  const [system, features, cgroups, mountsOutside] = await Promise.all([
+    systemMounts(),
+    featuresOf(bwrap),
+    missing.cgroups ? null : openCgroups(),
+    outer && ports.uid !== 0 && canMountOutside({ PATH: safePath }),
+  ]);
   const [filter = null, filterInCgroup = null] = [false, true].map((cgroup) =>
     systemCallFilter(process.arch, { cgroup, outer }),
   );
