@@ -11,6 +11,7 @@ import { requireTrustedHome } from "../store/home/home-modes.ts";
 import { requireReadableHome } from "../store/home/readable-home.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
+import { commandSandboxOf } from "./command-sandbox.ts";
 import { liveScrubber } from "./config/known-secrets.ts";
 import { withConfigProblem } from "./config/live-config.ts";
 import { type Settings, SettingsError } from "./config/settings.ts";
@@ -45,6 +46,7 @@ export async function openRuntime(
   const settings: Settings = options;
   const clock = instead.clock ?? systemClock;
   const owned = closablesOf(mergedAdditions([options]));
+  const commandSandbox = commandSandboxOf(settings);
   let opened: Store | undefined;
   try {
     const configured = channelsOf(settings, clock.now); // a missing secret is said before anything is opened
@@ -61,7 +63,7 @@ export async function openRuntime(
     const scrubber = liveScrubber(settings, variables);
     const catalog = instead.catalog ?? liveCatalog(settings, added.providers, { clock, random, scrubber });
     const extraTools = added.tools.map((tool) => guardedTool(tool, clock));
-    const { close, ...toolFactory } = createToolFactory(settings, clock, scrubber, extraTools);
+    const { close, ...toolFactory } = createToolFactory(settings, clock, scrubber, commandSandbox, extraTools);
     const { sandbox } = toolFactory;
     const logins = instead.logins ?? new LoginBroker({ ...{ home: settings.home, env: settings.env, clock }, fetch });
     const price: Catalog["cost"] = (model, usage) => catalog.cost(model, usage);
@@ -89,6 +91,7 @@ export async function openRuntime(
     if (traces) runtime.attach(await startTelemetry(traces, settings.env, { now: clock.now, nameOf }));
     return runtime;
   } catch (error) {
+    commandSandbox.close();
     await closeAll([...owned, ...(opened ? [opened] : [])], clock);
     throw error;
   }

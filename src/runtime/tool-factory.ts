@@ -6,8 +6,6 @@ import { backgroundCommandNamed } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Config, McpServerConfig } from "../protocol/config.ts";
 import { COORDINATOR, type NewFact } from "../protocol/index.ts";
-import type { Sandbox } from "../sandbox/index.ts";
-import { MachineFile } from "../store/home/machine-file.ts";
 import { keepPicture } from "../store/run/picture-files.ts";
 import type { Scope } from "../store/scope/scope.ts";
 import { fileTools } from "../tools/files.ts";
@@ -19,24 +17,19 @@ import { type FetchOptions, webFetchTool } from "../tools/web-fetch.ts";
 import { canSearch, type SearchPorts, webSearchTool } from "../tools/web-search.ts";
 import type { ActingWorker, Recorder } from "../workers/loop/recorded-loop.ts";
 import { memoryTools, withMemoryKept } from "../workers/worker-memory.ts";
-import type { Workplace } from "../workers/workplace.ts";
+import type { CommandSandbox } from "./command-sandbox.ts";
 import { type Settings, SettingsError } from "./config/settings.ts";
 import { placesOf } from "./programs/command-places.ts";
-import { machineOf, type OpenSandbox } from "./programs/machine.ts";
 import { workerIdOf } from "./team/worker-names.ts";
 import { type LookAt, looking } from "./views/agent-views.ts";
 
-export interface ToolFactory {
+export interface ToolFactory extends Pick<CommandSandbox, "sandbox" | "machine"> {
   tools(
     scope: Scope,
     self: ActingWorker,
     model: Pick<Model, "searchesWeb" | "seesPictures">,
     recorder: Recorder,
   ): Tool[];
-  /** The one sandbox of the house, opened by whoever needs it first. */
-  sandbox(): Promise<Sandbox>;
-  /** What commands find there, if it is known by now. */
-  machine: Workplace["machine"];
   /** A command that a spec wants to succeed, in the same sandbox; resolves with what went wrong, or null. */
   check(command: string, scope: Scope, signal: AbortSignal, recorder: Recorder): Promise<string | null>;
   /** What is there now, for triggers that wait for a change. */
@@ -54,21 +47,13 @@ export function createToolFactory(
   settings: Settings,
   clock: Pick<Clock, "now">,
   scrubber: Scrubber,
+  { sandbox, machine, close: stopAsking }: CommandSandbox,
   added: readonly Tool[] = [],
 ): ToolFactory {
-  const { env } = settings;
   const clean = toolsWithoutSecrets(scrubber);
   const embedder = liveEmbedder(settings);
   embedder();
-  // Loading and proving a sandbox takes a moment and not every team needs one, so it is opened by the first command.
-  let opening: Promise<Sandbox> | undefined;
-  const sandbox: OpenSandbox = (meanwhile) =>
-    (opening ??= import("../sandbox/index.ts").then(({ openSandbox }) =>
-      openSandbox({ unsafe: settings.config.sandbox?.unsafe ?? false, ...(meanwhile && { meanwhile }) }),
-    ));
   const builtIn = builtInTools(settings, sandbox, embedder, scrubber);
-  const kept = new MachineFile(settings.home, env.PATH ?? "", settings.config.sandbox?.unsafe ? "unsafe" : "");
-  const { machine, close: stopAsking } = machineOf(sandbox, () => settings.config, kept);
   const { foreignTools, close } = mcpTools(settings, clock, scrubber);
   return {
     tools: (...bound) => clean([...builtIn(...bound), ...added]),

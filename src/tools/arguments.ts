@@ -24,16 +24,20 @@ export function readArguments(tool: string, sent: unknown, schema: Schema): { ar
 
   function readFields(given: object, forms: readonly Schema[], at: string): unknown {
     const objects = forms.filter(({ type }) => type === "object");
-    const [only] = objects;
-    if (only === undefined || objects.some(({ additionalProperties: more }) => more)) return given;
-    const fields = new Map(objects.flatMap(({ properties }) => Object.entries((properties ?? {}) as Schema)));
-    const kept = Object.entries(given).flatMap(([name, value]) => {
-      const field = fields.get(name);
-      if (field === undefined) problems.push(unknownArgument(tool, name, [...fields.keys()], at));
-      if (!isSchema(field) || (value === null && !takesNull(field))) return [];
-      return [[name, read(value, field, at === "" ? name : `${at}.${name}`)] as const];
-    });
-    return Object.fromEntries(kept);
+    if (objects.length === 0 || objects.some(({ additionalProperties: more }) => more)) return given;
+    const fieldOf = (name: string) => {
+      let field: unknown;
+      for (const { properties } of objects) if (has(properties, name)) field = properties[name];
+      return field;
+    };
+    const kept: Record<string, unknown> = {};
+    for (const [name, value] of Object.entries(given)) {
+      const field = fieldOf(name);
+      if (field === undefined) problems.push(unknownArgument(tool, name, namesIn(objects), at));
+      if (!isSchema(field) || (value === null && !takesNull(field))) continue;
+      kept[name] = read(value, field, at === "" ? name : `${at}.${name}`);
+    }
+    return kept;
   }
 
   return { args: read(sent ?? {}, schema, ""), problems };
@@ -44,6 +48,14 @@ function unknownArgument(tool: string, name: string, known: readonly string[], a
   const takes = known.length === 0 ? "takes no arguments" : `takes: ${known.join(", ")}`;
   const shown = name.length > 60 ? `${name.slice(0, 59)}…` : name;
   return `There is no argument "${shown}"${where}.${didYouMean(name, known)} ${at === "" ? tool : at} ${takes}.`;
+}
+
+function has(properties: unknown, name: string): properties is Schema {
+  return isSchema(properties) && Object.hasOwn(properties, name);
+}
+
+function namesIn(objects: readonly Schema[]): string[] {
+  return [...new Set(objects.flatMap(({ properties }) => Object.keys(properties ?? {})))];
 }
 
 /** The forms that a value may have, each of one type: several where the schema is a union. */

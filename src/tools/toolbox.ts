@@ -35,8 +35,9 @@ export class Toolbox implements Tools {
     return this.#specs;
   }
 
-  #all(): Map<string, Tool> {
+  #all(): ReadonlyMap<string, Tool> {
     const foreign = this.#foreign().filter(({ spec }) => !this.#own.has(spec.name));
+    if (foreign.length === 0) return this.#own;
     return new Map([...this.#own, ...foreign.map((tool) => [tool.spec.name, tool] as const)]);
   }
 

@@ -43,8 +43,12 @@ export async function loadSettings(
 
 /** The person's time zone: the one they set, otherwise that of the process. */
 export function zoneOf({ time_zone }: Settings["config"]): string {
-  return time_zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+  zoneOfProcess ??= Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return time_zone ?? zoneOfProcess;
 }
+
+/** It is asked for again and again, and finding it out takes a while. */
+let zoneOfProcess: string | undefined;
 
 async function envFile(path: string): Promise<Environment> {
   const text = await textOf(path);

@@ -6,6 +6,8 @@ import { refusal, type Tool, type ToolOutput } from "../../tools/tool.ts";
 /** The same limits as for a command: of its output, and of its time unless it says otherwise. */
 const MAX_BYTES = 30_000;
 const USUAL_SECONDS = 120;
+/** A reason of our own: making the usual one, with its stack, costs more than the rest of a short call. */
+const DONE = new Error("the call has ended");
 
 /**
  * Wraps a tool that somebody else wrote, with the limits that the built-in ones have themselves.
@@ -29,17 +31,20 @@ export function guardedTool(tool: Tool, { sleep }: Pick<Clock, "sleep">): Tool {
     },
     async run(args, signal, call) {
       const seconds = tool.timeoutSeconds ?? USUAL_SECONDS;
-      const late = new AbortController();
+      const ends = new AbortController();
+      const stop = () => ends.abort(signal.reason);
+      if (signal.aborted) stop();
+      signal.addEventListener("abort", stop, { once: true });
       const done = new AbortController();
       sleep(seconds * 1000, done.signal).then(
-        () => late.abort(new Error(`it took longer than ${seconds} s`)),
+        () => ends.abort(new Error(`it took longer than ${seconds} s`)),
         () => {},
       );
-      const ends = AbortSignal.any([signal, late.signal]);
       try {
-        return bounded(await orAbort(tool.run(args, ends, call), ends), tool.spec.name);
+        return bounded(await orAbort(tool.run(args, ends.signal, call), ends.signal), tool.spec.name);
       } finally {
-        done.abort();
+        signal.removeEventListener("abort", stop);
+        done.abort(DONE);
       }
     },
   };
@@ -55,12 +60,17 @@ function safely(readOnly: (args: unknown) => boolean): (args: unknown) => boolea
   };
 }
 
+function shortened(content: string): string {
+  if (content.length <= MAX_BYTES && Buffer.byteLength(content) <= MAX_BYTES && content.isWellFormed()) return content;
+  const output = new Output(MAX_BYTES);
+  output.push(Buffer.from(content));
+  return output.text();
+}
+
 /** Only built-in tools end a piece of work or show pictures: of what this one gives back, the words count. */
 function bounded(given: ToolOutput, name: string): ToolOutput {
   const { content, ok = true } = typeof given === "string" ? { content: given } : (given ?? {});
   if (typeof content !== "string")
     return refusal(`${name} gave back something that is not text. Its author can fix that; try another way.`);
-  const output = new Output(MAX_BYTES);
-  output.push(Buffer.from(content));
-  return { content: output.text(), ok: ok !== false };
+  return { content: shortened(content), ok: ok !== false };
 }

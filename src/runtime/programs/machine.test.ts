@@ -47,6 +47,54 @@ test("what is installed is asked once, in the sandbox, and told with the network
   expect(asked).toBe(1);
 });
 
+test("the sandbox is asked while it is being tested, and again only if that told nothing", async () => {
+  const asked: string[] = [];
+  const box = (name: string, output: () => string) =>
+    aSandbox(async () => {
+      asked.push(name);
+      return result(output());
+    });
+  const tested = box("tested", () => "Debian GNU/Linux 12\n");
+  const early = async (untested: Sandbox) => {
+    const { machine } = machineOf(
+      async (meanwhile) => {
+        meanwhile?.(untested);
+        return tested;
+      },
+      () => ({}),
+      nowhere,
+      {},
+    );
+    return (await machine()).program;
+  };
+  expect(await early(box("early", () => "Fedora 43\n"))).toBe("Installed: Fedora 43.");
+  expect(asked).toEqual(["early"]);
+  const broken = box("early", () => {
+    throw new Error("it has no room");
+  });
+  expect(await early(broken)).toBe("Installed: Debian GNU/Linux 12.");
+  expect(asked).toEqual(["early", "early", "tested"]);
+});
+
+test("a home in which nothing is stored asks as soon as it is opened", async () => {
+  const asked: string[] = [];
+  const opened = (name: string, stored: ReturnType<typeof nowhere.read> | { kind: string; installed: string }) => {
+    const box = aSandbox(async () => {
+      asked.push(name);
+      return result(OUTPUT);
+    });
+    machineOf(
+      async () => box,
+      () => ({}),
+      { read: () => stored, keep: () => {} },
+      {},
+    ).prepare();
+  };
+  opened("stored", { kind: "bubblewrap", installed: "Debian GNU/Linux 12" });
+  opened("new", undefined);
+  await expect.poll(() => asked).toEqual(["new"]);
+});
+
 test("whoever begins while it is being found out waits for the answer", async () => {
   const answer = Promise.withResolvers<ShellResult>();
   const sandbox = aSandbox(() => answer.promise);

@@ -32,7 +32,14 @@ export function machineOf(sandbox: OpenSandbox, config: () => Config, kept: Kept
     const where = `${kind === "unsafe" ? "without a sandbox" : `in a sandbox (bash, ${network})`}${named}`;
     return { loop: `Commands run ${where}: ${installed}.`, program: `Installed: ${installed}.` };
   };
-  return { machine, close: () => over.abort(new Error("nobody asks any more")) };
+  return {
+    machine,
+    /** If nothing is stored, it is asked now, while the rest starts: the first prompt waits for the answer. */
+    prepare() {
+      if (known.asked === undefined && !foundIn(kept)) void machine();
+    },
+    close: () => over.abort(new Error("nobody asks any more")),
+  };
 }
 
 /** Opens it, or gives the one that is open. `meanwhile` gets it before it is tested, if this is what opens it. */
