@@ -13,12 +13,12 @@ import {
   waitingFor,
 } from "../projections/index.ts";
 import {
+  AGIRAPH,
   COORDINATOR,
   DEADLINE,
   type Fact,
   type FactOf,
   HEARTBEAT_OK,
-  HOUSE,
   HUMAN,
   isMadeByTrigger,
   type NodeId,
@@ -131,7 +131,7 @@ function reminder(message_id: string, text: string, { triggers }: Situation): Ne
   const id = triggerIn(message_id);
   const trigger = triggerNamed(triggers, id);
   const isBeat = trigger?.when.type === "heartbeat";
-  const isCycle = trigger?.created_by === HOUSE && trigger.when.type === "delayed";
+  const isCycle = trigger?.created_by === AGIRAPH && trigger.when.type === "delayed";
   const news: News = { text: `[${id} is due]: ${text}`, message_id, ...(isCycle && { cycle: "begins" }) };
   return isBeat
     ? { ...news, text: `${news.text}\nIf nothing needs you, answer ${HEARTBEAT_OK} and nothing else.`, beat: true }

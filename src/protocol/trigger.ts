@@ -185,7 +185,7 @@ export function triggerIn(key: string): string {
 }
 
 /** The creator of triggers that nobody asked for: the cycles of an infinite agent, the upkeep of its memory. */
-export const HOUSE = "agiraph";
+export const AGIRAPH = "agiraph";
 
 /**
  * The reply of a coordinator that was woken by a heartbeat and has nothing to do (seed 002 §9.5). It is not passed on.

@@ -21,7 +21,7 @@ import type { Agent } from "./agent.ts";
 import { checkProject, inField, type NewAgent, WrongField } from "./agent-order.ts";
 import { checkNotArchived } from "./human/human-facts.ts";
 import { HumanRefusal } from "./human/human-refusal.ts";
-import { MESH_DEEDS, type MeshCommandPorts } from "./mesh-commands.ts";
+import { MESH_HANDLERS, type MeshCommandPorts } from "./mesh-commands.ts";
 import { actingAs } from "./state/acting.ts";
 import { changeTriggers, type TriggerChange } from "./time/trigger-changes.ts";
 
@@ -45,10 +45,10 @@ export async function execute<C extends CommandName>(
   actor: Actor,
 ): Promise<CommandResult<C>> {
   const { do: name, ...args } = command as Command;
-  const deed = Object.hasOwn(DEEDS, name) ? (DEEDS[name] as Deed<C>) : undefined;
-  if (!deed)
+  const handler = Object.hasOwn(HANDLERS, name) ? (HANDLERS[name] as CommandHandler<C>) : undefined;
+  if (!handler)
     throw new HumanRefusal("not_found", `There is no command "${name}".${didYouMean(String(name), commandNames)}`);
-  return deed(checkedArgs(name, args) as CheckedArgs<C>, ports, actor);
+  return handler(checkedArgs(name, args) as CheckedArgs<C>, ports, actor);
 }
 
 /** As its route checks them: a terminal, a channel and a program of one's own come by no route. */
@@ -75,13 +75,13 @@ function checkedValue(schema: z.ZodType, value: unknown, at: string[] = []): unk
   throw new WrongField([...path, unknown].join("."), unknownField(unknown, schema, path));
 }
 
-type Deed<C extends CommandName> = (
+type CommandHandler<C extends CommandName> = (
   args: CheckedArgs<C>,
   ports: CommandPorts,
   actor: Actor,
 ) => Promise<CommandResult<C>>;
 
-const DEEDS: { readonly [C in CommandName]: Deed<C> } = {
+const HANDLERS: { readonly [C in CommandName]: CommandHandler<C> } = {
   create: async (order, ports, actor) => {
     if (order.project !== undefined) await checkProject(order.project);
     return viewOf(await actingAs(actor, () => ports.create(order)));
@@ -121,10 +121,10 @@ const DEEDS: { readonly [C in CommandName]: Deed<C> } = {
   cancel_trigger: trigger(({ trigger_id }) => ({ do: "cancel_trigger", trigger_id })),
   pause_trigger: trigger(({ trigger_id }) => ({ do: "pause_trigger", trigger_id })),
   resume_trigger: trigger(({ trigger_id }) => ({ do: "resume_trigger", trigger_id })),
-  ...MESH_DEEDS,
+  ...MESH_HANDLERS,
 };
 
-type OfAgent = Exclude<CommandName, "create" | keyof typeof MESH_DEEDS>;
+type OfAgent = Exclude<CommandName, "create" | keyof typeof MESH_HANDLERS>;
 type Done<Args, T> = (agent: Agent, args: Args, actor: Actor, ports: CommandPorts) => Promise<T>;
 
 /** Opened before the actor acts: what opening sets going is nobody's command. */

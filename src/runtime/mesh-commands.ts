@@ -19,14 +19,14 @@ export interface MeshCommandPorts {
 
 type MeshCommandName = Extract<CommandName, `${string}_mesh${string}`>;
 type OfMesh = Exclude<MeshCommandName, "start_meshes" | "stop_meshes">;
-type Deed<C extends CommandName> = (
+type CommandHandler<C extends CommandName> = (
   args: CheckedArgs<C>,
   ports: MeshCommandPorts,
   actor: Actor,
 ) => Promise<CommandResult<C>>;
 
 /** What each command to a mesh does. */
-export const MESH_DEEDS: { readonly [C in MeshCommandName]: Deed<C> } = {
+export const MESH_HANDLERS: { readonly [C in MeshCommandName]: CommandHandler<C> } = {
   start_meshes: async ({ project, environment }, ports, actor) => {
     await checkProject(project);
     const folder = await realpath(project);

@@ -1,5 +1,5 @@
 import { type Situation, wakes } from "../../projections/index.ts";
-import { HOUSE } from "../../protocol/index.ts";
+import { AGIRAPH } from "../../protocol/index.ts";
 import type { Agent } from "../../runtime/agent.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { asleepWords, moment } from "./asleep.ts";
@@ -15,7 +15,7 @@ export function waitsForTriggers(now: Situation): boolean {
 /** Whether an infinite agent failed and will retry by itself, or is doing so. */
 export function triesAgain(now: Situation): boolean {
   const { status, created } = now.agent;
-  const isSet = Object.values(now.triggers.open).some((trigger) => trigger.created_by === HOUSE && wakes(trigger));
+  const isSet = Object.values(now.triggers.open).some((trigger) => trigger.created_by === AGIRAPH && wakes(trigger));
   return created.mode === "infinite" && status === "failed" && (isSet || Object.keys(now.triggers.undone).length > 0);
 }
 
@@ -23,7 +23,7 @@ export function triesAgain(now: Situation): boolean {
 export function retryWords(now: Situation): string {
   const { created, error } = now.agent;
   const due = Object.values(now.triggers.open).flatMap(
-    (each) => (each.created_by === HOUSE && wakes(each) && each.due) || [],
+    (each) => (each.created_by === AGIRAPH && wakes(each) && each.due) || [],
   );
   const when = due.length > 0 ? ` at ${moment(Math.min(...due), Date.now() / 1000)}` : "";
   return plain(`${created.name} failed (${error ?? "no reason was given"}); it tries again${when}.`);

@@ -1,5 +1,5 @@
 import type { Roster } from "../../projections/index.ts";
-import { type Fact, type FactOf, HOUSE, type WorkerId } from "../../protocol/index.ts";
+import { AGIRAPH, type Fact, type FactOf, type WorkerId } from "../../protocol/index.ts";
 import { lineOf, predicateOf, type Sentence, type Style } from "../../wording/sentence.ts";
 import { sentenceOf } from "../../wording/sentence-of.ts";
 import { milliseconds, money, timestamp } from "./format.ts";
@@ -157,12 +157,12 @@ function isNews(fact: Fact): boolean {
       // Said aloud is heard already.
       return !fact.data.aloud;
     case "trigger.created":
-      return fact.data.created_by !== HOUSE;
+      return fact.data.created_by !== AGIRAPH;
     case "trigger.looked":
     case "trigger.done":
       return fact.data.problem !== undefined;
     case "memory.written":
-      return fact.data.by !== HOUSE;
+      return fact.data.by !== AGIRAPH;
     case "channel.delayed":
       // Once is enough to know of; `logs` has the others.
       return fact.data.attempts === 1;

@@ -27,8 +27,8 @@ import {
   undoPublish,
   writeStatus,
 } from "./node-folder.ts";
-import { STAGED } from "./publish-stage.ts";
 import { MAX_PUBLISHED_FILES } from "./publish-survey.ts";
+import { COPY_FOLDER } from "./scratch-copy.ts";
 
 const spec = {
   id: "node-1",
@@ -256,11 +256,11 @@ test("a publish that was never recorded is undone: the worker can go on writing"
   chmodSync(join(dir, "scratch/a/sealed-by-an-older-version.md"), 0o400);
   chmodSync(join(dir, "scratch/a/report.md"), 0o640);
   await preparePublish(dir, []);
-  expect(readdirSync(dir)).toContain(STAGED);
+  expect(readdirSync(dir)).toContain(COPY_FOLDER);
 
   await undoPublish(dir);
 
-  expect(readdirSync(dir)).not.toContain(STAGED);
+  expect(readdirSync(dir)).not.toContain(COPY_FOLDER);
   expect(
     ["report.md", "sealed-by-an-older-version.md"].map((name) => statSync(join(dir, "scratch/a", name)).mode & 0o777),
   ).toEqual([0o640, 0o600]);
@@ -270,7 +270,7 @@ test("recovery notices when the files are not what was recorded", async () => {
   await using home = await temporaryHome();
   const dir = await nodeWith(home.path, { "report.md": "A: 80" });
   const files = filesOf(await preparePublish(dir, []));
-  for (const place of ["scratch", STAGED]) {
+  for (const place of ["scratch", COPY_FOLDER]) {
     chmodSync(join(dir, place, "report.md"), 0o600);
     writeFileSync(join(dir, place, "report.md"), "A: 99");
   }

@@ -7,8 +7,8 @@ import { makeFolderAside, moveFolderIn, moveTo, removeIn } from "../disk/folder-
 import { removeTree } from "../disk/remove-tree.ts";
 import { openFile, openFolder, openFolderBelow } from "../disk/walk.ts";
 import { UNFINISHED } from "../disk/whole-file.ts";
-import { discardStaged, STAGED, stage, Unpublishable } from "./publish-stage.ts";
 import { reasonAgainst, survey } from "./publish-survey.ts";
+import { COPY_FOLDER, copyScratch, discardCopy, Unpublishable } from "./scratch-copy.ts";
 
 export { MAX_PUBLISHED_FILES, PROTOCOL_FILES } from "./publish-survey.ts";
 
@@ -32,12 +32,12 @@ export async function preparePublish(dir: string, deliverables: readonly string[
   if (reason) return { ok: false, reason };
   return inFolder(dir, [], async (node) => {
     try {
-      const files = await stage(node, found.folders);
+      const files = await copyScratch(node, found.folders);
       if (found.protocol.length > 0) await putAside(dir, found.protocol);
       return { ok: true, files };
     } catch (error) {
       // Where the disk is full, the copy must not be what keeps it full.
-      await removeTree(node, STAGED);
+      await removeTree(node, COPY_FOLDER);
       if (error instanceof Unpublishable) return { ok: false, reason: error.message };
       throw error;
     }
@@ -59,12 +59,12 @@ export async function finishPublish(
 ): Promise<void> {
   await inFolder(dir, [], async (node) => {
     if (!(await holds(node, "published", files, verify))) {
-      const isStaged = (await holds(node, STAGED, files, verify)) || (await stagedAgain(node, files));
-      if (!isStaged) throw new PublishLost(dir, files);
+      const isCopied = (await holds(node, COPY_FOLDER, files, verify)) || (await copiedAgain(node, files));
+      if (!isCopied) throw new PublishLost(dir, files);
       // Before the rename: where `published/` stands, `scratch/` is new, and what is in it is new work.
       await renewScratch(node);
       discardLitter(node);
-      await moveFolderIn(node, STAGED, "published");
+      await moveFolderIn(node, COPY_FOLDER, "published");
     }
     await makeFolderAside(node, "scratch");
     await sync(node.fd);
@@ -116,7 +116,7 @@ function moveMissing(from: Folder, to: Folder): void {
  */
 export async function undoPublish(dir: string): Promise<void> {
   await inFolder(dir, [], async (node) => {
-    await discardStaged(node);
+    await discardCopy(node);
     await removeDiscarded(node);
   });
   for (const { parts, files } of survey(dir).folders) {
@@ -156,7 +156,7 @@ export class PublishLost extends Error {
 const sync = promisify(fsync);
 
 /** An older version recorded a publish with its files in `scratch/` alone. */
-async function stagedAgain(node: Folder, files: readonly PublishedFile[]): Promise<boolean> {
+async function copiedAgain(node: Folder, files: readonly PublishedFile[]): Promise<boolean> {
   const tree = new Map<string, { parts: string[]; files: string[] }>([["", { parts: [], files: [] }]]);
   for (const { path } of files) {
     const parts = path.split("/");
@@ -168,7 +168,7 @@ async function stagedAgain(node: Folder, files: readonly PublishedFile[]): Promi
     tree.get(parts.join("/"))?.files.push(name);
   }
   try {
-    const copied = new Map((await stage(node, [...tree.values()])).map((file) => [file.path, file.sha256]));
+    const copied = new Map((await copyScratch(node, [...tree.values()])).map((file) => [file.path, file.sha256]));
     return files.length > 0 && files.every(({ path, sha256 }) => copied.get(path) === sha256);
   } catch (error) {
     if (error instanceof Unpublishable) return false;
@@ -214,7 +214,7 @@ async function putAside(dir: string, names: readonly string[]): Promise<void> {
 /** Is every file of the manifest here? Sees to it that they are read-only. */
 async function holds(
   node: Folder,
-  place: typeof STAGED | "published",
+  place: typeof COPY_FOLDER | "published",
   files: readonly PublishedFile[],
   verify: boolean,
 ): Promise<boolean> {

@@ -1,7 +1,7 @@
 import type { Situation, TriggerState } from "../../projections/index.ts";
 import {
+  AGIRAPH,
   type Condition,
-  HOUSE,
   LEAST_FOR_URL,
   LEAST_SECONDS,
   type NewFact,
@@ -69,7 +69,7 @@ export function nextCycle(now: Situation, at: number, timeZone: string, why: "cy
   const hasCycle = Object.values(open).some(isSet);
   // Both were made before the first sleep. Of triggers that are over only the newest are known: a cycle is always among
   // them, but an upkeep that was cancelled long ago is not.
-  const hasUpkeep = [...Object.values(open), ...settled].some(({ created_by }) => created_by === HOUSE);
+  const hasUpkeep = [...Object.values(open), ...settled].some(({ created_by }) => created_by === AGIRAPH);
   const first = now.triggers.made + 1;
   const cycle = hasCycle ? [] : [why === "retry" ? retryOf(now, first, at) : cycleOf(now, first, at)];
   return [...cycle, ...(hasUpkeep ? [] : [upkeepAt(first + cycle.length, at, timeZone)])];
@@ -79,11 +79,11 @@ export function nextCycle(now: Situation, at: number, timeZone: string, why: "cy
 export function endOfCycles({ triggers }: Situation): NewFact[] {
   return Object.values(triggers.open)
     .filter(isCycle)
-    .map(({ id }) => ({ type: "trigger.cancelled", data: { trigger_id: id, by: HOUSE } }));
+    .map(({ id }) => ({ type: "trigger.cancelled", data: { trigger_id: id, by: AGIRAPH } }));
 }
 
 export function isCycle({ created_by, action }: Pick<TriggerState, "created_by" | "action">): boolean {
-  return created_by === HOUSE && action.type === "wake_agent";
+  return created_by === AGIRAPH && action.type === "wake_agent";
 }
 
 function upkeepAt(number: number, at: number, time_zone: string): NewFact {
@@ -95,7 +95,7 @@ function upkeepAt(number: number, at: number, time_zone: string): NewFact {
       action: { type: "run_callback", payload: { name: MEMORY_UPKEEP } },
       missed: "once",
       due: nextOccurrence(NIGHTLY, time_zone, at / 1000),
-      created_by: HOUSE,
+      created_by: AGIRAPH,
     },
   };
 }
@@ -122,6 +122,6 @@ function wakingBy(when: Condition, number: number, due: number | null): NewFact 
   const action = { type: "wake_agent", payload: { task: NEXT_CYCLE } } as const;
   return {
     type: "trigger.created",
-    data: { trigger_id: `trigger-${number}`, when, action, missed: "once", due, created_by: HOUSE },
+    data: { trigger_id: `trigger-${number}`, when, action, missed: "once", due, created_by: AGIRAPH },
   };
 }

@@ -10,7 +10,7 @@ import { count, firstLine } from "../text/figures.ts";
 import { type BoardLayout, boardLayoutOf, type Edge, neighbourOf, pathOf } from "./lanes.ts";
 import { NodeCard } from "./node-card.tsx";
 import { NodePanel } from "./node-panel.tsx";
-import { isNear, sameSight, type VisibleArea, visibleAreaOf, wayTo } from "./sight.ts";
+import { isNear, sameArea, type VisibleArea, visibleAreaOf, wayTo } from "./visible-area.ts";
 
 /** The board as a graph that grows. */
 export default function BoardView({ agent, node }: { agent: string; node: string | null }) {
@@ -112,7 +112,7 @@ function Lanes({
   situation: Situation;
 }) {
   const scroller = useRef<HTMLDivElement>(null);
-  const { sight, look } = useSight(scroller);
+  const { sight, look } = useVisibleArea(scroller);
   const cardOf = (id: string) => scroller.current?.querySelector<HTMLElement>(`[data-node="${CSS.escape(id)}"]`);
   const before = useRef(selected);
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when another node is opened
@@ -181,12 +181,12 @@ function Lanes({
 }
 
 /** The part of the board that is in sight: kept up to date by `look`, and when the page is resized. */
-function useSight(scroller: RefObject<HTMLDivElement | null>) {
+function useVisibleArea(scroller: RefObject<HTMLDivElement | null>) {
   const [sight, setSight] = useState<VisibleArea>({ left: 0, top: 0, right: 2000, bottom: 1200 });
   const look = () => {
     if (!scroller.current) return;
     const now = visibleAreaOf(scroller.current);
-    setSight((before) => (sameSight(before, now) ? before : now));
+    setSight((before) => (sameArea(before, now) ? before : now));
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: as long as it is there; at once, and whenever it grows
   useEffect(() => {

@@ -20,7 +20,7 @@ export function visibleAreaOf({ scrollLeft, scrollTop, clientWidth, clientHeight
   return { left, top, right: left + clientWidth + STEP, bottom: top + clientHeight + STEP };
 }
 
-export function sameSight(a: VisibleArea, b: VisibleArea): boolean {
+export function sameArea(a: VisibleArea, b: VisibleArea): boolean {
   return a.left === b.left && a.top === b.top && a.right === b.right && a.bottom === b.bottom;
 }
 

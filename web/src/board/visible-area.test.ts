@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { NodeState } from "../../../src/projections/index.ts";
-import { isNear, visibleAreaOf, wayTo } from "./sight.ts";
+import { isNear, visibleAreaOf, wayTo } from "./visible-area.ts";
 
 const board = { scrollLeft: 3000, scrollTop: 3050, clientWidth: 800, clientHeight: 600 };
 const at = (x: number, y: number) => ({ node: {} as NodeState, x, y });

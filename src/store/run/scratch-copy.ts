@@ -11,7 +11,7 @@ import { UNFINISHED } from "../disk/whole-file.ts";
 import { MAX_PUBLISHED_BYTES, type ScratchSurvey, walkErrorWords } from "./publish-survey.ts";
 
 /** Where the copy that becomes `published/` is made. It is never writable in a sandbox. */
-export const STAGED = `${UNFINISHED}published`;
+export const COPY_FOLDER = `${UNFINISHED}published`;
 
 /** So many files are written before they are synced together: the file system then needs one commit for them all. */
 const SYNCED_TOGETHER = 64;
@@ -28,19 +28,19 @@ export class Unpublishable extends Error {
 }
 
 /**
- * Copies a tree of `scratch/` into the staging folder of its node.
+ * Copies a tree of `scratch/` into a folder of its node that no sandbox can write to.
  *
- * STAGE-1. Every file is a new one, made by us, read-only, and hashed from the very bytes that are written: who still
+ * SCRATCH-COPY-1. Every file is a new one, made by us, read-only, and hashed from the very bytes that are written: who still
  *          has `scratch/` or a file of it open cannot reach the copy.
- * STAGE-2. When it resolves, files and folders are on disk.
- * STAGE-3. It ends: each file is copied up to the length it has when it is opened, and all of them up to a limit.
+ * SCRATCH-COPY-2. When it resolves, files and folders are on disk.
+ * SCRATCH-COPY-3. It ends: each file is copied up to the length it has when it is opened, and all of them up to a limit.
  */
-export async function stage(node: Folder, tree: Tree): Promise<PublishedFile[]> {
-  await discardStaged(node);
+export async function copyScratch(node: Folder, tree: Tree): Promise<PublishedFile[]> {
+  await discardCopy(node);
   const copied: PublishedFile[] = [];
   let room = MAX_PUBLISHED_BYTES;
   for (const { parts, files } of tree) {
-    await inside(await makeStaged(node, parts), (to) =>
+    await inside(await makeCopyFolder(node, parts), (to) =>
       inside(openScratch(node, parts), async (from) => {
         for (let at = 0; at < files.length; at += SYNCED_TOGETHER) {
           const names = files.slice(at, at + SYNCED_TOGETHER);
@@ -53,20 +53,20 @@ export async function stage(node: Folder, tree: Tree): Promise<PublishedFile[]> 
   }
   // Deepest first: a folder is synced when all in it is.
   for (const { parts } of tree.toReversed())
-    await inside(openFolderBelow(node, STAGED, parts), (folder) => sync(folder.fd));
+    await inside(openFolderBelow(node, COPY_FOLDER, parts), (folder) => sync(folder.fd));
   return copied.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-export async function discardStaged(node: Folder): Promise<void> {
-  if (await removeTree(node, STAGED)) return;
-  throw new Error(`${node.path}/${STAGED} could not be removed. Remove it by hand, then publish again.`);
+export async function discardCopy(node: Folder): Promise<void> {
+  if (await removeTree(node, COPY_FOLDER)) return;
+  throw new Error(`${node.path}/${COPY_FOLDER} could not be removed. Remove it by hand, then publish again.`);
 }
 
-async function makeStaged(node: Folder, parts: readonly string[]): Promise<Folder> {
+async function makeCopyFolder(node: Folder, parts: readonly string[]): Promise<Folder> {
   const name = parts.at(-1);
-  if (name === undefined) await makeFolderAside(node, STAGED);
-  else await inside(openFolderBelow(node, STAGED, parts.slice(0, -1)), (above) => makeFolderAside(above, name));
-  return openFolderBelow(node, STAGED, parts);
+  if (name === undefined) await makeFolderAside(node, COPY_FOLDER);
+  else await inside(openFolderBelow(node, COPY_FOLDER, parts.slice(0, -1)), (above) => makeFolderAside(above, name));
+  return openFolderBelow(node, COPY_FOLDER, parts);
 }
 
 function openScratch(node: Folder, parts: readonly string[]): Folder {
