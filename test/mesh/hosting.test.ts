@@ -118,17 +118,18 @@ test("a model finds the mesh's files by $RUN, by their short names and as seen f
 });
 
 test("models that work at the same time and write files of one name overwrite nothing", async () => {
-  const writes = (text: string) =>
+  const writes = (text: string, other: string) =>
     script(
       call("write_file", { path: "output/same.md", content: text }),
       call("bash", { command: `echo "by bash: ${text}" > other.md` }),
-      call("tx_done", { summary: "Done." }),
+      call("write_file", { path: `shared/output/${other}/same.md`, content: text }),
+      call("tx_done", { summary: "Done." }).after(`It is the folder of ${other}, who works at the same time.`),
     );
   await using house = await (
     await new MeshHouse({
       meshes: [{ mesh: "both", type: "persistent", agents: ["x/one", "x/two"], topology: "parallel" }],
       agents: { one: model("one"), two: model("two") },
-      minds: { "scripted/one": writes("1"), "scripted/two": writes("2") },
+      minds: { "scripted/one": writes("1", "two"), "scripted/two": writes("2", "one") },
     }).open()
   ).start();
   await house.send("both", { text: "# Write\n" });

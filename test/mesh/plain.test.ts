@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { putMessage } from "../../src/mesh/files/new-message.ts";
 import type { MeshConfig } from "../../src/protocol/index.ts";
@@ -134,6 +134,31 @@ test("PLAIN-MEMBER-1: two that work at once and leave files of one name overwrit
   expect([said.toSorted(), files.map(({ name }) => name).toSorted()]).toEqual([
     ["one", "two"],
     ["go", "same.md", "stdout.txt", "stdout.txt", "who.md", "who.md"],
+  ]);
+});
+
+test("what works in the sandbox can read the folder of another that works at the same time, and not write to it", async () => {
+  const script =
+    'for other in one two; do [ $other = $TX_AGENT ] || { cd "$TX_OUTPUT/$other"; cat kept.md; echo mine > kept.md; rm kept.md; > new.md; }; done; true';
+  const options = { program: "mine", runs: "headless" as const };
+  await using house = await new MeshHouse({
+    meshes: [{ mesh: "both", type: "persistent", topology: "parallel", agents: ["x/one", "x/two"] }],
+    agents: { one: { options }, two: { options } },
+    config: { programs: { mine: { kind: "autonomous", command: ["sh", "-c", script] } } },
+  }).open();
+  const kept = ["one", "two"].map((name) => join(house.layout.ownOutput("both", name), "kept.md"));
+  for (const file of kept) {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, "kept\n");
+  }
+  await house.start();
+  await house.send("both", { text: "# Overwrite each other\n" });
+  await house.completed("both");
+  const [result = ""] = (house.queues("both", "one").complete ?? []).filter((name) => name.endsWith(".result.md"));
+  expect(house.read("both", "one", "complete", result)).toContain("kept");
+  expect(kept.map((file) => [readFileSync(file, "utf8"), readdirSync(dirname(file))])).toEqual([
+    ["kept\n", ["kept.md"]],
+    ["kept\n", ["kept.md"]],
   ]);
 });
 

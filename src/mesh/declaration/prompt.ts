@@ -5,7 +5,7 @@ import type { Layout } from "../files/layout.ts";
 import { stampOf } from "../files/message-names.ts";
 import type { SpeaksBy } from "../files/message-text.ts";
 import type { DeclaredAgent, DeclaredMesh } from "./declared-mesh.ts";
-import { leaves, worksBeside } from "./topology.ts";
+import { agentsBeside, leaves } from "./topology.ts";
 
 /** One part of a prompt, and where it came from. */
 export interface PromptSection {
@@ -154,7 +154,7 @@ You are an agent of a mesh, a team whose messages are files. The sender of each 
 - **Agent**: ${agent.name}`;
   // What it does with files is said with each task.
   if (by === "files") return head;
-  const own = worksBeside(plan, agent.name);
+  const own = agentsBeside(plan, agent.name).length > 0;
   const output = `.ai/tx/mesh/${config.mesh}/shared/output/`;
   const files = {
     model: `Your files: output/… is ${own ? "your own folder in " : ""}shared/output of the mesh; shared/… is for all of it${own ? ": write there only what your instructions name" : ""}; project/… is the project, read-only; workspace/… is yours.`,
@@ -174,9 +174,10 @@ You are an agent of a mesh, a team whose messages are files. The sender of each 
 function preamble({ config: { mesh }, plan }: DeclaredMesh, { name: agent }: DeclaredAgent): string {
   const own = `.ai/tx/mesh/${mesh}/agents/${agent}`;
   const output = `.ai/tx/mesh/${mesh}/shared/output/`;
-  const save = worksBeside(plan, agent)
-    ? `\`${output}${agent}/\`, your own folder: others work at the same time, and files of one name would overwrite each other. Elsewhere below \`${output}\` write only what your instructions name.`
-    : `\`${output}\``;
+  const save =
+    agentsBeside(plan, agent).length > 0
+      ? `\`${output}${agent}/\`, your own folder: others work at the same time, and files of one name would overwrite each other. Elsewhere below \`${output}\` write only what your instructions name.`
+      : `\`${output}\``;
   return `# Agent Orchestration - Session
 
 You are running inside a session managed by the agent orchestration system. What is typed here with the words "[tx]" in front comes from that system; messages are files whose sender it has checked.

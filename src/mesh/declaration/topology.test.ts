@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { MeshConfig } from "../../protocol/index.ts";
-import { due, isDone, type Progress, planOf, type WorkflowPlan, worksBeside } from "./topology.ts";
+import { agentsBeside, due, isDone, type Progress, planOf, type WorkflowPlan } from "./topology.ts";
 
 const mesh = (config: Partial<MeshConfig>): WorkflowPlan =>
   planOf({ type: "persistent", agents: ["x/a", "x/b", "x/c"], ...config });
@@ -68,5 +68,5 @@ test("an agent works beside others in a parallel step, wherever it is nested, an
     type: "persistent",
     workflow: ["a", { parallel: ["b", { sequential: ["c", "a"] }] }, "d", { parallel: ["d", "d"] }],
   });
-  expect(["a", "b", "c", "d"].map((agent) => worksBeside(plan, agent))).toEqual([true, true, true, false]);
+  expect(["a", "b", "c", "d"].map((agent) => agentsBeside(plan, agent))).toEqual([["b"], ["c", "a"], ["b"], []]);
 });

@@ -39,18 +39,14 @@ export function leaves(plan: WorkflowPlan): Extract<WorkflowPlan, { kind: "agent
   return plan.kind === "agent" ? [plan] : plan.steps.flatMap(leaves);
 }
 
-/** Whether an agent works at the same time as another. */
-export function worksBeside(plan: WorkflowPlan, agent: string): boolean {
-  if (plan.kind === "agent") return false;
+/** The agents that work at the same time as this one. */
+export function agentsBeside(plan: WorkflowPlan, agent: string): string[] {
+  if (plan.kind === "agent") return [];
   const agentsIn = (step: WorkflowPlan) => leaves(step).map((leaf) => leaf.agent);
-  const isIn = (step: WorkflowPlan) => agentsIn(step).includes(agent);
-  const hasOthers = (step: WorkflowPlan) => agentsIn(step).some((other) => other !== agent);
-  if (
-    plan.kind === "parallel" &&
-    plan.steps.some((step) => isIn(step) && plan.steps.some((one) => one !== step && hasOthers(one)))
-  )
-    return true;
-  return plan.steps.some((step) => worksBeside(step, agent));
+  const own = plan.kind === "parallel" ? plan.steps.filter((step) => agentsIn(step).includes(agent)) : [];
+  const here = own.flatMap((step) => plan.steps.filter((other) => other !== step).flatMap(agentsIn));
+  const below = plan.steps.flatMap((step) => agentsBeside(step, agent));
+  return [...new Set([...here, ...below])].filter((other) => other !== agent);
 }
 
 /** The steps whose results are the result of the plan. */

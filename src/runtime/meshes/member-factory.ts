@@ -1,6 +1,6 @@
 import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import { promptText, sessionPrompt } from "../../mesh/declaration/prompt.ts";
-import { worksBeside } from "../../mesh/declaration/topology.ts";
+import { agentsBeside } from "../../mesh/declaration/topology.ts";
 import type { Member } from "../../mesh/engine/member.ts";
 import { sendFromAgent } from "../../mesh/files/agent-outbox.ts";
 import type { Layout } from "../../mesh/files/layout.ts";
@@ -182,8 +182,8 @@ export class MemberFactory {
   }
 
   #scope(mesh: DeclaredMesh, agent: DeclaredAgent): ReturnType<typeof meshScope> {
-    const isBeside = worksBeside(mesh.plan, agent.name);
-    return meshScope(this.#layout, { ...addressOf(mesh, agent), isBeside }, this.#ports.home);
+    const beside = agentsBeside(mesh.plan, agent.name);
+    return meshScope(this.#layout, { ...addressOf(mesh, agent), beside }, this.#ports.home);
   }
 
   /** What all members without a terminal need to be told messages and to end their tasks. */

@@ -9,17 +9,19 @@ import type { Scope } from "../../store/scope/scope.ts";
 /**
  * What a mesh agent in the sandbox may access: it writes to the mesh's shared files and its own workspace, and reads
  * its own messages and the project, except our home and names that begin with a dot. If others work at the same time,
- * it has its own `output/` folder.
+ * it has its own `output/` folder, and can only read theirs.
  */
 export function meshScope(
   layout: Layout,
-  { mesh, agent, isBeside }: { mesh: string; agent: string; isBeside: boolean },
+  { mesh, agent, beside }: { mesh: string; agent: string; beside: readonly string[] },
   home: string,
 ): Scope {
   const root = layout.mesh(mesh);
+  const isBeside = beside.length > 0;
   const output = isBeside ? layout.ownOutput(mesh, agent) : layout.output(mesh);
   const shared = layout.shared(mesh);
   const workspace = layout.workspace(mesh, agent);
+  const ofOthers = beside.map((other) => layout.ownOutput(mesh, other));
   for (const dir of [output, workspace]) mkdirSync(dir, { recursive: true });
   const own = `agents/${agent}`;
   const whose = isBeside ? `your own part of shared/output/` : "shared with all";
@@ -35,6 +37,7 @@ export function meshScope(
     ]),
     cwd: output,
     table: new AccessTable([
+      ...beside.map((other) => ({ at: `shared/output/${other}/**`, access: "read" as const, why: besideText(other) })),
       { at: "shared/**", access: "write", why: "" },
       { at: `${own}/workspace/**`, access: "write", why: "" },
       { at: `${own}/**`, access: "read", why: "Messages are sent with tx_send, tx_ask and tx_done." },
@@ -45,8 +48,14 @@ export function meshScope(
       `# Your files\n\n- You write: output/… (what the mesh makes, ${whose}), shared/…, workspace/… (your own).\n- You read: all of that, your messages in agents/…, and the user's project as project/….`,
     async binds() {
       const inProject = await projectBinds(layout.project, home);
-      const read = [layout.agent(mesh, agent)];
+      // A folder that is not there cannot be kept from being written to.
+      for (const dir of ofOthers) mkdirSync(dir, { recursive: true });
+      const read = [layout.agent(mesh, agent), ...ofOthers];
       return { ...inProject, write: [shared, workspace], read, cwd: output };
     },
   });
+}
+
+function besideText(other: string): string {
+  return `It is the folder of ${other}, who works at the same time.`;
 }
