@@ -26,7 +26,7 @@ export default defineConfig({
     globalSetup: ["test/global-setup.ts"],
     reporters: ["default", "./test/closing-line.ts"],
     // By itself Vitest leaves a core free: on two that is one file at a time, where many wait rather than compute.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     // A guard against what hangs, not a measure: on a busy machine everything takes several times as long.
     testTimeout: 120_000,

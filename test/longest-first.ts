@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
  * What takes longest is begun first, so that nothing long runs alone at the end. A fresh clone does not know how long a
- * file takes, and its size says little. Those that compute and those that wait take turns: one of three waits.
+ * file takes, and its size says little. Those that compute and those that wait take turns.
  */
 const FIRST = [
   "browser/access",
