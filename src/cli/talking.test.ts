@@ -261,3 +261,33 @@ test("a paused agent hears it when it is resumed", async () => {
   });
   expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain("Mind the cat.");
 });
+
+test("that everybody waits for everybody is in your inbox, until somebody goes on", async () => {
+  const waits = { name: "check_messages", args: { wait: true } };
+  await scripted({
+    "Paint the house": [
+      { calls: [{ name: "create_work_node", args: { task: "Take down what I say.", worker: "Alice" } }, waits] },
+      { calls: [waits] },
+      finish("Taken down."),
+    ],
+    "Take down what I say.": [
+      { calls: [waits] },
+      { calls: [{ name: "write_file", args: { path: "scratch/a.md", content: "Blue." } }] },
+      { calls: [{ name: "publish", args: { summary: "It is blue." } }] },
+    ],
+  });
+  const running = start();
+  await running.saw("The coordinator knows it and waits too.");
+  const inbox = (await call("inbox")).stdout.replace(/agent-\w{8}/g, "ID").split("\n");
+  expect(inbox[0]).toMatch(/^\? paint-house · nobody goes on · msg-2 · \d+s ago$/);
+  expect(inbox.slice(1)).toEqual([
+    "  Everybody waits, and nothing will come by itself:",
+    expect.stringMatching(/^ {2}- Alice on node-1 waits for a message or a colleague's result, since \w+day, /),
+    "  The coordinator knows it and waits too. Write to one of them or to the coordinator, or cancel a node that is not needed.",
+    "  agiraph send ID 'your words' --to coordinator",
+    "",
+  ]);
+  await call("send", "paint", "Blue.", "--to", "Alice");
+  expect((await running.ended).code).toBe(0);
+  expect((await call("inbox")).stderr).toBe("Nothing waits for you.\n");
+});

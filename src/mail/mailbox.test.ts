@@ -59,7 +59,7 @@ test("MAILBOX-1a. who takes up a node again hears what ended below it, not below
   ];
   await log.append({ facts }).durable;
   const told = 1 + facts.findIndex((fact) => fact.type === "message.received");
-  const box = await Mailbox.open(log, "alice", 0, now, { node: "node-1", told });
+  const box = await Mailbox.open(log, "alice", 0, now, { node: "node-1", told, colleagues: 0 });
   expect(box.take()).toEqual([
     {
       role: "user",

@@ -1,12 +1,14 @@
 import type { Situation } from "../projections/index.ts";
 import { COORDINATOR, type Fact, HUMAN, type NodeId, type UserEntry } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
-import { type News, newsFor, newsOfLetter } from "./news.ts";
+import { endsOfColleagues, type News, newsFor, newsOfColleague, newsOfLetter } from "./news.ts";
 
 /** The node on which a worker reads, and up to where it was told mail during its earlier work. */
 export interface OnNode {
   node: NodeId;
   told: number;
+  /** Up to where it was told, while it waited, what its colleagues ended. */
+  colleagues: number;
 }
 
 /**
@@ -16,6 +18,8 @@ export interface OnNode {
  *     is told once, whatever crashes.
  * MAILBOX-1a. A worker that returns to a node after other work is told what happened below that node since it left,
  *     without messages that it has read meanwhile.
+ * MAILBOX-1b. What colleagues ended is told to a worker that waits, and to nobody who works: when it begins to wait, what
+ *     has ended since its node was made; then each end as it comes.
  * MAILBOX-2. Nobody polls: `arrived` is a promise that the log resolves.
  */
 export class Mailbox {
@@ -25,6 +29,9 @@ export class Mailbox {
   #waiting: (News & { seq: number })[] = [];
   #cursor: number;
   #wake: (() => void) | undefined;
+  /** It waits for anything that may come, and has been told nothing since. */
+  #hearsColleagues = false;
+  #colleaguesTold: number;
   readonly #listeners = new Set<() => void>();
   #close: () => void = () => {};
   /** What is worth a line with the next news, and not worth waking anybody for. */
@@ -35,6 +42,7 @@ export class Mailbox {
     this.#cursor = cursor;
     this.#now = now;
     this.#on = on;
+    this.#colleaguesTold = on?.colleagues ?? 0;
   }
 
   static async open(
@@ -74,10 +82,21 @@ export class Mailbox {
     const beat = this.#waiting.every((news) => news.beat) ? { beat: true as const } : {};
     const isCycle = this.#waiting.every((news) => news.cycle) && this.#waiting.some(({ cycle }) => cycle === "begins");
     const cycle = isCycle ? { cycle: true as const } : {};
+    const colleagues = this.#hearsColleagues ? { colleagues: true as const } : {};
     this.#waiting = [];
-    return [
-      { role: "user", from, content, upto: last.seq, ...(messages.length > 0 && { messages }), ...beat, ...cycle },
-    ];
+    if (this.#hearsColleagues) this.#colleaguesTold = last.seq;
+    this.#hearsColleagues = false;
+    const flags = { ...(messages.length > 0 && { messages }), ...beat, ...cycle, ...colleagues };
+    return [{ role: "user", from, content, upto: last.seq, ...flags }];
+  }
+
+  /** Its reader begins to wait for anything that may come: until it is told something, the ends of colleagues are news. */
+  hearColleagues(): void {
+    if (!this.#on || this.#hearsColleagues) return;
+    this.#hearsColleagues = true;
+    const ended = endsOfColleagues(this.#on.node, this.#now(), this.#colleaguesTold);
+    // They may be older than what it was told last: the cursor never goes back.
+    this.#waiting.push(...ended.map((news) => ({ ...news, seq: this.#cursor })));
   }
 
   /** Whether somebody has spoken who is not to be kept waiting: the human, or the coordinator. */
@@ -150,7 +169,9 @@ export class Mailbox {
     if (fact.seq <= this.#cursor) return;
     this.#cursor = fact.seq;
     if (this.#isSomebodyElses(fact)) return;
-    const news = newsFor(this.#reader, fact, this.#now(), this.#on?.node);
+    const now = this.#now();
+    const colleague = this.#hearsColleagues && this.#on ? newsOfColleague(fact, now, this.#on.node) : undefined;
+    const news = newsFor(this.#reader, fact, now, this.#on?.node) ?? colleague;
     if (news === undefined) return;
     this.#waiting.push({ ...news, seq: fact.seq });
     if (news.isQuiet) return;

@@ -2,6 +2,7 @@ import {
   backgroundCommandNamed,
   currentStage,
   describePage,
+  type EndedNode,
   hasEnded,
   isStageDone,
   type Letter,
@@ -57,6 +58,7 @@ export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId)
     const isFor = (fact.data.reader ?? to) === reader || (to === "*" && from !== reader);
     if (!isFor) return undefined;
     if (isMadeByTrigger(message_id)) return reminder(message_id, text, now);
+    if (from === AGIRAPH) return { text: `[Agiraph]: ${text}`, message_id, from };
     const forWhom = to !== reader && to !== "*" ? ` for ${nameOf(to, now)}, who has no work now` : "";
     return { text: `[Message from ${nameOf(from, now)}${forWhom}]: ${text}`, message_id, from };
   }
@@ -141,6 +143,7 @@ function reminder(message_id: string, text: string, { triggers }: Situation): Ne
 /** A message addressed to this reader. */
 export function newsOfLetter({ id, from, text }: Letter, now: Situation): News {
   if (isMadeByTrigger(id)) return reminder(id, text, now);
+  if (from === AGIRAPH) return { text: `[Agiraph]: ${text}`, message_id: id, from };
   return { text: `[Message from ${nameOf(from, now)}]: ${text}`, message_id: id, from };
 }
 
@@ -206,8 +209,49 @@ function newsOfChildren(reader: string, fact: Fact, now: Situation, on?: NodeId)
   const parent = parentWhen(fact, now);
   const mine = parent && "worker_id" in parent && parent.worker_id === reader && (on ?? parent.id) === parent.id;
   if (!mine) return undefined;
-  if (fact.type === "node.cancelled") return `${endOf(fact.data.node_id, now)}${waitingWords(fact.data.node_id, now)}`;
-  return fact.type === "node.reopened" ? reopeningOf(fact, now) : endOf(fact.data.node_id, now);
+  const { node_id } = fact.data;
+  if (fact.type === "node.cancelled") return `${endOf(node_id, now, "worker")}${waitingWords(node_id, now)}`;
+  return fact.type === "node.reopened" ? reopeningOf(fact, now) : endOf(node_id, now, "worker");
+}
+
+/** To somebody who waits: that the work on a node beside theirs has ended. */
+export function newsOfColleague(fact: Fact, now: Situation, on: NodeId): News | undefined {
+  if (!isEndOrReopening(fact) || fact.type === "node.reopened" || !stands(fact, now)) return undefined;
+  const [mine, other] = [now.board.nodes[on], now.board.nodes[fact.data.node_id]];
+  return mine && isBeside(mine, other) ? endNews(other, now) : undefined;
+}
+
+const MOST_COLLEAGUES = 20;
+
+/** What has ended beside this node since it was made, after this fact: the newest. */
+export function endsOfColleagues(on: NodeId, now: Situation, after: number): News[] {
+  const mine = now.board.nodes[on];
+  if (!mine) return [];
+  const stage = now.stages.find(({ run_id, number }) => run_id === mine.spec.run_id && number === mine.spec.stage);
+  return (stage?.nodes ?? [])
+    .flatMap((id) => now.board.nodes[id] ?? [])
+    .filter((other) => isBeside(mine, other))
+    .filter((other) => other.ended_seq > after && other.ended_ts >= mine.created_ts)
+    .sort((a, b) => a.ended_seq - b.ended_seq)
+    .slice(-MOST_COLLEAGUES)
+    .map((other) => endNews(other, now));
+}
+
+/** Handed out in the same stage under the same node, and ended. What it builds on is among its inputs, and no news. */
+function isBeside({ id, spec }: NodeState, other: NodeState | undefined): other is EndedNode {
+  return (
+    hasEnded(other) &&
+    other.id !== id &&
+    other.spec.run_id === spec.run_id &&
+    other.spec.stage === spec.stage &&
+    other.spec.parent_node_id === spec.parent_node_id &&
+    !spec.dependencies.includes(other.id)
+  );
+}
+
+function endNews({ id, status }: EndedNode, now: Situation): News {
+  const text = endOf(id, now, "worker");
+  return status === "completed" ? { text, isResult: true } : { text };
 }
 
 function isEndOrReopening(fact: Fact): fact is FactOf<Ending | "node.reopened"> {
@@ -306,17 +350,22 @@ function budgetNews({ data }: FactOf<"budget.set">, { board, agent, spending }: 
   return `The budget is now ${limits.join(" and ")}; ${spent.join(" and ")} is spent.${rest}`;
 }
 
+/** What is not published only the coordinator can read. */
+type Reader = "lead" | "worker";
+
 const MOST_BELOW = 20;
 const MOST_FILES = 50;
 const LONGEST_BELOW = 600;
 
 /** With what had ended below it unheard, all the way down: otherwise nobody would ever be told of it. */
-function endOf(id: NodeId, now: Situation): string {
+function endOf(id: NodeId, now: Situation, reader: Reader = "lead"): string {
   const below = unheardBelow(id, now);
-  if (below.length === 0) return endOfOne(id, now);
+  if (below.length === 0) return endOfOne(id, now, reader);
   const more = below.length > MOST_BELOW ? [`… ${below.length - MOST_BELOW} more, see check_board.`] : [];
-  const lines = below.slice(0, MOST_BELOW).map((each) => `- ${cut(endOfOne(each, now)).replaceAll("\n", "\n  ")}`);
-  return [endOfOne(id, now), "Ended below it, unheard:", ...lines, ...more].join("\n");
+  const lines = below
+    .slice(0, MOST_BELOW)
+    .map((each) => `- ${cut(endOfOne(each, now, reader)).replaceAll("\n", "\n  ")}`);
+  return [endOfOne(id, now, reader), "Ended below it, unheard:", ...lines, ...more].join("\n");
 }
 
 function unheardBelow(id: NodeId, { board }: Pick<Situation, "board">): NodeId[] {
@@ -325,7 +374,7 @@ function unheardBelow(id: NodeId, { board }: Pick<Situation, "board">): NodeId[]
   return unheard.flatMap((each) => [each, ...unheardBelow(each, { board })]);
 }
 
-function endOfOne(id: NodeId, now: Situation): string {
+function endOfOne(id: NodeId, now: Situation, reader: Reader): string {
   const node = now.board.nodes[id];
   if (!hasEnded(node)) return `${id} has ended.`;
   if (node.status === "cancelled") return `${id} was cancelled by ${nameOf(node.by, now)}: ${node.reason}`;
@@ -336,8 +385,8 @@ function endOfOne(id: NodeId, now: Situation): string {
   }
   const { outcome } = node;
   const why = "error" in outcome ? outcome.error : outcome.kind.replace("_", " ");
-  const left = list ? `What was done is in ${list}.` : `Its unfinished files are in nodes/${id}/scratch/.`;
-  return `${id} failed: ${why.replace(/\.$/, "")}. ${left}`;
+  const unfinished = reader === "lead" ? ` Its unfinished files are in nodes/${id}/scratch/.` : "";
+  return `${id} failed: ${why.replace(/\.$/, "")}.${list ? ` What was done is in ${list}.` : unfinished}`;
 }
 
 function cut(text: string): string {

@@ -4,6 +4,7 @@ export * from "./asleep.ts";
 export * from "./attention.ts";
 export * from "./background-commands.ts";
 export * from "./board.ts";
+export * from "./deadlock.ts";
 export { fitsPattern } from "./event-match.ts";
 export * from "./insights.ts";
 export * from "./letters.ts";

@@ -1,5 +1,5 @@
 import { dict } from "../protocol/dict.ts";
-import { COORDINATOR, type Fact, type FactOf } from "../protocol/index.ts";
+import { COORDINATOR, type Fact, type FactOf, HUMAN, type NodeId } from "../protocol/index.ts";
 
 /** A task of a mesh, or of one of its agents, by the name of its message. */
 export type FailedTask = NonNullable<FactOf<"message.sent">["data"]["failed_task"]>;
@@ -19,6 +19,8 @@ export interface Letter {
   sent_ts: number;
   failed_task?: FailedTask;
   mesh_session?: MeshSession;
+  /** It says that all wait for each other on these nodes. */
+  deadlock?: NodeId[];
   status: "queued" | "seen" | "expired";
 }
 
@@ -32,6 +34,12 @@ export interface Letters {
    * run, whose people are others, and with each cycle of an agent that works for ever: old messages do not count as going back and forth.
    */
   lastBetween: Record<string, { from: string; hops: number; count: number }>;
+  /** On which nodes all waited for each other when the coordinator was told so last. */
+  deadlock?: {
+    nodes: NodeId[];
+    /** The message to the human, where that did not help, until somebody goes on. */
+    told_human?: string;
+  };
 }
 
 const KEPT = 500;
@@ -43,7 +51,7 @@ export function emptyLetters(): Letters {
 export function applyToLetters(letters: Letters, fact: Fact): void {
   switch (fact.type) {
     case "message.sent": {
-      const { message_id, from, to, reader, text, hops, failed_task, mesh_session } = fact.data;
+      const { message_id, from, to, reader, text, hops, failed_task, mesh_session, deadlock } = fact.data;
       letters.sent += 1;
       letters.queued[message_id] = {
         id: message_id,
@@ -56,7 +64,9 @@ export function applyToLetters(letters: Letters, fact: Fact): void {
         status: "queued",
         ...(failed_task && { failed_task }),
         ...(mesh_session && { mesh_session }),
+        ...(deadlock && { deadlock }),
       };
+      if (deadlock) letters.deadlock = { nodes: deadlock, ...(to === HUMAN && { told_human: message_id }) };
       const pair = pairOf(from, to);
       letters.lastBetween[pair] = { from, hops, count: (letters.lastBetween[pair]?.count ?? 0) + 1 };
       return;
@@ -84,7 +94,27 @@ export function applyToLetters(letters: Letters, fact: Fact): void {
     case "run.started":
       letters.lastBetween = dict();
       return;
+    case "model.called":
+      if (fact.data.node_id !== null) endDeadlock(letters);
+      return;
+    case "node.completed":
+    case "node.failed":
+    case "node.cancelled":
+      endDeadlock(letters);
+      return;
+    case "run.finished":
+      endDeadlock(letters);
+      delete letters.deadlock;
+      return;
   }
+}
+
+/** Somebody has gone on, or need not any more: nothing waits for the human. What the coordinator was told stays told. */
+function endDeadlock(letters: Letters): void {
+  const id = letters.deadlock?.told_human;
+  if (!letters.deadlock || id === undefined) return;
+  settle(letters, id, "seen");
+  delete letters.deadlock.told_human;
 }
 
 /** The id of a message that this task failed: one per task, however often it was put back (`t.md`, `t~2.md`). */

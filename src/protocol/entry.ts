@@ -41,6 +41,8 @@ const userEntry = z.object({
   upto: z.int().nonnegative().optional(),
   /** The messages told here: each is received when this entry is on disk. */
   messages: z.array(z.string()).optional(),
+  /** Told to somebody who waited: up to the same fact it has been told what its colleagues ended. */
+  colleagues: z.literal(true).optional(),
   /** The word after a try that failed: from here on it is another try. */
   again: z.literal(true).optional(),
   /** Nothing but a heartbeat: with an answer that there is nothing to do, it is not shown again. */

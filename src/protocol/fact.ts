@@ -238,6 +238,8 @@ export const factData = {
     failed_task: z.object({ mesh: z.string(), agent: z.string().nullable(), name: z.string() }).optional(),
     /** It says that the session of this mesh agent needs the human: it waits for them until the session goes on. */
     mesh_session: z.object({ mesh: z.string(), agent: z.string() }).optional(),
+    /** It says that on these nodes all wait for each other: it waits for the human until one of them goes on. */
+    deadlock: z.array(nodeIdSchema).optional(),
   }),
   "message.received": z.object({ message_id: z.string(), by: z.string() }),
   /** Its reader finished before seeing it; somebody else reads it now. */

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import Fastify, { type FastifyInstance } from "fastify";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { Fact } from "../protocol/index.ts";
+import type { Fact, NewFact, NodeId } from "../protocol/index.ts";
 import { call, hang, say, script, startTeam, type Team } from "../testing/index.ts";
 import { EVENT_LIMITS, type EventLimits, type EventSockets, registerEvents } from "./event-socket.ts";
 import { EventClient } from "./testing/event-client.ts";
@@ -207,6 +207,28 @@ test.each([
   await team.agent.nudge("Hurry.");
   await list.until((frames) => frames.some(({ type }) => type === "human.nudge"));
   expect(list.frames.slice(1).map(({ type }) => type)).toEqual(told);
+});
+
+test("all agents at a glance: who goes on after everybody waited is told once", async () => {
+  const { team, origin } = await served();
+  const list = watch(`${origin}/events`);
+  await list.until((frames) => frames.length > 0);
+  const letter = { from: "coordinator", to: "human", text: "Everybody waits.", file: "f", hops: 1 };
+  const thinks = (worker_id: string, node_id: NodeId | null): NewFact => ({
+    type: "model.called",
+    data: { worker_id, node_id, model: "m", turn: 1 },
+  });
+  const facts: NewFact[] = [
+    thinks("alice", "node-1"),
+    { type: "message.sent", data: { ...letter, message_id: "msg-1", deadlock: ["node-1"] } },
+    thinks("coordinator", null),
+    thinks("alice", "node-1"),
+    thinks("alice", "node-1"),
+  ];
+  for (const fact of facts) await team.agent.log.append({ facts: [fact] }).durable;
+  await team.agent.nudge("Hurry.");
+  await list.until((frames) => frames.some(({ type }) => type === "human.nudge"));
+  expect(list.frames.slice(1).map(({ type }) => type)).toEqual(["message.sent", "model.called", "human.nudge"]);
 });
 
 test("the plain GET of the same path stays what it is", async () => {

@@ -23,6 +23,8 @@ export function followAll(
   const troubled = new Set<AgentId>();
   /** Agents that work for ever: that the coordinator waits, or goes on, is told of these alone. They may fall asleep by it. */
   const endless = new Set<AgentId>();
+  /** Agents whose human may have been told that everybody waits: who goes on then, or ends, ends that. */
+  const deadlocked = new Set<AgentId>();
 
   const send = (frame: unknown) =>
     socket.send(JSON.stringify(frame), (error) => {
@@ -39,7 +41,8 @@ export function followAll(
       .then((agents) => {
         if (socket.readyState !== socket.OPEN) return;
         const known = new Map(agents.map(({ id, seq }) => [id, seq]));
-        for (const { id, trouble, mode } of agents) {
+        for (const { id, trouble, mode, unread } of agents) {
+          if (unread > 0) deadlocked.add(id);
           if (trouble) troubled.add(id);
           if (mode === "infinite") endless.add(id);
         }
@@ -62,7 +65,9 @@ export function followAll(
     if (fact.type === "agent.created" && fact.data.mode === "infinite") endless.add(fact.agent_id);
     // While they are summed up, nobody knows yet of whom it is to be told.
     const isEndless = mode === "summing" || endless.has(fact.agent_id);
-    const isTold = changesASummary(fact) || (troubled.has(fact.agent_id) && mayEndTrouble(fact));
+    const endsDeadlock = mayEndDeadlock(fact) && deadlocked.delete(fact.agent_id);
+    const isTold = changesASummary(fact) || endsDeadlock || (troubled.has(fact.agent_id) && mayEndTrouble(fact));
+    if (fact.type === "message.sent" && fact.data.deadlock) deadlocked.add(fact.agent_id);
     if (isTold || (isEndless && maySleepOrWake(fact))) tell(fact);
   });
   const unload = runtime.onLoaded(() => {
@@ -101,4 +106,8 @@ function maySleepOrWake({ type, data }: Fact): boolean {
 
 function mayEndTrouble({ type }: Fact): boolean {
   return type === "model.responded" || type === "worker.idle" || type === "worker.stopped" || type === "worker.retired";
+}
+
+function mayEndDeadlock({ type, data }: Fact): boolean {
+  return type === "model.called" ? data.node_id !== null : /^node\.(?:completed|failed|cancelled)$/.test(type);
 }

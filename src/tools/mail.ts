@@ -31,7 +31,7 @@ export function mailTools(port: MailPort): Tool[] {
     defineTool({
       name: "check_messages",
       description:
-        "Messages are shown before each turn anyway. wait: sleep until one comes; with all: until all work you handed out has ended or failed.",
+        "Messages are shown before each turn anyway. wait: sleep until one comes or a colleague is done; with all: until all you handed out has ended.",
       repeatable: true,
       readOnly: true,
       parameters: toCheck,

@@ -36,10 +36,12 @@ export async function workOnNode(
   try {
     const mailPort = {
       waiting: () => mailbox.waiting,
-      arrived: (until: AbortSignal, all: boolean) => {
+      async arrived(until: AbortSignal, all: boolean) {
         const isWaitedFor = () => openBelow(node, workplace.now().board).length > 0;
         const isEnough = all && isWaitedFor() ? () => mailbox.hasMoreThanResults || !isWaitedFor() : undefined;
-        return waitForMail(work, waitsFor(work), until, isEnough);
+        const reason = waitsFor(work);
+        if (reason === "news") mailbox.hearColleagues();
+        if (isEnough || mailbox.waiting === 0) await waitForMail(work, reason, until, isEnough);
       },
     };
     const all = () => [

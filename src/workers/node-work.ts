@@ -6,7 +6,16 @@ import { manifestsOf } from "../store/run/manifests.ts";
 import type { Scope } from "../store/scope/scope.ts";
 import { workerScope } from "../store/scope/team-scopes.ts";
 import type { NodePort } from "../tools/work.ts";
-import { entriesBefore, entriesOn, lastCursor, lastNodeIn, type Past, pastOf, sinceSummary } from "./loop/past.ts";
+import {
+  colleaguesCursor,
+  entriesBefore,
+  entriesOn,
+  lastCursor,
+  lastNodeIn,
+  type Past,
+  pastOf,
+  sinceSummary,
+} from "./loop/past.ts";
 import type { ActingWorker } from "./loop/recorded-loop.ts";
 import { publisher } from "./publishing.ts";
 import type { Workplace } from "./workplace.ts";
@@ -70,7 +79,8 @@ export async function resumeWork(
   const assigned = "assigned_seq" in node ? node.assigned_seq : workplace.now().seq;
   // A worker that takes over a node is told everything that has ended below it.
   const cursor = begun?.cursor ?? (node.reopened ? 0 : assigned);
-  const on = { node: node.id, told: Math.max(lastCursor(stored), assigned) };
+  const told = Math.max(lastCursor(stored), assigned);
+  const on = { node: node.id, told, colleagues: colleaguesCursor(entriesOn(stored, node.id)) };
   const mailbox = await Mailbox.open(log, worker.id, cursor, workplace.now, on);
   return { node, worker, workplace, self, scope, port, mailbox, begun, earlier: sinceSummary(earlier), cursor };
 }

@@ -264,13 +264,15 @@ function everyStatus() {
     call("cancel_node", { node_id: "node-3", reason: "Wax is out." }),
     say("I wait."),
     say("I wait on.").after("node-5 completed", "node-6 failed"),
-    say("I wait on."),
+    ...Array.from({ length: 4 }, () => say("I wait on.")),
   );
   const ben = script(
     call("write_file", { path: "scratch/weight.md", content: "20 g" }),
     call("publish", { summary: "20 g" }),
   );
-  const workers = { Ann: script(call("check_messages", { wait: true })), Ben: ben, Cem: script(...silent, ...silent) };
+  // She hears what colleagues end, and waits on.
+  const ann = script(...Array.from({ length: 6 }, () => call("check_messages", { wait: true })));
+  const workers = { Ann: ann, Ben: ben, Cem: script(...silent, ...silent) };
   return { goal: "g", coordinator, workers };
 }
 

@@ -147,6 +147,16 @@ function untilRunEnds(facts: readonly Fact[]): readonly Fact[] {
   return end < 0 ? facts : facts.slice(0, end);
 }
 
+/** What a worker heard on each of its nodes: to a colleague who waits an end is told on each, for its words begin anew. */
+function heardOnEach(worker: string, conversations: History["conversations"]): string[] {
+  const words: string[] = [""];
+  for (const entry of conversations.filter((each) => each.worker === worker).flatMap(({ entries }) => entries)) {
+    if (worker !== COORDINATOR && "node_id" in entry && entry.node_id) words.push("");
+    if (entry.role === "user") words.push(`${words.pop() ?? ""}\n${entry.content}`);
+  }
+  return words;
+}
+
 /** The end of a node is told once to whoever answers for it; suggestions and reports once to the coordinator. */
 function newsProblems({ facts, conversations, now }: History): string[] {
   const problems: string[] = [];
@@ -163,7 +173,8 @@ function newsProblems({ facts, conversations, now }: History): string[] {
     if (!node || !("ended_seq" in node) || node.ended_seq !== fact.seq) continue;
     const words = new RegExp(`^${node_id} (completed by|failed:|has ended)`, "gm");
     for (const worker of workersIn(conversations)) {
-      const times = heard(worker).reduce((sum, entry) => sum + [...entry.content.matchAll(words)].length, 0);
+      const onEach = heardOnEach(worker, conversations).map((all) => [...all.matchAll(words)].length);
+      const times = Math.max(...onEach);
       if (times > ends.length) problems.push(`TEAM-6: the end of ${node_id} was told ${times} times to ${worker}`);
       const on = worker === COORDINATOR ? null : parent?.id;
       const turns = untilRunEnds(facts.slice(fact.seq)).filter(

@@ -61,7 +61,7 @@ function unreadWords(call: Invocation, unread: number, options: InboxOptions): s
 /** They are facts, and so whoever works on an agent records them; where nobody does, it is done here. */
 async function markRead(call: Invocation, settings: Settings | undefined, items: InboxItem[]): Promise<ExitCode> {
   // That a task of a mesh failed is a message too: whoever knows it need do nothing more.
-  const messages = items.filter((item) => !needsPerson(item) || item.mesh_task || item.mesh_session);
+  const messages = items.filter((item) => !needsPerson(item) || item.mesh_task || item.mesh_session || item.deadlock);
   const whose = [...new Set(messages.map(({ agent }) => agent.id))];
   if (settings) for (const id of whose) await give(settings, { do: "seen", id });
   if (call.json) await call.terminal.printJson({ marked_read: messages.length });
@@ -88,8 +88,9 @@ function markOf({ terminal: { paint } }: Invocation, { kind }: InboxItem): strin
   return kind === "failure" ? paint.red("✗") : paint.yellow("?");
 }
 
-function whoOf({ kind, from, permission, mesh_trust, mesh_session }: InboxItem): string {
+function whoOf({ kind, from, permission, mesh_trust, mesh_session, deadlock }: InboxItem): string {
   if (mesh_session) return from.name;
+  if (deadlock) return "nobody goes on";
   if (mesh_trust) return `${from.name} asks whether you trust the mesh ${mesh_trust.mesh}`;
   if (permission) return `${from.name} asks for permission`;
   return kind === "failure" ? "failed" : kind === "approval" ? "wants your approval" : from.name;
@@ -117,8 +118,9 @@ function needsOf({ kind, agent, mesh_task }: InboxItem, situations: readonly Sit
 
 function commandFor(
   call: Invocation,
-  { kind, id, agent, from, mesh_task: task, mesh_session, mesh_trust }: InboxItem,
+  { kind, id, agent, from, mesh_task: task, mesh_session, mesh_trust, deadlock }: InboxItem,
 ): string {
+  if (deadlock) return commandLine(call, "send", agent.id, "your words", "--to", from.id);
   if (mesh_session) return `tx attach ${mesh_session.mesh} ${mesh_session.agent}`;
   if (mesh_trust) return `tx trust ${mesh_trust.mesh}`;
   if (task) return `tx send ${task.agent === null ? task.mesh : `${task.mesh}/${task.agent}`} "the task, again"`;

@@ -59,6 +59,8 @@ export const inboxItemSchema = z.object({
     .optional(),
   /** Of what waits at the terminal of a mesh agent: whose it is. It waits until the session goes on, or it is seen. */
   mesh_session: z.object({ project: z.string(), mesh: z.string(), agent: z.string() }).optional(),
+  /** All workers wait for each other, on these nodes, and so does the coordinator. It waits until one of them goes on. */
+  deadlock: z.array(z.string()).optional(),
   /** Of a question: Agiraph asks whether this mesh is trusted. */
   mesh_trust: z.object({ project: z.string(), mesh: z.string(), hash: z.string() }).optional(),
 });

@@ -89,9 +89,9 @@ export class HumanVoice {
 
   /** The human has seen what was said to them: by one of the team, one message, or everything. */
   async seen({ from: by, message_id }: Seen = {}): Promise<void> {
-    const isMeant = ({ id, from, failed_task, mesh_session }: Letter) =>
+    const isMeant = ({ id, from, failed_task, mesh_session, deadlock }: Letter) =>
       (message_id === undefined || id === message_id) &&
-      (by === undefined || (from === by && !failed_task && !mesh_session));
+      (by === undefined || (from === by && !failed_task && !mesh_session && !deadlock));
     const unseen = Object.values(this.#ports.pending().letters.queued).filter(
       (letter) => letter.reader === HUMAN && isMeant(letter),
     );

@@ -1,11 +1,11 @@
 import { type FailedTask, type MeshSession, needsDecision, type Situation } from "../../projections/index.ts";
-import { type AgentId, COORDINATOR, HUMAN } from "../../protocol/index.ts";
+import { type AgentId, COORDINATOR, HUMAN, type NodeId } from "../../protocol/index.ts";
 
 /**
  * An item of the human's inbox. Some items wait for the human, because nothing continues without them: a question until
  * it is answered; a stage that needs approval, or a failed run, until it is resumed or archived; a failed task of a
- * mesh until it was seen or is done after all; a stuck session of a mesh until it continues. The others are messages,
- * until they are read.
+ * mesh until it was seen or is done after all; a stuck session of a mesh until it continues; a team whose members all
+ * wait for each other until one of them goes on. The others are messages, until they are read.
  */
 export interface InboxItem {
   kind: "question" | "approval" | "failure" | "message";
@@ -25,6 +25,8 @@ export interface InboxItem {
   mesh_task?: FailedTask & { project: string };
   /** Of what waits at the terminal of a mesh agent: whose it is. */
   mesh_session?: MeshSession & { project: string };
+  /** Everybody waits for each other: on which nodes. */
+  deadlock?: NodeId[];
   /** Of a question: Agiraph asks whether this mesh is trusted. */
   mesh_trust?: { project: string; mesh: string; hash: string };
 }
@@ -75,15 +77,16 @@ function itemsOf({ agent, roster, questions, letters }: Situation): InboxItem[] 
   const unread = Object.values(letters.queued)
     .filter(({ reader }) => reader === HUMAN)
     .map(
-      ({ id, from, text, sent_ts, failed_task, mesh_session }): InboxItem => ({
+      ({ id, from, text, sent_ts, failed_task, mesh_session, deadlock }): InboxItem => ({
         ...plain,
-        kind: failed_task ? "failure" : mesh_session ? "approval" : "message",
+        kind: failed_task ? "failure" : mesh_session || deadlock ? "approval" : "message",
         id,
         agent: whose,
         from: named(from),
         text,
         since_ts: sent_ts,
         ...(failed_task && { mesh_task: { ...failed_task, project: agent.created.project ?? "" } }),
+        ...(deadlock && { deadlock }),
         ...(mesh_session && { mesh_session: { ...mesh_session, project: agent.created.project ?? "" } }),
       }),
     );

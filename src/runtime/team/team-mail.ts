@@ -1,5 +1,5 @@
 import { pairOf } from "../../projections/index.ts";
-import { COORDINATOR, HUMAN, type NewFact, type WorkerId } from "../../protocol/index.ts";
+import { AGIRAPH, COORDINATOR, HUMAN, type NewFact, type NodeId, type WorkerId } from "../../protocol/index.ts";
 import { LONGEST_MESSAGE } from "../../tools/mail.ts";
 import { refusal, type ToolOutput } from "../../tools/tool.ts";
 import { readerOf } from "./mail-routing.ts";
@@ -57,6 +57,11 @@ export class TeamMail {
     return this.#message(from, HUMAN, text, {});
   }
 
+  /** That all wait for each other on these nodes. To the human it is the agent who speaks. */
+  deadlock(to: typeof COORDINATOR | typeof HUMAN, text: string, nodes: NodeId[]): NewFact {
+    return this.#message(to === HUMAN ? COORDINATOR : AGIRAPH, to, text, { deadlock: nodes });
+  }
+
   /** What a trigger says, known by its occurrence: said again after a crash, it is still the same message. */
   async remind(key: string, from: string, word: string, text: string): Promise<void> {
     const to = this.#directory.addressee(word);
@@ -72,7 +77,7 @@ export class TeamMail {
     from: string,
     to: string,
     text: string,
-    more: { reader?: string; aloud?: true },
+    more: { reader?: string; aloud?: true; deadlock?: NodeId[] },
   ): Extract<NewFact, { type: "message.sent" }> {
     const number = ++this.#messages;
     const file = `_messages/${String(number).padStart(4, "0")}_${from}_to_${to === "*" ? "all" : to}.md`;

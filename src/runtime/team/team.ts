@@ -260,6 +260,10 @@ export class Team {
     return this.#mail.toHuman(from, text);
   }
 
+  deadlock(...message: Parameters<TeamMail["deadlock"]>): NewFact {
+    return this.#mail.deadlock(...message);
+  }
+
   remind(key: string, from: string, to: string, text: string): Promise<void> {
     return this.#mail.remind(key, from, to, text);
   }

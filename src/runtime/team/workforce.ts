@@ -10,6 +10,7 @@ import type { PendingLog } from "../state/pending-log.ts";
 import { isTaken } from "../state/taken-node.ts";
 import { Assigning } from "./assigning.ts";
 import { runCoordinator } from "./coordinator-run.ts";
+import { DeadlockWatch } from "./deadlock-watch.ts";
 import { runNode } from "./node-run.ts";
 import { RunningTasks } from "./running-tasks.ts";
 import { Team } from "./team.ts";
@@ -40,6 +41,7 @@ export class Workforce {
   readonly #ports: WorkforcePorts;
   readonly #tasks: RunningTasks;
   readonly #assigning: Assigning;
+  readonly #deadlocks: DeadlockWatch;
   #purse: Purse;
   #teamOf: { run: RunId; team: Team } | undefined;
   #cancelling: Promise<void> = Promise.resolve();
@@ -52,6 +54,10 @@ export class Workforce {
     const { maxConcurrent } = services;
     const isOver = () => !this.isGivingOutWork;
     this.#assigning = new Assigning({ log, now, pending, maxConcurrent, programs: services, isOver, failed });
+    this.#deadlocks = new DeadlockWatch({
+      ...{ log, now, pending, isOver, failed, timeZone: () => services.timeZone },
+      message: (...message) => this.team(pending().agent.run?.id ?? "run-0").deadlock(...message),
+    });
   }
 
   /** Somebody works, or is about to. */
@@ -97,6 +103,7 @@ export class Workforce {
     if (fact.type === "node.completed") this.#cancelLosers();
     if (wasDeciding && !this.#ports.now().agent.coordinator_decides) this.#goOnWithNodes();
     this.#assigning.note(fact);
+    this.#deadlocks.note(fact);
   }
 
   abort(reason: unknown): void {

@@ -97,6 +97,12 @@ export function lastCursor(entries: readonly StoredEntry[]): number {
   return 0;
 }
 
+/** Up to which fact its reader was told what colleagues ended: only somebody who waits is told that. */
+export function colleaguesCursor(entries: readonly StoredEntry[]): number {
+  const told = entries.findLast((entry) => entry.role === "user" && entry.colleagues);
+  return told?.role === "user" ? (told.upto ?? 0) : 0;
+}
+
 /** What the model is shown: the last summary, what it kept, and what came since. */
 export function sinceSummary(entries: readonly Entry[]): Entry[] {
   let shown: Entry[] = [];

@@ -103,6 +103,10 @@ export class ProgramSpeech {
     const reason = this.#ports.waitsForHuman()
       ? "human"
       : ((await this.#assignment.waitsFor()) ?? (this.#waitsFor === "nothing" ? null : "news"));
+    if (reason === "news") {
+      this.#assignment.mailbox.hearColleagues();
+      if (this.#hasNews) return this.#tell();
+    }
     if (reason !== null) {
       this.#isSeenWaiting = true;
       const { worker_id, node_id } = self;
