@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { skipped } from "../test/try-sandbox.ts";
+import { catalogOf } from "./board.mjs";
 import { medians } from "./report.mjs";
 import { judge } from "./targets.mjs";
 
@@ -137,6 +138,12 @@ async function ask(run, body, work = "3") {
   });
   return (await response.json()).choices[0].message;
 }
+
+test("the coordinator of a board ends also when it is asked after a stop", async () => {
+  const model = await catalogOf(Promise.resolve()).model();
+  const stopped = AbortSignal.abort(new Error("stopped"));
+  await expect(model.reply({ tools: [{}] }, stopped)).rejects.toThrow("stopped");
+});
 
 test("a board is worked through: the next node starts soon after the one it waits for, and a fact has its price", async () => {
   const job = { contestant: "agiraph", scenario: "board", home: join(home, "board"), sizes: [100, 200], links: 5 };

@@ -128,13 +128,15 @@ function nodeOf(number, chain) {
 }
 
 /** The coordinator never has anything to say; a worker's answer is there as soon as the gate is open. */
-function catalogOf(open) {
+export function catalogOf(open) {
   const model = {
     id: "bench/none",
     contextWindow: 1_000_000,
     searchesWeb: false,
     toolPrompt: () => "",
     async reply({ tools }, signal) {
+      // Stopped while it began, the coordinator is asked all the same: nobody aborts a second time.
+      signal.throwIfAborted();
       if (tools.length > 0)
         await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
       await open;

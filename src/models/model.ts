@@ -37,7 +37,10 @@ export interface Model {
   readonly searchesWeb: boolean;
   /** It can be shown pictures. */
   readonly seesPictures?: boolean;
-  /** Resolves with a whole reply. Rejects with a ModelFailure, or with the signal's reason when it was stopped. */
+  /**
+   * Resolves with a whole reply. Rejects with a ModelFailure, or with the signal's reason when it was stopped; a signal
+   * may have been aborted before it is passed in, and then tells nobody any more.
+   */
   reply(request: ModelRequest, signal: AbortSignal): Promise<ReplyEntry>;
 }
 
