@@ -8,13 +8,9 @@
  *   terminal     members that are programs in tmux
  */
 export { BUNDLED, bundledMeshes, type Copied, copyBundled } from "./declaration/bundled-meshes.ts";
-export {
-  type DeclaredAgent,
-  type DeclaredMesh,
-  MeshConfigError,
-  readDeclared,
-  readMesh,
-} from "./declaration/declared-mesh.ts";
+export { MeshConfigError } from "./declaration/config-json.ts";
+export type { DeclaredAgent } from "./declaration/declared-agent.ts";
+export { type DeclaredMesh, readDeclared, readMesh } from "./declaration/declared-mesh.ts";
 export { buildPrompt, keepPrompt, type PromptSection, promptText } from "./declaration/prompt.ts";
 export type { Member } from "./engine/member.ts";
 export { Meshes, type MeshesPorts } from "./engine/meshes.ts";

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { type DeclaredMesh, declaredNames, readDeclared } from "../../mesh/declaration/declared-mesh.ts";
+import { type DeclaredMesh, readDeclared } from "../../mesh/declaration/declared-mesh.ts";
+import { declaredNames } from "../../mesh/declaration/declared-names.ts";
 import type { Layout } from "../../mesh/files/layout.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
 import { MeshTrust, type MeshTrustState, mayRun } from "../../runtime/meshes/trust.ts";

@@ -3,7 +3,8 @@ import { copyFile, mkdir } from "node:fs/promises";
 import { findPackageJSON } from "node:module";
 import { dirname, join } from "node:path";
 import { Layout } from "../files/layout.ts";
-import { type DeclaredMesh, declaredNames, readMesh } from "./declared-mesh.ts";
+import { type DeclaredMesh, readMesh } from "./declared-mesh.ts";
+import { declaredNames } from "./declared-names.ts";
 
 /** The meshes that come with Agiraph: `meshes/` of the package, whether bundled or run from source. */
 export const BUNDLED = new Layout(dirname(findPackageJSON(import.meta.url) ?? import.meta.dirname));

@@ -1,19 +1,12 @@
-import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
-import type { z } from "zod";
-import {
-  type MeshAgentConfig,
-  type MeshConfig,
-  meshAgentConfigSchema,
-  meshConfigSchema,
-} from "../../protocol/index.ts";
-import { fieldIssueWords } from "../files/issue-text.ts";
+import { type MeshConfig, meshConfigSchema } from "../../protocol/index.ts";
 import type { Layout } from "../files/layout.ts";
 import { BOARD } from "../files/message-names.ts";
+import { MeshConfigError, readJson } from "./config-json.ts";
+import { type DeclaredAgent, readAgent } from "./declared-agent.ts";
+import { declaredNames, originOf } from "./declared-names.ts";
 import { hashOf, type Source, Sources, UnusableSource } from "./sources.ts";
-import { type FailureRoute, leaves, planOf, shortName, topologyOf, type WorkflowPlan } from "./topology.ts";
+import { type FailureRoute, leaves, planOf, topologyOf, type WorkflowPlan } from "./topology.ts";
 
 /** A mesh as declared, with its agents, checked as a whole. */
 export interface DeclaredMesh {
@@ -34,27 +27,6 @@ export interface DeclaredMesh {
   sources: ReadonlyMap<string, Source>;
   /** The hash of all its sources: what a person trusts. */
   hash: string;
-}
-
-export interface DeclaredAgent {
-  name: string;
-  category: string;
-  /** Its folder, with prompt.md and perhaps task.md and capabilities/. */
-  dir: string;
-  config: MeshAgentConfig;
-  /** Changes when its prompt, its task or its capabilities do. */
-  stamp: string;
-}
-
-/** An error in a declaration, with its file and field. */
-export class MeshConfigError extends Error {
-  override readonly name = "MeshConfigError";
-  readonly file: string;
-
-  constructor(file: string, message: string) {
-    super(`${file}: ${message}`);
-    this.file = file;
-  }
 }
 
 export interface Declared {
@@ -98,32 +70,6 @@ export function refuseSharedSessions(layout: Layout, declared: DeclaredMesh, oth
     const why = `the session of ${mesh}/${agent} would be called ${mesh}-${agent}, and so is that of ${other}; rename one of them`;
     throw new MeshConfigError(file, `"agents.${index}": ${why}`);
   }
-}
-
-/** The meshes that have a config file, valid or not, and their further instances. */
-export async function declaredNames(layout: Layout): Promise<string[]> {
-  const names = await readdir(layout.configs).catch(none);
-  const files = names.filter((name) => name.endsWith(".json") && !name.startsWith("."));
-  const meshes = files.map((name) => name.slice(0, -".json".length));
-  const others = await Promise.all(meshes.map((mesh) => instancesOf(layout, mesh)));
-  return [...new Set([...meshes, ...others.flat()])].toSorted();
-}
-
-/** The names beside its own. A file that cannot be read has none; what is wrong with it is said when it is read as a whole. */
-async function instancesOf(layout: Layout, mesh: string): Promise<string[]> {
-  const text = await readFile(join(layout.configs, `${mesh}.json`), "utf8").catch(() => "");
-  const [, count] = /"instances"\s*:\s*(\d{1,2})\b/.exec(text) ?? [];
-  if (count === undefined) return [];
-  return Array.from({ length: Math.min(Number(count), MOST_INSTANCES) - 1 }, (_, at) => `${mesh}-${at + 2}`);
-}
-
-const MOST_INSTANCES = 20;
-
-/** The mesh that this is an instance of, by its name; undefined if it has a config file of its own. */
-function originOf(layout: Layout, name: string): { mesh: string; number: number } | undefined {
-  const [, mesh, number] = /^(.+)-([2-9]|1\d|20)$/.exec(name) ?? [];
-  if (mesh === undefined || existsSync(join(layout.configs, `${name}.json`))) return undefined;
-  return existsSync(join(layout.configs, `${mesh}.json`)) ? { mesh, number: Number(number) } : undefined;
 }
 
 /** Reads a mesh with all its files, once; from then on it runs from what was read. */
@@ -236,76 +182,5 @@ export function gateFile(gate: string): string {
   return `meshes/gates/${gate}.sh`;
 }
 
-function readAgent(
-  sources: Sources,
-  layout: Layout,
-  { reference, config: mesh }: { reference: string; config: MeshConfig },
-  wrong: (message: string) => MeshConfigError,
-): DeclaredAgent {
-  const name = shortName(reference);
-  const category = reference.includes("/")
-    ? reference.slice(0, reference.indexOf("/"))
-    : categoryOf(sources, name, wrong);
-  const own = `meshes/agents/${category}/${name}`;
-  const file = `${own}/config.json`;
-  if (sources.read(file) === undefined) throw wrong(`there is no ${file}`);
-  const config = readJson(sources, file, meshAgentConfigSchema);
-  if (config.name !== name)
-    throw new MeshConfigError(file, `"name": it says ${config.name}, but the folder is called ${name}`);
-  const texts = [`${own}/prompt.md`, `${own}/task.md`].map((path) => sources.read(path));
-  const able = [...new Set([...(mesh.capabilities ?? []), ...(config.capabilities ?? [])])].map(
-    (ability) => sources.read(`${own}/capabilities/${ability}.md`) ?? sources.read(`meshes/capabilities/${ability}.md`),
-  );
-  const stamp = createHash("sha256")
-    .update(JSON.stringify([...texts, ...able]))
-    .digest("hex");
-  return { name, category, dir: join(layout.agents, category, name), config, stamp };
-}
-
-/** A name without a category is looked up in all of them. */
-function categoryOf(sources: Sources, name: string, wrong: (message: string) => MeshConfigError): string {
-  const found = sources
-    .folders("meshes/agents")
-    .filter((category) => sources.folders(`meshes/agents/${category}`).includes(name));
-  if (found.length > 1)
-    throw wrong(`${name} is in several categories (${found.join(", ")}); say which: ${found[0]}/${name}`);
-  const [only] = found;
-  if (only === undefined) throw wrong(`there is no meshes/agents/*/${name}`);
-  return only;
-}
-
-function readJson<T>(sources: Sources, file: string, schema: z.ZodType<T>): T {
-  const text = sources.read(file);
-  if (text === undefined) throw new MeshConfigError(file, "the file does not exist");
-  // A file that is nested too deep is not even parsed: parsers recurse for each level.
-  if (depthOf(text) > MOST_DEPTH) throw new MeshConfigError(file, `it is nested deeper than ${MOST_DEPTH} levels`);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new MeshConfigError(file, `it is not JSON: ${error instanceof Error ? error.message : error}`);
-  }
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw new MeshConfigError(file, fieldIssueWords(parsed.error, value, schema));
-}
-
 const MOST_NAME = 48;
-const MOST_DEPTH = 16;
 const MOST_STEPS = 1_000;
-
-/** How deep brackets are nested; those within strings count too, which only makes it stricter. */
-function depthOf(json: string): number {
-  let deepest = 0;
-  let depth = 0;
-  for (const sign of json) {
-    if (sign === "[" || sign === "{") deepest = Math.max(deepest, ++depth);
-    else if (sign === "]" || sign === "}") depth--;
-  }
-  return deepest;
-}
-
-function none(error: NodeJS.ErrnoException): [] {
-  if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];
-  throw error;
-}

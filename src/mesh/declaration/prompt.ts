@@ -4,7 +4,8 @@ import { join } from "node:path";
 import type { Layout } from "../files/layout.ts";
 import { stampOf } from "../files/message-names.ts";
 import type { SpeaksBy } from "../files/message-text.ts";
-import type { DeclaredAgent, DeclaredMesh } from "./declared-mesh.ts";
+import type { DeclaredAgent } from "./declared-agent.ts";
+import type { DeclaredMesh } from "./declared-mesh.ts";
 import { agentsBeside, leaves } from "./topology.ts";
 
 /** One part of a prompt, and where it came from. */

@@ -13,7 +13,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { MeshConfig } from "../../protocol/index.ts";
-import { MeshConfigError, readMesh } from "../declaration/declared-mesh.ts";
+import { MeshConfigError } from "../declaration/config-json.ts";
+import { readMesh } from "../declaration/declared-mesh.ts";
 import { buildPrompt, promptText } from "../declaration/prompt.ts";
 import { isEnd, ScriptedProject } from "../testing/scripted-project.ts";
 

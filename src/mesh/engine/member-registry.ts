@@ -1,4 +1,5 @@
-import type { DeclaredAgent, DeclaredMesh } from "../declaration/declared-mesh.ts";
+import type { DeclaredAgent } from "../declaration/declared-agent.ts";
+import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
 import type { MeshMessage } from "../files/mesh-message.ts";
 import type { Member } from "./member.ts";
 

@@ -1,16 +1,11 @@
 import { mkdirSync } from "node:fs";
 import type { MeshFact } from "../../protocol/index.ts";
 import { type FolderWatch, watchFolder } from "../../store/disk/watch-folder.ts";
+import { MeshConfigError } from "../declaration/config-json.ts";
 import { DeclarationWatcher } from "../declaration/declaration-watcher.ts";
-import {
-  type DeclaredAgent,
-  type DeclaredMesh,
-  declaredNames,
-  MeshConfigError,
-  readDeclared,
-  readMesh,
-  refuseSharedSessions,
-} from "../declaration/declared-mesh.ts";
+import type { DeclaredAgent } from "../declaration/declared-agent.ts";
+import { type DeclaredMesh, readDeclared, readMesh, refuseSharedSessions } from "../declaration/declared-mesh.ts";
+import { declaredNames } from "../declaration/declared-names.ts";
 import { type Layout, QUEUES, type QueueName } from "../files/layout.ts";
 import { lockProject } from "../files/lock.ts";
 import type { MeshMessage } from "../files/mesh-message.ts";

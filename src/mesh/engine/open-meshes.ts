@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import type { MeshFact } from "../../protocol/index.ts";
-import { type DeclaredMesh, MeshConfigError } from "../declaration/declared-mesh.ts";
+import { MeshConfigError } from "../declaration/config-json.ts";
+import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
 import type { Layout, MeshAddress, QueueName } from "../files/layout.ts";
 import type { MeshMessage } from "../files/mesh-message.ts";
 import { Queues } from "../files/queue.ts";

@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
-import { type DeclaredMesh, MeshConfigError } from "../declaration/declared-mesh.ts";
+import { MeshConfigError } from "../declaration/config-json.ts";
+import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
 import { type Layout, type MeshAddress, QUEUES } from "../files/layout.ts";
 import { stampOf } from "../files/message-names.ts";
 

@@ -1,4 +1,5 @@
-import { type DeclaredMesh, MeshConfigError, readMesh } from "../../mesh/declaration/declared-mesh.ts";
+import { MeshConfigError } from "../../mesh/declaration/config-json.ts";
+import { type DeclaredMesh, readMesh } from "../../mesh/declaration/declared-mesh.ts";
 import type { Meshes } from "../../mesh/engine/meshes.ts";
 import type { Layout } from "../../mesh/files/layout.ts";
 import type { Config } from "../../protocol/index.ts";

@@ -1,4 +1,5 @@
-import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
+import type { DeclaredAgent } from "../../mesh/declaration/declared-agent.ts";
+import type { DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import { promptText, sessionPrompt } from "../../mesh/declaration/prompt.ts";
 import { agentsBeside } from "../../mesh/declaration/topology.ts";
 import type { Member } from "../../mesh/engine/member.ts";

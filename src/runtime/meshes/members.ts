@@ -1,4 +1,5 @@
-import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
+import type { DeclaredAgent } from "../../mesh/declaration/declared-agent.ts";
+import type { DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import type { Member } from "../../mesh/engine/member.ts";
 import { addressName, type Layout } from "../../mesh/files/layout.ts";
 import { TmuxMember } from "../../mesh/terminal/tmux-member.ts";

@@ -1,7 +1,8 @@
 import { mkdirSync, realpathSync } from "node:fs";
 import { join, relative } from "node:path";
 import { didYouMean } from "../../boundary/nearest.ts";
-import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
+import type { DeclaredAgent } from "../../mesh/declaration/declared-agent.ts";
+import type { DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import { Meshes } from "../../mesh/engine/meshes.ts";
 import { addressName, Layout } from "../../mesh/files/layout.ts";
 import { readMessage } from "../../mesh/files/mesh-message.ts";

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
-import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
+import type { DeclaredAgent } from "../../mesh/declaration/declared-agent.ts";
+import type { DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import type { SpeaksBy } from "../../mesh/files/message-text.ts";
 import { programIn } from "../../models/catalog/model-name.ts";
 import type { ProgramProfile } from "../../protocol/index.ts";

@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
-import type { DeclaredAgent, DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
+import type { DeclaredAgent } from "../../mesh/declaration/declared-agent.ts";
+import type { DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import { keepPrompt, promptText, sessionPrompt } from "../../mesh/declaration/prompt.ts";
 import { sendFromAgent } from "../../mesh/files/agent-outbox.ts";
 import { addressName, type Layout } from "../../mesh/files/layout.ts";
