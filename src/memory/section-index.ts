@@ -1,13 +1,10 @@
-import { createHash } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { TimeSlices } from "../store/disk/time-slices.ts";
 import type { StampedFile } from "../store/run/memory-files.ts";
-import { dateWords, dayNamedIn } from "./dates.ts";
-import { marksOf, type PlacedMark, withoutMark } from "./marks.ts";
 import { nearWords } from "./near-words.ts";
 import { newerFirst, rankedSections, rarity, type SectionHit, type Weights } from "./ranking.ts";
-import { type Section, sectionsOf } from "./sections.ts";
-import { matchOf, type Term, wordsToKeep } from "./words.ts";
+import { sectionRows } from "./section-rows.ts";
+import { matchOf, type Term } from "./words.ts";
 
 /**
  * Which words are in which section. The text itself stays in its file: a section is a range of it.
@@ -250,19 +247,7 @@ export class SectionIndex {
     let [{ next } = { next: 1 }] = this.#all("select coalesce(max(id), 0) + 1 as next from section") as [
       { next: number },
     ];
-    const firstLine = withoutMark(text.trimStart().split("\n", 1)[0]?.slice(0, 200) ?? "");
-    const day = dateWords(firstLine).join(" ");
-    const [ofName, ofFirstLine] = [dayNamedIn(path), dayNamedIn(firstLine)];
-    const markOf = marksOf(text);
-    const name = path.replace(/\.md$/, "");
-    for (const section of sectionsOf(text)) {
-      const { headings, start, end } = section;
-      const body = text.slice(start, end);
-      // Its own heading is in the text already; those above it, and the file's name, say what it is about.
-      const above = headings.filter((heading) => !body.startsWith("#") || !body.split("\n", 1)[0]?.includes(heading));
-      // A log says its day in its name, in a heading or in its first line: each part of it is of that day.
-      const about = [name, name.replaceAll(/[/_-]/g, " "), day, ...above].join(" ");
-      const named = timeOf(section, ofName ?? dayOf(markOf(start, end)) ?? ofFirstLine, text.length);
+    for (const { headings, start, end, at, hash, words } of sectionRows(path, text)) {
       this.#run(
         "insert into section values (?, ?, ?, ?, ?, ?, ?, ?)",
         next,
@@ -270,11 +255,11 @@ export class SectionIndex {
         headings.join("\n"),
         start,
         end,
-        named ?? changedAt,
-        named === undefined ? 0 : 1,
-        hashOf(body.trim()),
+        at ?? changedAt,
+        at === undefined ? 0 : 1,
+        hash,
       );
-      this.#run("insert into words (rowid, body) values (?, ?)", next, wordsToKeep(`${about}\n${body}`));
+      this.#run("insert into words (rowid, body) values (?, ?)", next, words);
       next += 1;
       await this.#rest();
     }
@@ -311,28 +296,6 @@ export class SectionIndex {
     }
     return statement;
   }
-}
-
-/** Of a section's text as it is shown. */
-function hashOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 16);
-}
-
-const DAY_MS = 86_400_000;
-
-function dayOf(mark: PlacedMark | undefined): number | undefined {
-  const day = mark && Date.parse(`${mark.day}T00:00:00Z`);
-  return day === undefined || Number.isNaN(day) ? undefined : day;
-}
-
-/** What stands lower in a log was written later: within its day, its place tells. Undefined where no day is named. */
-function timeOf({ headings, start }: Section, ofFile: number | undefined, length: number): number | undefined {
-  const day =
-    headings
-      .toReversed()
-      .map(dayNamedIn)
-      .find((named) => named !== undefined) ?? ofFile;
-  return day === undefined ? undefined : day + (DAY_MS * start) / (length + 1);
 }
 
 type SqlValue = string | number | bigint | null | Uint8Array;
