@@ -225,6 +225,16 @@ test("RENEWAL-LOCK-2: a lock of Claude Code that gives no sign of life for a min
   expect((await readdir(dirname(me.path))).sort()).toEqual([".credentials.json", ".credentials.json.agiraph-lock"]);
 });
 
+test("RENEWAL-LOCK-2: both locks of a holder that was killed are taken over in that minute", SLOW, async () => {
+  await using me = await person();
+  await me.clock.advance(51 * MINUTE);
+  const folder = dirname(me.path);
+  for (const left of [join(folder, ".oauth_refresh.lock"), `${folder}.lock`]) await mkdir(left);
+  expect(await whileAdvancing(me.clock, me.broker().fresh())).toMatchObject({ login: { refresh: "refresh-2" } });
+  expect((await readdir(folder)).sort()).toEqual([".credentials.json", ".credentials.json.agiraph-lock"]);
+  expect(await readdir(me.home)).not.toContain(".claude.lock");
+});
+
 test("RENEWAL-LOCK-1: while Codex holds its lock, we wait", async () => {
   await using me = await person("codex");
   await me.clock.advance(51 * MINUTE);

@@ -31,6 +31,10 @@ export async function lockRenewal(
   signal: AbortSignal,
 ): Promise<Release> {
   const path = await realpath(file);
+  // Both, in this order, as Claude Code does itself: earlier versions know only the second.
+  const folders =
+    kind === "claude" ? [join(dirname(file), ".oauth_refresh.lock"), `${await realpath(dirname(file))}.lock`] : [];
+  const silence = new Silence(folders);
   let waited = 0;
   const locks: Release[] = [];
   const release = async () => {
@@ -40,15 +44,11 @@ export async function lockRenewal(
     waited += WAIT_MS;
     if (waited > PATIENCE_MS) throw new Error("another process has been renewing it for more than a minute");
     await clock.sleep(WAIT_MS, signal);
+    await silence.look();
   };
   try {
     locks.push(await ours(`${path}${OURS}`, wait));
-    if (kind === "claude") {
-      // Both, in this order, as it does itself: earlier versions know only the second.
-      const folder = dirname(file);
-      locks.push(await byFolder(join(folder, ".oauth_refresh.lock"), clock, wait));
-      locks.push(await byFolder(`${await realpath(folder)}.lock`, clock, wait));
-    }
+    for (const folder of folders) locks.push(await byFolder(folder, clock, silence, wait));
     if (kind === "flock") locks.push(await byFlock(join(dirname(file), "auth.lock"), signal));
     return release;
   } catch (error) {
@@ -66,21 +66,16 @@ async function ours(path: string, wait: () => Promise<void>): Promise<Release> {
 }
 
 /** As `proper-lockfile` does it: a folder that is touched every few seconds. */
-async function byFolder(path: string, clock: Clock, wait: () => Promise<void>): Promise<Release> {
-  let seen: number | undefined;
-  for (let waited = 0; ; waited += WAIT_MS) {
+async function byFolder(path: string, clock: Clock, silence: Silence, wait: () => Promise<void>): Promise<Release> {
+  for (;;) {
     try {
       await mkdir(path, { mode: 0o700 });
       break;
     } catch (error) {
       if (codeOf(error) !== "EEXIST") throw error;
     }
-    // How long it gives no sign of life is counted, not compared with a clock: that may have been set.
-    const touched = (await stat(path).catch(() => undefined))?.mtimeMs;
-    if (touched !== seen) waited = 0;
-    seen = touched;
-    if (waited < STALE_MS) await wait();
-    else await rmdir(path).catch(() => {});
+    if (silence.takeStale(path)) await rmdir(path).catch(() => {});
+    else await wait();
   }
   const over = new AbortController();
   const keep = async () => {
@@ -94,6 +89,36 @@ async function byFolder(path: string, clock: Clock, wait: () => Promise<void>): 
     over.abort();
     await rmdir(path);
   };
+}
+
+/**
+ * How long these folders give no sign of life. That is counted, not compared with a clock, which may have been set; and
+ * for all at once: one that was killed leaves both.
+ */
+class Silence {
+  readonly #paths: readonly string[];
+  readonly #seen = new Map<string, { touched: number; ms: number }>();
+
+  constructor(paths: readonly string[]) {
+    this.#paths = paths;
+  }
+
+  /** Once for every pause. */
+  async look(): Promise<void> {
+    for (const path of this.#paths) {
+      const touched = (await stat(path).catch(() => undefined))?.mtimeMs;
+      const before = this.#seen.get(path);
+      if (touched === undefined) this.#seen.delete(path);
+      else this.#seen.set(path, { touched, ms: before?.touched === touched ? before.ms + WAIT_MS : 0 });
+    }
+  }
+
+  /** Whether it has been silent for too long; from then on it is counted anew. */
+  takeStale(path: string): boolean {
+    const isStale = (this.#seen.get(path)?.ms ?? 0) >= STALE_MS;
+    if (isStale) this.#seen.delete(path);
+    return isStale;
+  }
 }
 
 /** Node has no flock. Perl does, wherever Codex runs; it holds the lock until we close its input, or die. */
