@@ -139,7 +139,7 @@ export class ScriptedProgram implements OutsideSession {
     return this.keepsSession;
   }
 
-  takeUnread(): Unread | null {
+  async takeUnread(): Promise<Unread | null> {
     const { unread } = this;
     this.unread = null;
     return unread;

@@ -6,7 +6,7 @@ import { systemClock } from "../../src/runtime/config/system-clock.ts";
 import { manualClock, temporaryHome } from "../../src/testing/index.ts";
 import { within } from "../../src/testing/within.ts";
 import { acpAdapter } from "../../src/workers/outside/acp/acp.ts";
-import type { OutsideEvent } from "../../src/workers/outside/session/session.ts";
+import type { OutsideEvent, Unread } from "../../src/workers/outside/session/session.ts";
 import { aJob, heard, withoutDeltas } from "./a-job.ts";
 
 const adapter = acpAdapter(systemClock);
@@ -279,4 +279,28 @@ test("one that ignores every signal is gone within 5 s", async () => {
     if (event.kind === "delta" && event.text === "holding") await within(5000, session.close());
   });
   expect(events.at(-1)).toEqual({ kind: "exited", code: null, signal: "SIGKILL", exceeded: null });
+});
+
+/** An agent that is told something while it runs a command, and then publishes: what of that its model has not read. */
+async function unreadBy(how: "steered" | "steered-late", askedAt: OutsideEvent["kind"]) {
+  await using home = await temporaryHome();
+  const profile: ProgramProfile = { ...fake(how), quirks: "codex" };
+  const session = await adapter(await aJob(home.path, profile, { words: "Publish" }));
+  let unread: Promise<Unread | null> | undefined;
+  await heard(session, async (event) => {
+    if (event.kind === "called" && event.call_id === "c-1") await session.say("Paint it red.");
+    // Its call comes to our door.
+    if (event.kind === askedAt) unread ??= session.takeUnread?.("publish");
+    if (event.kind === "asked_permission") await session.decide(event.id, { allow: true });
+    if (await unread?.then(() => event.kind === "used")) await session.close();
+  });
+  return unread;
+}
+
+test("what came with the last result has been read, also if the agent tells of that after its publish has come", async () => {
+  expect(await unreadBy("steered", "asked_permission")).toBeNull();
+});
+
+test("what it took after that result has not been read, also if it tells of the result late", async () => {
+  expect(await unreadBy("steered-late", "used")).toEqual({ words: [] });
 });

@@ -11,6 +11,7 @@ const say = (text: string) => update({ sessionUpdate: "agent_message_chunk", con
 const waiting = new Map<unknown, (result: { outcome?: { outcome: string }; [field: string]: unknown }) => void>();
 let asked = 0;
 let cancel: () => void = () => {};
+const steered = Promise.withResolvers<void>();
 
 const request = (method: string, params: object) =>
   new Promise<{ outcome?: { outcome: string }; [field: string]: unknown }>((resolve) => {
@@ -29,6 +30,12 @@ const options = [
   { optionId: "once", name: "Yes", kind: "allow_once" },
   { optionId: "no", name: "No", kind: "reject_once" },
 ];
+
+const commandIsOver = () => update({ sessionUpdate: "tool_call_update", toolCallId: "c-1", status: "completed" });
+const PUBLISHES = {
+  ...{ sessionUpdate: "tool_call", toolCallId: "c-3", title: "Publish", kind: "other", status: "in_progress" },
+  ...{ rawInput: { server: "agiraph", tool: "publish" }, _meta: { is_mcp_tool_call: true } },
+};
 
 const turns: Record<string, (words: string) => Promise<string> | string> = {
   Echo: (words) => {
@@ -98,13 +105,32 @@ const turns: Record<string, (words: string) => Promise<string> | string> = {
     return "end_turn";
   },
   Refuse: () => "refusal",
+  /** Its model publishes when it has the result of a command; meanwhile it is told something. */
+  Publish: async () => {
+    update({ sessionUpdate: "tool_call", status: "in_progress", ...callOf("c-1") });
+    await steered.promise;
+    if (how === "steered") {
+      await request("session/request_permission", { sessionId: "s-1", toolCall: callOf("c-2"), options });
+      commandIsOver();
+    }
+    update(PUBLISHES);
+    return new Promise((resolve) => {
+      cancel = () => resolve("cancelled");
+    });
+  },
 };
 
 async function answer(method: string, params: { prompt?: { text: string }[]; sessionId?: string }): Promise<object> {
   if (method === "initialize") {
     if (how === "mute") return new Promise(() => {});
     const agentCapabilities = { loadSession: how !== "forgetful", mcpCapabilities: { http: how !== "stdio" } };
-    return { protocolVersion: how === "future" ? 2 : 1, agentCapabilities };
+    const _meta = { steering: { supported: how.startsWith("steered") } };
+    return { protocolVersion: how === "future" ? 2 : 1, agentCapabilities, _meta };
+  }
+  if (method === "_session/steering") {
+    if (how === "steered-late") commandIsOver();
+    setImmediate(steered.resolve);
+    return { outcome: "injected" };
   }
   if (method === "session/new") return { sessionId: "s-1", _meta: params };
   if (method === "session/load") {

@@ -1,5 +1,6 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { expect } from "vitest";
+import type { ProgramProfile } from "../../src/protocol/index.ts";
 import {
   call,
   type ProviderRequest,
@@ -28,6 +29,22 @@ function hiring(program: string, model: string | undefined) {
   );
 }
 
+/** The same program, with all that it prints also in a file where it works. */
+function kept(profile: ProgramProfile): ProgramProfile {
+  return { ...profile, command: ["bash", "-c", 'exec "$@" > >(tee printed)', "kept", ...profile.command] };
+}
+
+const scratchOf = (team: Team) => `${team.agent.log.dir}/runs/run-1/nodes/node-1/scratch`;
+
+const isOnItsWay = (team: Team) => until(team.agent, ({ letters }) => Object.keys(letters.queued).length === 0);
+
+/** Resolves when it has what was said to it, as far as it says so: Codex does. */
+async function hasTaken(name: string, team: Team): Promise<void> {
+  await isOnItsWay(team);
+  if (name === "codex")
+    await expect.poll(() => readFile(`${scratchOf(team)}/printed`, "utf8")).toContain('"outcome":"injected"');
+}
+
 async function start(name: string, { profile, model }: RealProgram, turns: readonly ProviderTurn[]) {
   const asked: ProviderRequest[] = [];
   const provider = await startProviderServer({
@@ -42,7 +59,7 @@ async function start(name: string, { profile, model }: RealProgram, turns: reado
     goal: "g",
     coordinator: hiring(name, model),
     env: { PATH: process.env.PATH },
-    config: { programs: { [name]: profile(provider.url) } },
+    config: { programs: { [name]: kept(profile(provider.url)) } },
   });
   return {
     ...{ asked, provider, team },
@@ -62,6 +79,9 @@ async function order(team: Team): Promise<string[]> {
   });
 }
 
+/** In its next model call, and not before. */
+const NEXT = [0, 0, 1];
+
 const timesIn = (request: ProviderRequest | undefined) =>
   JSON.stringify(request?.body).split("Paint it red.").length - 1;
 
@@ -74,14 +94,16 @@ for (const [name, program] of Object.entries(realPrograms)) {
     await using at = await start(name, program, turns);
     await at.provider.reached("deciding");
     await at.team.agent.send("Paint it red.", "Cody");
-    if (!DEAF.includes(name)) await until(at.team.agent, ({ letters }) => Object.keys(letters.queued).length === 0);
+    if (!DEAF.includes(name)) await isOnItsWay(at.team);
     at.provider.release("deciding");
     expect(await at.team.outcome()).toEqual({ kind: "finished", summary: "done" });
     const told = DEAF.includes(name)
       ? ["publish false", "received", "publish true"]
       : ["received", "publish false", "publish true"];
     expect(await order(at.team)).toEqual(told);
-    expect(at.asked.map(timesIn)).toEqual([0, 0, 1]);
+    // Codex may drop the reply that it waits for and ask again, with the message. It does not say whether it did.
+    const times = name === "codex" ? [NEXT, [0, 1, 1]] : [NEXT];
+    expect(times).toContainEqual(at.asked.map(timesIn));
     expect(JSON.stringify(at.asked[2]?.body)).toContain(MESSAGE);
   });
 
@@ -95,8 +117,8 @@ for (const [name, program] of Object.entries(realPrograms)) {
     });
     await began.promise;
     await at.team.agent.send("Paint it red.", "Cody");
-    await until(at.team.agent, ({ letters }) => Object.keys(letters.queued).length === 0);
-    await writeFile(`${at.team.agent.log.dir}/runs/run-1/nodes/node-1/scratch/go`, "");
+    await hasTaken(name, at.team);
+    await writeFile(`${scratchOf(at.team)}/go`, "");
     await at.provider.reached("deciding");
     at.provider.release("deciding");
     expect(await at.team.outcome()).toEqual({ kind: "finished", summary: "done" });

@@ -95,7 +95,8 @@ export class ProgramRun {
       isStoppedForPublish: () => outcome.isStoppedForPublish && !this.#turns.isDeciding,
       hasNews: () => speech.hasUntold,
       news: () => speech.withResult(),
-      unread: () => this.#restarts.session?.takeUnread?.() ?? null,
+      // What is on record as received is said first.
+      unread: (tool) => speech.between(async () => (await this.#restarts.session?.takeUnread?.(tool)) ?? null),
       busy: () => this.#callBegins(),
       ends: (end) => outcome.resolve(end),
     });

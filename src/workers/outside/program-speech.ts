@@ -90,9 +90,12 @@ export class ProgramSpeech {
   }
 
   /** Acts when all that is being said is said; what is to be said meanwhile waits. */
-  between(act: () => Promise<void>): Promise<void> {
+  between<T>(act: () => Promise<T>): Promise<T> {
     const done = this.#saying.then(act);
-    this.#saying = done.catch(() => {});
+    this.#saying = done.then(
+      () => {},
+      () => {},
+    );
     return done;
   }
 

@@ -66,8 +66,8 @@ export interface CallRecording {
   hasNews(): boolean;
   /** Takes that: it is told with a result. */
   news(): Promise<string>;
-  /** What was said into its turn, and it cannot have read yet. */
-  unread(): Unread | null;
+  /** What was said into its turn, and its model cannot have read when it decided on this call. */
+  unread(tool: string): Promise<Unread | null>;
   /** A call is under way; call what is returned when it no longer is. */
   busy(): () => void;
   ends(outcome: Outcome): void;
@@ -84,14 +84,16 @@ export interface CallRecording {
 export function recordedTools(tools: Tools, keeper: CallRecording): Tools {
   let underWay = 0;
   const refused: string[] = [];
-  const recorded = async (run: () => Promise<ResultEntry>, unread: readonly string[] = []): Promise<ResultEntry> => {
+  const recorded = async (call: CallPart): Promise<ResultEntry> => {
     const done = keeper.busy();
     underWay += 1;
     try {
-      const result = await run();
+      const unread = ENDINGS.has(call.name) ? await keeper.unread(call.name) : null;
+      const isPostponed = unread !== null || (ENDINGS.has(call.name) && keeper.hasNews());
+      const result = isPostponed ? postponed(call) : await tools.run(call, keeper.signal);
       await keeper.transcript.result(result);
       if (result.ending) keeper.ends(result.ending);
-      else if (!keeper.isStoppedForPublish()) return withNews(result, [...unread, await keeper.news()]);
+      else if (!keeper.isStoppedForPublish()) return withNews(result, [...(unread?.words ?? []), await keeper.news()]);
       else if (!result.ok) refused.push(result.content);
     } finally {
       underWay -= 1;
@@ -108,10 +110,7 @@ export function recordedTools(tools: Tools, keeper: CallRecording): Tools {
     async run(call) {
       if (keeper.isOver()) return notRun(call, "the work has ended");
       await keeper.transcript.calls(call);
-      const unread = ENDINGS.has(call.name) ? keeper.unread() : null;
-      const isPostponed = unread !== null || (ENDINGS.has(call.name) && keeper.hasNews());
-      if (isPostponed) return recorded(async () => postponed(call), unread?.words);
-      return recorded(() => tools.run(call, keeper.signal));
+      return recorded(call);
     },
     recover: (call, signal) => tools.recover(call, signal),
   };

@@ -48,7 +48,8 @@ interface Parts {
  *     `lost` if the agent does.
  * ACP-4. Permission to use our own tools is given here, by fields that the agent writes and its model does not.
  * ACP-5. Nothing is said to a new session before its id is on record: whatever it does can be resumed.
- * ACP-6. What an agent used comes with the end of its turn: `close` ends the turn first, and waits a moment for that.
+ * ACP-6. Whether its model has read what was said into a turn is decided when the agent has told of the call that asks.
+ * ACP-7. What an agent used comes with the end of its turn: `close` ends the turn first, and waits a moment for that.
  */
 export class AcpSession implements OutsideSession {
   readonly events = new EventQueue();
@@ -69,6 +70,7 @@ export class AcpSession implements OutsideSession {
   /** Of those that come while it is closed. */
   #lateUpdates = 0;
   #updates = 0;
+  #updated = Promise.withResolvers<void>();
   /** How often it was told in this turn why permission was not given. */
   #denials = 0;
   #closing: Promise<void> | undefined;
@@ -102,11 +104,24 @@ export class AcpSession implements OutsideSession {
     return this.#turn === "none" || this.#session?.canSteer === true;
   }
 
-  takeUnread(): Unread | null {
+  async takeUnread(tool: string): Promise<Unread | null> {
+    if (this.#steering.hasUnread) await this.#hasToldOf(tool);
     const isSteered = this.#steering.takeUnread();
     const words = this.#prompts.takeAll();
     if (words !== "") void this.#keep();
     return isSteered || words !== "" ? { words: words === "" ? [] : [words] } : null;
+  }
+
+  /** Its calls come to the door on a way of their own: what it did before may still be on its way to us. */
+  async #hasToldOf(tool: string): Promise<void> {
+    const over = new AbortController();
+    const late = this.#parts.clock.sleep(TELL_MS, AbortSignal.any([over.signal, this.#gone.signal])).catch(() => {});
+    let isLate = false;
+    void late.then(() => {
+      isLate = true;
+    });
+    while (!isLate && !this.#translation.isCalling(tool)) await Promise.race([this.#updated.promise, late]);
+    over.abort();
   }
 
   canBeResumed(): boolean {
@@ -276,12 +291,17 @@ export class AcpSession implements OutsideSession {
     if (!notification.success) this.#note("It sent an update that we do not understand.");
     // What it tells about the past of a resumed session is in our record.
     else if (notification.data.sessionId === this.#session?.id && this.#isHeard()) {
-      const events = this.#translation.update(notification.data.update);
-      // A model call that began after an answer has read what was said before that answer.
-      if (events.some(({ kind }) => kind === "used")) this.#steering.isRead();
+      this.#did(this.#translation.update(notification.data.update));
       if (/^(completed|failed)$/.test(String(notification.data.update.status))) this.#steering.answered();
-      this.events.push(...events);
+      this.#updated.resolve();
+      this.#updated = Promise.withResolvers();
     }
+  }
+
+  #did(events: readonly OutsideEvent[]): void {
+    // A model call that began after an answer has read what was said before that answer.
+    if (events.some(({ kind }) => kind === "used")) this.#steering.isRead();
+    this.events.push(...events);
   }
 
   #isHeard(): boolean {
@@ -291,7 +311,7 @@ export class AcpSession implements OutsideSession {
   #permission(params: unknown): Promise<PermissionAnswer> {
     if (this.#turn === "interrupted") return Promise.resolve(CANCELLED);
     const { events, answer } = this.#permissions.asked(params);
-    this.events.push(...events);
+    this.#did(events);
     return answer;
   }
 
@@ -313,6 +333,8 @@ export class AcpSession implements OutsideSession {
   }
 }
 
+/** How long we wait to be told of a call that has come. */
+const TELL_MS = 2000;
 const MOST_DENIALS = 20;
 const MOST_LATE_UPDATES = 1000;
 /** Codex and Gemini end a turn within 0.1 s, opencode within 1 s. */

@@ -111,6 +111,12 @@ export class AcpTranslation {
     if (call) call.denied = true;
   }
 
+  /** Whether it has told of a call of this tool of ours that has no result yet. */
+  isCalling(tool: string): boolean {
+    const isIt = (call: Call) => call.ours && call.state === "called" && call.tool.endsWith(`__${tool}`);
+    return [...this.#calls.values()].some(isIt);
+  }
+
   /** The turn is over. `interrupted` by us, not by itself. */
   turnEnded(turn: WireTurn, interrupted: boolean): OutsideEvent[] {
     const closed = this.#closed();

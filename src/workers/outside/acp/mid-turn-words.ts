@@ -3,8 +3,8 @@ export class MidTurnWords {
   readonly #inject: (text: string) => Promise<boolean>;
   readonly #sayLater: (text: string) => Promise<void>;
   #injected: string[] = [];
-  /** What no model call can have read yet; the next that begins after an answer reads it. */
-  #unread: { isAnswered: boolean }[] = [];
+  /** What no model call can have read yet; the next that begins after an answer, of what the agent had taken by then, reads it. */
+  #unread: { isTaken: boolean; isAnswered: boolean }[] = [];
   #underWay: Promise<void> = Promise.resolve();
 
   /** `inject` resolves with whether the agent took it; `sayLater` gets what it did not take. */
@@ -14,22 +14,31 @@ export class MidTurnWords {
   }
 
   say(text: string): void {
-    this.#unread.push({ isAnswered: false });
+    const unread = { isTaken: false, isAnswered: false };
+    this.#unread.push(unread);
     this.#underWay = this.#underWay.then(async () => {
-      const isTaken = await this.#inject(text).catch(() => false);
-      if (isTaken) this.#injected.push(text);
+      unread.isTaken = await this.#inject(text).catch(() => false);
+      if (unread.isTaken) this.#injected.push(text);
       else await this.#sayLater(text);
     });
   }
 
-  /** One of its calls has a result: the model call that follows reads all that was said before. */
+  /**
+   * One of its calls has a result: the model call that follows reads all that the agent had taken before. Of what it has
+   * not taken yet nothing is known: this may be an old result, told late, and the model call that follows under way.
+   */
   answered(): void {
-    for (const each of this.#unread) each.isAnswered = true;
+    for (const each of this.#unread) each.isAnswered = each.isTaken;
   }
 
   /** Such a model call has begun to write. */
   isRead(): void {
     this.#unread = this.#unread.filter(({ isAnswered }) => !isAnswered);
+  }
+
+  /** Whether something is unread. */
+  get hasUnread(): boolean {
+    return this.#unread.length > 0;
   }
 
   /** Whether something is unread; it is asked about once. */

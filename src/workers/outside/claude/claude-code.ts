@@ -111,7 +111,7 @@ class ClaudeSession implements OutsideSession {
     this.#write({ type: "user", uuid, message: { role: "user", content: text }, parent_tool_use_id: null });
   }
 
-  takeUnread(): Unread | null {
+  async takeUnread(): Promise<Unread | null> {
     return this.#translation.takeUnread() ? { words: [] } : null;
   }
 

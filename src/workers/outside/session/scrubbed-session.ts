@@ -9,7 +9,7 @@ export function adapterWithoutSecrets(adapter: Adapter, scrubber: Scrubber): Ada
       events: scrubbedEvents(session.events, scrubber),
       say: (text) => session.say(text),
       hears: () => session.hears?.() ?? true,
-      takeUnread: () => session.takeUnread?.() ?? null,
+      takeUnread: async (tool) => (await session.takeUnread?.(tool)) ?? null,
       canBeResumed: () => session.canBeResumed?.() ?? false,
       decide: (id, decision) => session.decide(id, decision),
       interrupt: () => session.interrupt(),

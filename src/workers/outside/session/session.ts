@@ -17,8 +17,11 @@ export interface OutsideSession {
   say(text: string): Promise<void>;
   /** False while what is said would wait for the end of the turn. Left out: it always hears. */
   hears?(): boolean;
-  /** What was said into its turn and no model call of it can have read yet, or null; nothing is returned twice. */
-  takeUnread?(): Unread | null;
+  /**
+   * What was said into its turn and its model cannot have read when it decided on this call of one of our tools, or null;
+   * nothing is returned twice. Resolves when the program has told what it did before that call.
+   */
+  takeUnread?(tool: string): Promise<Unread | null>;
   /** Whether the session can be resumed after the program has ended. Left out: it cannot. */
   canBeResumed?(): boolean;
   /** Decides what it asked for in `asked_permission`. */
