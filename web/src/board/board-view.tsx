@@ -113,42 +113,7 @@ function Lanes({
 }) {
   const scroller = useRef<HTMLDivElement>(null);
   const { sight, look } = useVisibleArea(scroller);
-  const cardOf = (id: string) => scroller.current?.querySelector<HTMLElement>(`[data-node="${CSS.escape(id)}"]`);
-  const before = useRef(selected);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only when another node is opened
-  useEffect(() => {
-    const place = selected ? layout.places.get(selected) : undefined;
-    if (place && scroller.current) scroller.current.scrollTo(wayTo(place, scroller.current));
-    // Whoever closes the panel, or goes on from it to another node, is with the card again.
-    const left = before.current;
-    before.current = selected;
-    if (left !== null && document.activeElement === document.body)
-      cardOf(selected ?? left)?.focus({ preventScroll: true });
-  }, [selected]);
-
-  const press = (event: KeyboardEvent) => {
-    const id = (event.target as HTMLElement).dataset.node;
-    const next = id ? neighbourOf(layout, id, event.key) : undefined;
-    if (!next) return;
-    event.preventDefault();
-    step(next);
-  };
-  const step = (next: string) => {
-    const card = () => cardOf(next);
-    const place = layout.places.get(next);
-    if (card()) card()?.focus();
-    else if (place) {
-      scroller.current?.scrollTo({ top: place.y - 100, left: place.x - 100 });
-      // It is drawn once it is near.
-      requestAnimationFrame(() => requestAnimationFrame(() => card()?.focus()));
-    }
-  };
-  // While a panel is open, the arrows move what is read there.
-  useFirstArrow(() => {
-    const [first] = selected === null ? layout.places.keys() : [];
-    if (first !== undefined) step(first);
-    return first !== undefined;
-  });
+  const press = useCardSteps(scroller, layout, selected);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the arrow keys move between the links in it
     <div
@@ -178,6 +143,46 @@ function Lanes({
       </div>
     </div>
   );
+}
+
+/** Moves from card to card: to the one whose panel is opened, and by the arrow keys. Returns what a key does. */
+function useCardSteps(scroller: RefObject<HTMLDivElement | null>, layout: BoardLayout, selected: string | null) {
+  const cardOf = (id: string) => scroller.current?.querySelector<HTMLElement>(`[data-node="${CSS.escape(id)}"]`);
+  const before = useRef(selected);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when another node is opened
+  useEffect(() => {
+    const place = selected ? layout.places.get(selected) : undefined;
+    if (place && scroller.current) scroller.current.scrollTo(wayTo(place, scroller.current));
+    // Whoever closes the panel, or goes on from it to another node, is with the card again.
+    const left = before.current;
+    before.current = selected;
+    if (left !== null && document.activeElement === document.body)
+      cardOf(selected ?? left)?.focus({ preventScroll: true });
+  }, [selected]);
+
+  const step = (next: string) => {
+    const card = () => cardOf(next);
+    const place = layout.places.get(next);
+    if (card()) card()?.focus();
+    else if (place) {
+      scroller.current?.scrollTo({ top: place.y - 100, left: place.x - 100 });
+      // It is drawn once it is near.
+      requestAnimationFrame(() => requestAnimationFrame(() => card()?.focus()));
+    }
+  };
+  // While a panel is open, the arrows move what is read there.
+  useFirstArrow(() => {
+    const [first] = selected === null ? layout.places.keys() : [];
+    if (first !== undefined) step(first);
+    return first !== undefined;
+  });
+  return (event: KeyboardEvent) => {
+    const id = (event.target as HTMLElement).dataset.node;
+    const next = id ? neighbourOf(layout, id, event.key) : undefined;
+    if (!next) return;
+    event.preventDefault();
+    step(next);
+  };
 }
 
 /** The part of the board that is in sight: kept up to date by `look`, and when the page is resized. */

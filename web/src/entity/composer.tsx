@@ -1,17 +1,16 @@
-import { Lightbulb, SendHorizontal } from "lucide-react";
-import { useLayoutEffect, useRef, useState } from "react";
+import { Lightbulb } from "lucide-react";
+import { useLayoutEffect, useRef } from "react";
 import { isAtWork, type Situation } from "../../../src/projections/index.ts";
 import { COORDINATOR } from "../../../src/protocol/index.ts";
 import type { AgentView } from "../live/view.ts";
 import { foot } from "../shell/foot.ts";
-import { keep, remembered } from "../shell/memo.ts";
+import { MESSAGE_FRAME, MessageField, MessageForm, SendButton, useDraft } from "../shell/message-field.tsx";
 import { goTo } from "../shell/route.ts";
 import { hint, say } from "./live-rows.tsx";
 
 /** The input field for this entity. The draft is kept; `@everyone` at the beginning sends to the whole team. */
 export function Composer({ view, situation, worker }: { view: AgentView; situation: Situation; worker: string }) {
-  const draft = `draft.${view.id}.${worker}`;
-  const [text, setText] = useState(() => remembered(draft) ?? "");
+  const [text, change] = useDraft(`draft.${view.id}.${worker}`);
   const field = useRef<HTMLTextAreaElement>(null);
   const name = worker === COORDINATOR ? "the coordinator" : (situation.roster[worker]?.spawned.name ?? worker);
 
@@ -23,10 +22,6 @@ export function Composer({ view, situation, worker }: { view: AgentView; situati
     area.style.height = `${Math.min(area.scrollHeight, 200)}px`;
   }, [text]);
 
-  const change = (next: string) => {
-    setText(next);
-    keep(draft, next === "" ? null : next);
-  };
   const submit = () => {
     const words = text.trim();
     if (words === "") return;
@@ -45,42 +40,21 @@ export function Composer({ view, situation, worker }: { view: AgentView; situati
 
   if (view.standing === "replay") return <BackToNow />;
   return (
-    <form
-      ref={foot}
-      className="shrink-0 px-3 pt-1 pb-3 md:px-5"
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
-    >
-      <div className="flex items-end gap-1 rounded-lg border border-line bg-page p-1 focus-within:border-accent">
-        <textarea
-          ref={field}
-          data-composer
+    <MessageForm onSubmit={submit}>
+      <div className={MESSAGE_FRAME}>
+        <MessageField
+          field={field}
           rows={1}
-          value={text}
-          onChange={(event) => change(event.target.value)}
-          onKeyDown={(event) => {
-            if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
-            event.preventDefault();
-            if (event.altKey && mayHint) submitHint();
-            else submit();
-          }}
-          aria-label={`Message to ${name}`}
+          text={text}
+          to={name}
           placeholder={placeholderFor(situation, worker, name)}
-          className="min-h-11 min-w-0 flex-1 resize-none bg-transparent px-2 py-2.5 outline-none md:min-h-9 md:py-1.5"
+          onChange={change}
+          onEnter={(withAlt) => (withAlt && mayHint ? submitHint() : submit())}
         />
         {mayHint && <HintButton isEmpty={text.trim() === ""} onClick={submitHint} />}
-        <button
-          type="submit"
-          disabled={text.trim() === ""}
-          aria-label="Send"
-          className="grid size-11 shrink-0 place-items-center rounded-md bg-accent text-on-accent disabled:bg-hover disabled:text-dim md:size-9"
-        >
-          <SendHorizontal className="size-4" aria-hidden />
-        </button>
+        <SendButton disabled={text.trim() === ""} />
       </div>
-    </form>
+    </MessageForm>
   );
 }
 

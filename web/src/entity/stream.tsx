@@ -28,8 +28,7 @@ export function StreamView({ view, worker }: { view: AgentView; worker: string }
   const scroller = useRef<HTMLDivElement>(null);
   const key = `${view.id} ${worker}`;
   const place = places.get(key) ?? null;
-  const [isAtEnd, setAtEnd] = useState(place === null);
-  const [isAtTop, setAtTop] = useState(false);
+  const { isAtEnd, isAtTop, look } = useScroll(key, scroller, view);
   // The same functions for ever: others would have every row measured anew.
   const latest = useRef(rows);
   latest.current = rows;
@@ -50,18 +49,6 @@ export function StreamView({ view, worker }: { view: AgentView; worker: string }
   });
 
   useKeptPlace(key, scroller, virtual);
-
-  const look = () => {
-    const log = scroller.current;
-    if (!log) return;
-    // By the element itself: the virtualiser hears of this scroll only after us.
-    const isThere = log.scrollHeight - log.clientHeight - log.scrollTop < 60;
-    setAtEnd(isThere);
-    setAtTop(log.scrollTop < 40);
-    // Noted while it is in the page: when it is left, there is nothing to measure any more.
-    places.set(key, isThere ? null : { offset: log.scrollTop, measured: [] });
-    if (log.scrollTop < 400) void view.loadOlder();
-  };
 
   const hasOlder = hasOlderThan(view);
   const isShort = rows.length < FULL;
@@ -119,6 +106,24 @@ const FLOATING =
   "absolute right-4 flex min-h-11 items-center gap-1.5 rounded-full border border-line bg-page px-3 text-xs font-semibold shadow-md hover:bg-hover md:min-h-8";
 
 type Rows = Virtualizer<HTMLDivElement, Element>;
+
+/** Where in a stream one is. Near its beginning older facts are loaded. */
+function useScroll(key: string, scroller: RefObject<HTMLDivElement | null>, view: AgentView) {
+  const [isAtEnd, setAtEnd] = useState(!places.get(key));
+  const [isAtTop, setAtTop] = useState(false);
+  const look = () => {
+    const log = scroller.current;
+    if (!log) return;
+    // By the element itself: the virtualiser hears of this scroll only after us.
+    const isThere = log.scrollHeight - log.clientHeight - log.scrollTop < 60;
+    setAtEnd(isThere);
+    setAtTop(log.scrollTop < 40);
+    // Noted while it is in the page: when it is left, there is nothing to measure any more.
+    places.set(key, isThere ? null : { offset: log.scrollTop, measured: [] });
+    if (log.scrollTop < 400) void view.loadOlder();
+  };
+  return { isAtEnd, isAtTop, look };
+}
 
 /** Someone who comes back to a stream finds it where they left it; someone at its end stays there. */
 function useKeptPlace(key: string, scroller: RefObject<HTMLDivElement | null>, virtual: Rows): void {

@@ -52,47 +52,49 @@ function Branches({
   );
 }
 
-function BranchRow({
-  agent,
-  screen,
-  branch,
-  current,
-  depth,
-  isOpen: isOpenAtFirst,
-}: {
+interface RowProps {
   agent: string;
   screen: "files" | "memory";
   branch: Branch;
   current: string;
   depth: number;
   isOpen: boolean;
-}) {
+}
+
+function BranchRow(props: RowProps) {
+  const { children } = props.branch;
+  return children === null ? <FileRow {...props} /> : <FolderRow {...props} below={children} />;
+}
+
+function FileRow({ agent, screen, branch, current, depth }: RowProps) {
+  return (
+    <li>
+      <Link to={{ screen, agent, path: branch.path }} current={branch.path === current} className={ROW}>
+        <span style={indent(depth)} className="flex min-w-0 flex-1 items-center gap-1.5">
+          <FileText className="ml-4 size-3.5 shrink-0 text-dim" aria-hidden />
+          <span className="truncate">{branch.name}</span>
+          <span className="ml-auto shrink-0 text-xs font-normal text-dim">{size(branch.bytes)}</span>
+        </span>
+      </Link>
+    </li>
+  );
+}
+
+function FolderRow({ below, isOpen: isOpenAtFirst, ...props }: RowProps & { below: readonly Branch[] }) {
+  const { branch, current, depth } = props;
   const isOnTheWay = current.startsWith(`${branch.path}/`);
   const [isOpen, setOpen] = useState(isOnTheWay || isOpenAtFirst);
   // Whoever opens a file sees where it is.
   useEffect(() => {
     if (isOnTheWay) setOpen(true);
   }, [isOnTheWay]);
-  const indent = { paddingLeft: `${0.25 + depth * 0.9}rem` };
-  if (branch.children === null) {
-    return (
-      <li>
-        <Link to={{ screen, agent, path: branch.path }} current={branch.path === current} className={ROW}>
-          <span style={indent} className="flex min-w-0 flex-1 items-center gap-1.5">
-            <FileText className="ml-4 size-3.5 shrink-0 text-dim" aria-hidden />
-            <span className="truncate">{branch.name}</span>
-            <span className="ml-auto shrink-0 text-xs font-normal text-dim">{size(branch.bytes)}</span>
-          </span>
-        </Link>
-      </li>
-    );
-  }
   // Of the runs, the last; where there is one folder alone, that.
-  const last = branch.children.findLast(({ children }) => children !== null);
+  const last = below.findLast(({ children }) => children !== null);
+  const opensItself = branch.path === "runs" || below.length === 1;
   return (
     <li>
       <button type="button" onClick={() => setOpen(!isOpen)} aria-expanded={isOpen} className={ROW}>
-        <span style={indent} className="flex min-w-0 items-center gap-1.5">
+        <span style={indent(depth)} className="flex min-w-0 items-center gap-1.5">
           <ChevronRight
             className={`size-3 shrink-0 text-dim transition-transform ${isOpen ? "rotate-90" : ""}`}
             aria-hidden
@@ -102,16 +104,14 @@ function BranchRow({
         </span>
       </button>
       {isOpen && (
-        <Branches branches={branch.children} current={current}>
+        <Branches branches={below} current={current}>
           {(child) => (
             <BranchRow
               key={child.path}
-              agent={agent}
-              screen={screen}
+              {...props}
               branch={child}
-              current={current}
               depth={depth + 1}
-              isOpen={child === last && (branch.path === "runs" || branch.children?.length === 1)}
+              isOpen={child === last && opensItself}
             />
           )}
         </Branches>
@@ -119,3 +119,5 @@ function BranchRow({
     </li>
   );
 }
+
+const indent = (depth: number) => ({ paddingLeft: `${0.25 + depth * 0.9}rem` });

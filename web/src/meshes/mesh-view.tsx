@@ -2,7 +2,7 @@ import { useState } from "react";
 import { isAtWork } from "../../../src/projections/index.ts";
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { Loading, Nowhere } from "../entity/entity-view.tsx";
-import { give, type MeshProjectView, type MeshView, meshProject, meshQueues } from "../live/api.ts";
+import { give, type MeshProjectView, type MeshQueues, type MeshView, meshProject, meshQueues } from "../live/api.ts";
 import { useAgents, useLoaded, useOfAgent, usePaced } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
 import { complain } from "../shell/overlay.ts";
@@ -50,6 +50,20 @@ export default function MeshScreen({
   const [home, queues] = loaded.value;
   const mesh = home.meshes.find((one) => one.mesh === name);
   if (!mesh) return <Nowhere what={notThere(name, declared ?? home)} />;
+  return <MeshPage {...{ project, home, mesh, queues, member, newest }} />;
+}
+
+interface MeshPageProps {
+  project: string;
+  home: MeshProjectView;
+  mesh: MeshView;
+  queues: MeshQueues;
+  member: string | null;
+  newest: number;
+}
+
+function MeshPage({ project, home, mesh, queues, member, newest }: MeshPageProps) {
+  const { mesh: name } = mesh;
   const chosen = mesh.agents.find((one) => one.name === member) ?? null;
   const owner = queues.places.find(({ agent }) => agent === (chosen?.name ?? null));
   const status = statusOfMesh(mesh);

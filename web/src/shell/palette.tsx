@@ -64,25 +64,13 @@ export function Palette() {
       />
       <div ref={list} id="found" role="listbox" aria-label="Found" className="max-h-[50dvh] overflow-y-auto p-1">
         {shown.map((entry, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the keys
-          <div
+          <FoundEntry
             key={entry.key}
             id={`found-${index}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={index === chosen}
-            onClick={() => take(entry)}
-            className="flex min-h-11 cursor-pointer items-center gap-3 rounded-md px-3 hover:bg-hover aria-selected:bg-tint md:min-h-9"
-          >
-            <span className="w-20 shrink-0 text-xs text-dim">{entry.kind}</span>
-            <span className="min-w-0 truncate">{entry.text}</span>
-            {entry.of && (
-              <span className="ml-auto max-w-[40%] shrink-0 truncate text-xs text-dim">
-                <span className="sr-only">of </span>
-                {entry.of}
-              </span>
-            )}
-          </div>
+            entry={entry}
+            isChosen={index === chosen}
+            onTake={() => take(entry)}
+          />
         ))}
       </div>
       {found.length > MOST && (
@@ -90,5 +78,38 @@ export function Palette() {
       )}
       {shown.length === 0 && <p className="px-4 pb-4 text-dim">Nothing found.</p>}
     </Dialog>
+  );
+}
+
+function FoundEntry({
+  id,
+  entry,
+  isChosen,
+  onTake,
+}: {
+  id: string;
+  entry: PaletteEntry;
+  isChosen: boolean;
+  onTake: () => void;
+}) {
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the keys
+    <div
+      id={id}
+      role="option"
+      tabIndex={-1}
+      aria-selected={isChosen}
+      onClick={onTake}
+      className="flex min-h-11 cursor-pointer items-center gap-3 rounded-md px-3 hover:bg-hover aria-selected:bg-tint md:min-h-9"
+    >
+      <span className="w-20 shrink-0 text-xs text-dim">{entry.kind}</span>
+      <span className="min-w-0 truncate">{entry.text}</span>
+      {entry.of && (
+        <span className="ml-auto max-w-[40%] shrink-0 truncate text-xs text-dim">
+          <span className="sr-only">of </span>
+          {entry.of}
+        </span>
+      )}
+    </div>
   );
 }

@@ -1,5 +1,5 @@
-import { AlarmClock, ChevronRight, Columns3, Files, History, NotebookText, Star } from "lucide-react";
-import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { AlarmClock, ChevronRight, Columns3, Files, History, type LucideIcon, NotebookText, Star } from "lucide-react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import type { Situation } from "../../../src/projections/index.ts";
 import { COORDINATOR, HUMAN } from "../../../src/protocol/index.ts";
 import type { AgentSummary } from "../live/api.ts";
@@ -89,12 +89,6 @@ function Team({ id }: { id: string }) {
   const isAt = (screen: PagePlace["screen"]) => isHere && route.screen === screen;
   const isWith = (worker: string) => isAt("entity") && "worker" in route && route.worker === worker;
   const { shown, more } = useMore(workers, MOST_MEMBERS, (member) => isWith(member.id));
-  const tab = (screen: Tab, icon: ReactNode, label: string) => (
-    <Link to={placeOf(screen, id)} current={isAt(screen)} className={`${ROW} text-dim`}>
-      {icon}
-      {label}
-    </Link>
-  );
   return (
     <div ref={team} className="mb-2">
       <div data-team className={crowd(workers, "working")}>
@@ -107,29 +101,31 @@ function Team({ id }: { id: string }) {
           </span>
         </Link>
         {shown.map((member) => (
-          <Link
-            key={member.id}
-            to={{ screen: "entity", agent: id, worker: member.id }}
-            current={isWith(member.id)}
-            className={ROW}
-          >
-            <StatusDot status={member.status} />
-            <span className={`shrink-0 ${member.status === "retired" ? "text-dim" : ""}`}>{member.name}</span>
-            <span className="min-w-0 truncate text-xs font-normal text-dim">{member.identity}</span>
-            <span className="ml-auto shrink-0">
-              <Badge {...member} />
-            </span>
-          </Link>
+          <MemberLink key={member.id} agent={id} member={member} isHere={isWith(member.id)} />
         ))}
       </div>
       {more && <div className="pl-5">{more}</div>}
       <div className="my-1 ml-7 border-t border-line" />
-      {tab("board", <Columns3 className="size-3.5 shrink-0" aria-hidden />, "Board")}
-      {tab("timeline", <History className="size-3.5 shrink-0" aria-hidden />, "Timeline")}
-      {tab("files", <Files className="size-3.5 shrink-0" aria-hidden />, "Files")}
-      {tab("memory", <NotebookText className="size-3.5 shrink-0" aria-hidden />, "Memory")}
-      {tab("triggers", <AlarmClock className="size-3.5 shrink-0" aria-hidden />, "Triggers")}
+      {TABS.map(({ screen, label, Icon }) => (
+        <Link key={screen} to={placeOf(screen, id)} current={isAt(screen)} className={`${ROW} text-dim`}>
+          <Icon className="size-3.5 shrink-0" aria-hidden />
+          {label}
+        </Link>
+      ))}
     </div>
+  );
+}
+
+function MemberLink({ agent, member, isHere }: { agent: string; member: TeamRow; isHere: boolean }) {
+  return (
+    <Link to={{ screen: "entity", agent, worker: member.id }} current={isHere} className={ROW}>
+      <StatusDot status={member.status} />
+      <span className={`shrink-0 ${member.status === "retired" ? "text-dim" : ""}`}>{member.name}</span>
+      <span className="min-w-0 truncate text-xs font-normal text-dim">{member.identity}</span>
+      <span className="ml-auto shrink-0">
+        <Badge {...member} />
+      </span>
+    </Link>
   );
 }
 
@@ -184,6 +180,14 @@ function Badge({ asked, unread }: Pick<TeamRow, "asked" | "unread">) {
 }
 
 type Tab = Exclude<PagePlace["screen"], "home" | "entity" | "mesh">;
+
+const TABS: readonly { screen: Tab; label: string; Icon: LucideIcon }[] = [
+  { screen: "board", label: "Board", Icon: Columns3 },
+  { screen: "timeline", label: "Timeline", Icon: History },
+  { screen: "files", label: "Files", Icon: Files },
+  { screen: "memory", label: "Memory", Icon: NotebookText },
+  { screen: "triggers", label: "Triggers", Icon: AlarmClock },
+];
 
 function placeOf(screen: Tab, agent: string): PagePlace {
   if (screen === "board") return { screen, agent, node: null };

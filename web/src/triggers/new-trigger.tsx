@@ -95,38 +95,7 @@ export function NewTrigger({ agent, onClose }: { agent: string; onClose: () => v
             className={`${FIELD} py-2`}
           />
         </label>
-        <div className="grid gap-4 sm:grid-cols-2">
-          <label className={LABEL}>
-            When
-            <select
-              value={type}
-              onChange={(event) => setType(TYPES.find((each) => each === event.target.value) ?? "delayed")}
-              className={FIELD}
-            >
-              {TYPES.map((each) => (
-                <option key={each} value={each}>
-                  {CONDITIONS[each].says}
-                </option>
-              ))}
-            </select>
-          </label>
-          <div>
-            <label className={LABEL}>
-              {field.says}
-              <input
-                key={type}
-                name="value"
-                required
-                type={field.type}
-                placeholder={field.example && `e.g. ${field.example}`}
-                {...(field.type === "number" && { min: "0.1", step: "any" })}
-                {...(field.hint && { "aria-describedby": "hint-value" })}
-                className={FIELD}
-              />
-            </label>
-            {field.hint && <Hint of="value" text={field.hint} />}
-          </div>
-        </div>
+        <ConditionFields type={type} onType={setType} />
         <FormEnd problem={problem}>
           <button type="submit" disabled={isBusy} className={ACTION}>
             Set it
@@ -134,5 +103,44 @@ export function NewTrigger({ agent, onClose }: { agent: string; onClose: () => v
         </FormEnd>
       </form>
     </Dialog>
+  );
+}
+
+/** When it happens: the kind of condition, and its one field. */
+function ConditionFields({ type, onType }: { type: ConditionType; onType: (type: ConditionType) => void }) {
+  const { field } = CONDITIONS[type];
+  return (
+    <div className="grid gap-4 sm:grid-cols-2">
+      <label className={LABEL}>
+        When
+        <select
+          value={type}
+          onChange={(event) => onType(TYPES.find((each) => each === event.target.value) ?? "delayed")}
+          className={FIELD}
+        >
+          {TYPES.map((each) => (
+            <option key={each} value={each}>
+              {CONDITIONS[each].says}
+            </option>
+          ))}
+        </select>
+      </label>
+      <div>
+        <label className={LABEL}>
+          {field.says}
+          <input
+            key={type}
+            name="value"
+            required
+            type={field.type}
+            placeholder={field.example && `e.g. ${field.example}`}
+            {...(field.type === "number" && { min: "0.1", step: "any" })}
+            {...(field.hint && { "aria-describedby": "hint-value" })}
+            className={FIELD}
+          />
+        </label>
+        {field.hint && <Hint of="value" text={field.hint} />}
+      </div>
+    </div>
   );
 }
