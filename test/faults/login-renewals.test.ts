@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import type { Clock } from "../../src/protocol/clock.ts";
 import { systemClock } from "../../src/runtime/config/system-clock.ts";
 import { LoginBroker } from "../../src/runtime/logins/login-broker.ts";
+import { nodeDisk } from "../../src/store/disk/node-disk.ts";
 import { temporaryHome } from "../../src/testing/index.ts";
 import { LOGIN_FILES, LOGIN_PATHS, signIn } from "../../src/testing/login-files.ts";
 import { type OAuthServer, startOAuthServer } from "../../src/testing/oauth-server.ts";
@@ -45,10 +46,9 @@ test(`${RENEWALS} renewals over ${WORKERS} workers and the person's own program:
   );
   while (server.answers.length < RENEWALS) {
     clock.jump(56 * 60_000); // both we and the person's program think that it ends soon
-    await Promise.all([
-      ownProgram(file, server, clock),
-      ...homes.map((_, worker) => brokerOf(worker).problem(profile)),
-    ]);
+    const { promise: hasLock, resolve: onLock } = Promise.withResolvers<void>();
+    const ours = hasLock.then(() => Promise.all(homes.map((_, worker) => brokerOf(worker).problem(profile))));
+    await Promise.all([ownProgram(file, server, clock, onLock), ours]);
     const copies = await Promise.all(homes.map((home) => readFile(join(home, LOGIN_PATHS.claude), "utf8")));
     const { claudeAiOauth } = JSON.parse(await readFile(file, "utf8"));
     expect(server.accepts(claudeAiOauth.accessToken)).toBe(true);
@@ -63,15 +63,22 @@ test(`${RENEWALS} renewals over ${WORKERS} workers and the person's own program:
   expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
-/** Claude Code's own way: its lock, the file read again under it, a request, the file replaced. */
-async function ownProgram(file: string, server: OAuthServer, clock: Clock): Promise<void> {
+/**
+ * Claude Code's own way: its lock, the file read again under it, a request, the file replaced. It renews while one of
+ * ours is about to.
+ */
+async function ownProgram(file: string, server: OAuthServer, clock: Clock, onLock: () => void): Promise<void> {
   const lock = join(dirname(file), ".oauth_refresh.lock");
   const legacy = `${dirname(file)}.lock`;
   await untilMade(lock);
   await untilMade(legacy);
+  onLock();
   try {
-    const { claudeAiOauth: login } = JSON.parse(await readFile(file, "utf8"));
-    if (login.expiresAt - clock.now() > 5 * 60_000) return;
+    const found = async () => JSON.parse(await readFile(file, "utf8")).claudeAiOauth;
+    const isDue = async () => (await found()).expiresAt - clock.now() <= 5 * 60_000;
+    while ((await isDue()) && !isHeld(`${file}.agiraph-lock`)) await new Promise((resolve) => setImmediate(resolve));
+    if (!(await isDue())) return;
+    const login = await found();
     const body = JSON.stringify({ grant_type: "refresh_token", refresh_token: login.refreshToken });
     const headers = { "content-type": "application/json" };
     const answer = JSON.parse(await (await server.fetch("", { method: "POST", headers, body })).text());
@@ -83,6 +90,12 @@ async function ownProgram(file: string, server: OAuthServer, clock: Clock): Prom
     await rmdir(legacy);
     await rmdir(lock);
   }
+}
+
+function isHeld(path: string): boolean {
+  const lock = nodeDisk.lock(path);
+  lock?.release();
+  return lock === undefined;
 }
 
 async function untilMade(folder: string): Promise<void> {

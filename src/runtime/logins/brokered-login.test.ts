@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { LoginFile } from "../../store/home/login-file.ts";
 import { LOGIN_FILES, signIn } from "../../testing/login-files.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
@@ -53,7 +53,8 @@ test.each(PROGRAMS)(
     expect(me.server.answers).toEqual([]);
     await me.clock.advance(51 * MINUTE);
     const asking = [...Array.from({ length: 10 }, () => one.fresh()), other.fresh()];
-    // The second waits for the first one's lock.
+    // One waits for the other's lock; no time passes for it while that one renews.
+    await Promise.race(asking);
     const states = await whileAdvancing(me.clock, Promise.all(asking));
     expect(me.server.answers).toEqual(["renewed"]);
     const [state] = states;
@@ -242,6 +243,7 @@ test("RENEWAL-LOCK-1: while Codex holds its lock, we wait", async () => {
   const holder = spawn("flock", [lock, "sh", "-c", "echo held; read line"], { stdio: ["pipe", "pipe", "ignore"] });
   await once(holder.stdout, "data");
   const asked = me.broker().fresh();
+  await vi.waitFor(async () => expect(await waitingFor(lock)).toBe(1), SLOW);
   const theirs = me.server.login();
   await signIn(me.home, "codex", theirs);
   expect(me.server.answers).toEqual([]);
@@ -260,6 +262,13 @@ async function whileAdvancing<T>(clock: ReturnType<typeof manualClock>, work: Pr
     await new Promise((resolve) => setImmediate(resolve));
   }
   return done;
+}
+
+/** How many processes wait for this lock. */
+async function waitingFor(path: string): Promise<number> {
+  const { ino } = await stat(path);
+  const lines = (await readFile("/proc/locks", "utf8")).split("\n");
+  return lines.filter((line) => line.includes("->") && line.includes(`:${ino} `)).length;
 }
 
 async function leftovers(path: string): Promise<string[]> {
