@@ -7,7 +7,7 @@ import { agiraph } from "./testing/cli-process.ts";
 
 const SLOW = { timeout: 120_000 };
 
-/** A person who has Claude Code alone; as it signs in, it writes the file that it is given. */
+/** A person who has Claude Code alone; as it signs in (`claude auth login`), it writes the file that it is given. */
 async function person(writes?: object) {
   const home = await temporaryHome();
   const bin = join(home.path, "bin");
@@ -16,7 +16,10 @@ async function person(writes?: object) {
   const signsIn = writes
     ? `mkdir -p "$HOME/.claude"; cp "$HOME/login.json" "$HOME/.claude/.credentials.json"`
     : "exit 1";
-  await writeFile(join(bin, "claude"), `#!/bin/sh\n[ "$1" = --version ] && echo 2.1.325 && exit\n${signsIn}\n`);
+  await writeFile(
+    join(bin, "claude"),
+    `#!/bin/sh\n[ "$1" = --version ] && echo 2.1.325 && exit\n[ "$*" = 'auth login' ] || exit 1\n${signsIn}\n`,
+  );
   await chmod(join(bin, "claude"), 0o755);
   const env = { PATH: `${bin}:/usr/bin:/bin`, HOME: home.path };
   const call = (...words: string[]) => agiraph(words, { folder: home.path, env });

@@ -151,6 +151,17 @@ test.for([
   expect([decisions, team.agent.now.questions.asked]).toEqual([[decision], 0]);
 });
 
+test("without a sandbox a person is asked, where the profile says nothing", async () => {
+  const decisions: Decision[] = [];
+  const outside = asking(undefined, wanting(1, decisions));
+  const { start } = outside;
+  outside.start = async (stay) => ({ ...(await start(stay)), sandbox: "unsafe" });
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await answered(team, "deny");
+  await team.outcome();
+  expect(decisions).toEqual([{ allow: false, why: "Your human does not allow it." }]);
+});
+
 test("after a restart the same request finds its question, and the answer that came to it", async () => {
   const decisions: Decision[] = [];
   const first: Play = async (program) => {

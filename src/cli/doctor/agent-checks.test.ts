@@ -2,8 +2,10 @@ import { existsSync } from "node:fs";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { skipped } from "../../../test/try-sandbox.ts";
 import type { Config } from "../../protocol/index.ts";
 import { temporaryHome } from "../../testing/index.ts";
+import { signIn } from "../../testing/login-files.ts";
 import { checkAgents } from "./agent-checks.ts";
 
 /** Programs that answer as the real ones do, which were asked by hand. */
@@ -109,3 +111,31 @@ test("programs of config.json are looked for too: asked as the one they speak li
   ]);
   expect(existsSync(join(home.path, "begun"))).toBe(false);
 });
+
+test.skipIf(skipped)(
+  `a program is asked as a worker finds it, with our copy of its login, and it is told until when ${skipped}`,
+  async () => {
+    await using home = await temporaryHome();
+    const bin = join(home.path, "bin");
+    const env = { PATH: `${bin}:/usr/bin:/bin`, HOME: home.path };
+    const status = `cat "$HOME/.claude/.credentials.json" ${home.path}/.claude/.credentials.json > seen 2>/dev/null`;
+    const answers = `grep -q refreshToken seen && isIn=false || isIn=true; grep -q accessToken seen || isIn=false`;
+    const says = `echo "{ \\"loggedIn\\": $isIn }"`;
+    await installed(bin, {
+      claude: `[ "$1" = --version ] && echo 2.1.325 && exit; cd; ${status}; ${answers}; ${says}`,
+    });
+    const check = async () => (await checkAgents({ home: home.path, env, config: {} }, 10_000))[0];
+    const expires = Date.now() + 3 * 86_400_000;
+    const where = await signIn(home.path, "claude", { access: "a", refresh: "r", expires });
+    expect(await check()).toEqual({
+      name: "claude",
+      state: "ok",
+      detail: `2.1.325 (${bin}/claude), signed in (Claude max) by ${where}, expires in 3 days, is renewed by itself`,
+    });
+    await signIn(home.path, "claude", { access: "a", expires: Date.now() - 86_400_000 });
+    expect(await check()).toMatchObject({
+      state: "missing",
+      detail: expect.stringContaining("its login cannot be used: it has expired, and it cannot be renewed"),
+    });
+  },
+);

@@ -122,3 +122,13 @@ test("what a login is, is told without renewing it: how, as whom, until when, an
   expect(await loginStatus(claude, broker, options)).toEqual({ ...nothing, ...ended });
   expect(dirname(where)).toBe(join(me.home, ".claude"));
 });
+
+test("on a Mac, where Claude Code keeps its login in the keychain, what to do is told", async () => {
+  await using me = await person();
+  const asked = async (program: keyof typeof PROFILES) =>
+    (await loginStatus(profileOf(program), me.broker, { ...me.options, platform: "darwin" })).problem;
+  expect(await asked("claude")).toMatch(/keychain.*run claude setup-token, and put CLAUDE_CODE_OAUTH_TOKEN=… into/);
+  expect(await asked("codex")).toBeNull();
+  await signIn(me.home, "claude", me.server.login());
+  expect(await asked("claude")).toBeNull();
+});

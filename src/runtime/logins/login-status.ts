@@ -30,7 +30,7 @@ const NOTHING: LoginStatus = {
 export async function loginStatus(
   profile: ProgramProfile,
   broker: LoginBroker,
-  { home, env }: Pick<BrokerOptions, "home" | "env">,
+  { home, env, platform = process.platform }: Pick<BrokerOptions, "home" | "env"> & { platform?: NodeJS.Platform },
 ): Promise<LoginStatus> {
   const [variable] = keyVariables(profile, env);
   if (variable !== undefined) return { ...NOTHING, how: "variable", where: variable, usable: true };
@@ -41,7 +41,7 @@ export async function loginStatus(
     const known = { renewed_at: note.renewed_at ?? null, failed_at: note.failed_at ?? null };
     return { ...NOTHING, ...known, where: login.path, ...said(state, note.failure ?? null, login.dueAt(state)) };
   }
-  return { ...NOTHING, problem: absent(profile, broker) };
+  return { ...NOTHING, problem: absent(profile, broker, platform) };
 }
 
 function said(state: LoginState, failure: string | null, due: number): Partial<LoginStatus> {
@@ -55,9 +55,9 @@ function said(state: LoginState, failure: string | null, due: number): Partial<L
   return { how: "login", as, expires_at: expires, renewable, usable: state.kind === "usable" || renewable, problem };
 }
 
-function absent(profile: ProgramProfile, broker: LoginBroker): string | null {
+function absent(profile: ProgramProfile, broker: LoginBroker, platform: NodeJS.Platform): string | null {
   const isClaude = broker.loginsOf(profile).some(({ format }) => format.program === "claude-code");
-  if (!isClaude || process.platform !== "darwin") return null;
+  if (!isClaude || platform !== "darwin") return null;
   return `on a Mac, Claude Code keeps its login in the keychain ("${keychainService}"), where workers do not look: run claude setup-token, and put CLAUDE_CODE_OAUTH_TOKEN=… into the .env of your Agiraph home`;
 }
 

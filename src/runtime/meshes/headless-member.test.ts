@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { ProgramProfile } from "../../protocol/index.ts";
 import type { OutsideEvent } from "../../workers/outside/session/session.ts";
 import { HeadlessMember, type HeadlessPorts, isForOurTool } from "./headless-member.ts";
 
@@ -21,6 +22,11 @@ test.each([
 
 test("HEADLESS-MEMBER-5: when nobody can be asked for permission, the program is told no, and why", async () => {
   const { told } = await asking(async () => {});
+  expect(told).toEqual(["it may not: It is not allowed: nobody could be asked (The disk is full.)."]);
+});
+
+test("in a mesh, where it works in the project itself, a person is asked if the profile says nothing", async () => {
+  const { told } = await asking(async () => {}, {});
   expect(told).toEqual(["it may not: It is not allowed: nobody could be asked (The disk is full.)."]);
 });
 
@@ -61,7 +67,10 @@ test.each([
 });
 
 /** A program asks for permission on a full disk. What it was told by the time nothing more came. */
-async function asking(answer: () => Promise<void>): Promise<{ told: string[] }> {
+async function asking(
+  answer: () => Promise<void>,
+  profile: Pick<ProgramProfile, "permissions"> = { permissions: "ask" },
+): Promise<{ told: string[] }> {
   const told: string[] = [];
   const session = {
     events: (async function* (): AsyncGenerator<OutsideEvent> {
@@ -77,7 +86,7 @@ async function asking(answer: () => Promise<void>): Promise<{ told: string[] }> 
   };
   const ports = {
     outside: { makeHome: async () => {}, adapter: async () => async () => session },
-    profile: { kind: "acp", permissions: "ask" },
+    profile: { kind: "acp", ...profile },
     tools: [],
     prompt: async () => "You are an agent.",
     words: () => "Do it.",
