@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { SessionNotes } from "../../src/mesh/terminal/session-notes.ts";
+import { PATIENCE } from "../../src/mesh/terminal/task-watch.ts";
 import { TmuxMember } from "../../src/mesh/terminal/tmux-member.ts";
 import { TmuxServer, tmuxSocket } from "../../src/mesh/terminal/tmux-server.ts";
 import { within } from "../../src/testing/within.ts";
@@ -241,6 +242,43 @@ withTmux("TMUX-MEMBER-3: who dies in a dialog while a message waits is begun aga
   expect(states.at(-1)).toMatch(/^broken: It ended before it took a message, 3 times: it ended/);
   await member.close();
 });
+
+withTmux(
+  "TMUX-MEMBER-6: a command that falls silent is reminded in its terminal, then a person is told",
+  LONG,
+  async () => {
+    await using terminals = new Terminals();
+    const taken = join(terminals.dir, "taken");
+    const { promise: isTold, resolve: tell } = Promise.withResolvers<string>();
+    const givenUp: string[] = [];
+    const member = new TmuxMember({
+      ...{ server: terminals.server, session: "line-one", kind: "plain", cwd: terminals.dir, hooks: null },
+      async prepare() {
+        const argv: [string, ...string[]] = [process.execPath, READER, taken];
+        return { argv, env: { PATH: process.env.PATH ?? "" }, hooks: null, before: null };
+      },
+      words: ({ name }) => `[tx] Task ${name}`,
+      record: () => {},
+      isLeaving: () => false,
+      before: async () => {},
+      notes: new SessionNotes(join(terminals.dir, "notes")),
+      now: () => 0,
+      waitsForPerson: tell,
+      isActive: () => true,
+      giveUp: async (why) => void givenUp.push(why),
+      patience: { ...PATIENCE, quiet: [1, 1, 1] },
+      clearsBefore: false,
+    });
+    await member.tell({ name: "1.md", header: { type: "task" }, body: "x" } as never);
+    expect(await isTold).toBe("it has been quiet for a long time, was reminded 2 times, and has not ended 1.md. ");
+    const reminder = (time: number) =>
+      expect.stringMatching(`^\\[tx\\] Reminder ${time} of 2: your task 1.md has not ended. If it is done: tx done `);
+    const lines = readFileSync(taken, "utf8").trim().split("\n");
+    expect(lines.map((line): string => JSON.parse(line))).toEqual(["[tx] Task 1.md", reminder(1), reminder(2)]);
+    expect(givenUp).toEqual([]);
+    await member.close();
+  },
+);
 
 withTmux("TMUX-MEMBER-7: with clear_before each task begins in a new session, and only then", LONG, async () => {
   const script =
