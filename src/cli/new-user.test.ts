@@ -141,6 +141,32 @@ test("a node of an agent that does not run is given to you: it is in the inbox, 
   expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain("Your human has taken over node-1.");
 });
 
+test("what failed in a finished agent is given to you all the same: publishing it goes on with a run that brings it in", async () => {
+  const order = { name: "create_work_node", args: { task: "Sign it.", deliverables: ["a.md"], worker: "Alice" } };
+  const provider = await scripted({
+    "Paint the house": [
+      { calls: [order] },
+      { text: "I wait." },
+      finish("Unsigned."),
+      { text: "I wait for you." },
+      finish("Signed after all."),
+    ],
+    "Sign it.": [{ calls: [{ name: "give_up", args: { reason: "No pen." } }] }],
+  });
+  expect((await run()).code).toBe(0);
+  const given = await call("assign", "paint", "node-1", "human");
+  expect([given.code, lines(given)[0]]).toEqual([
+    0,
+    expect.stringContaining("its work is now node-2. node-2 is yours."),
+  ]);
+  expect(onStdout(await call("ls", "--json"))).toMatchObject([{ status: "idle", open_questions: 1 }]);
+  const [, folder = ""] = /Put the files into (\S+),/.exec((await call("inbox")).stdout) ?? [];
+  await writeFile(join(folder, "a.md"), "me");
+  const done = await call("publish", "paint", "node-2", "--summary", "I signed it.");
+  expect([done.code, done.stdout.split("\n")[0]]).toEqual([0, "Signed after all."]);
+  provider.assertDone();
+});
+
 test("a node of an agent that does not run is cancelled, and the coordinator hears why when it goes on", async () => {
   const provider = await agentAtRest(finish("Done without it."));
   const cancelled = await call("cancel", "paint", "node-1", "Nobody needs it.");

@@ -168,6 +168,8 @@ function beginRun(agent: AgentState, { data, seq, ts }: FactOf<"run.started">): 
   agent.runs += 1;
   if (!trigger) agent.goal = goal;
   agent.goals[run_id] = goal.slice(0, FIRST_WORDS);
+  // Nobody has begun with it yet: it was opened by a person who does a part of it.
+  if (agent.status === "completed") Object.assign(agent, { status: "idle", outcome: null });
   agent.run = { id: run_id, goal, started_ts: ts, started_seq: seq, finished: null, trigger: trigger ?? null };
 }
 

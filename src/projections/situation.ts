@@ -47,7 +47,7 @@ export interface Situation {
   mesh_ends: MeshEnds;
 }
 
-export const SITUATION_VERSION = 34;
+export const SITUATION_VERSION = 35;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {

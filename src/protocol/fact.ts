@@ -87,7 +87,7 @@ export const factData = {
   "agent.archived": z.object({ by: z.string() }),
   "agent.restored": z.object({ by: z.string() }),
 
-  /** With the occurrence that began it, where that was a trigger. */
+  /** With what began it, where that was no goal of the human: the occurrence of a trigger, or `assign@` and a node. */
   "run.started": z.object({ run_id: runIdSchema, goal: z.string(), trigger: z.string().optional() }),
   "run.finished": z.object({ run_id: runIdSchema, outcome: outcomeSchema }),
   /** A person has changed `GOAL.md`; with the run whose goal it is from now on, where that was under way. */

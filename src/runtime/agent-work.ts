@@ -1,4 +1,5 @@
 import { type AgentState, isAtWork, type Situation } from "../projections/index.ts";
+import type { NewFact, RunId } from "../protocol/index.ts";
 import { isForWantOfRoom } from "../store/disk/disk.ts";
 import { StoreError } from "../store/errors.ts";
 import { UnpricedModel } from "./agent-order.ts";
@@ -11,7 +12,7 @@ import { checkPricesToGoOn, TooLittleMoney, whyTooLittle } from "./state/budget-
 import { unheardGoal } from "./state/end-facts.ts";
 import type { GoalFile } from "./state/goal-file.ts";
 import type { LiveSituation } from "./state/live-situation.ts";
-import { type Start, startOf, type WhyStarted } from "./state/start-facts.ts";
+import { nextRunId, type Start, startOf, type WhyStarted } from "./state/start-facts.ts";
 import type { Workforce } from "./team/workforce.ts";
 
 interface AgentWorkPorts {
@@ -146,6 +147,18 @@ export class AgentWork {
     }
     if (this.#agent.run?.finished === null) return false;
     await this.start("new_goal", order);
+    return true;
+  }
+
+  /** The next run, with its first work; nobody begins with it before the agent goes on. False: another has begun. */
+  async openNextRun(trigger: string, first: (run: RunId) => { goal: string; facts: NewFact[] }): Promise<boolean> {
+    while (this.isUnderWay) await this.#putAway();
+    const { run } = this.#agent;
+    if (!run?.finished) return false;
+    const run_id = nextRunId({ run });
+    const { goal, facts } = first(run_id);
+    const started: NewFact = { type: "run.started", data: { run_id, goal, trigger } };
+    await this.#ports.situation.log.append({ facts: [started, ...facts] }).durable;
     return true;
   }
 

@@ -99,6 +99,7 @@ export class Agent {
     this.#humanWork = new HumanWork({
       ...reach,
       voice: this.#voice,
+      openNextRun: (trigger, first) => this.#work.openNextRun(trigger, first),
       isUnderWay: () => this.#workforce.isGivingOutWork,
       folderOf: (node) => this.#files.folderOf(node),
     });

@@ -2,6 +2,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ApiClient } from "../client/client.ts";
+import { giveCommand } from "../client/give-command.ts";
+import { ApiError, type Transport } from "../client/transport.ts";
 import {
   COMMAND_ROUTES,
   type CommandName,
@@ -10,7 +12,7 @@ import {
   commandNames,
 } from "../protocol/commands.ts";
 import type { Actor, AgentId, Fact } from "../protocol/index.ts";
-import { call, hang, say, script } from "../testing/index.ts";
+import { call, fail, hang, say, script } from "../testing/index.ts";
 import { startServer, type TestServer, TOKEN } from "../testing/start-server.ts";
 
 type Give = <C extends CommandName>(command: CommandOf<C>) => Promise<CommandResult<C>>;
@@ -129,6 +131,86 @@ async function everyCommand(way: (server: TestServer) => Give) {
 function isOfItsOwn({ type, actor }: Fact): boolean {
   return actor !== undefined && /^(model|tool|channel|memory|process)\./.test(type);
 }
+
+/** As the page does it: the same routes, with the cookie of its browser and its own origin. */
+const PAGE = async (server: TestServer): Promise<Give> => {
+  const { url } = (await server.post("/login")).body as { url: string };
+  const entered = await fetch(url, { redirect: "manual" });
+  const cookie = entered.headers.get("set-cookie")?.split(";")[0] ?? "";
+  return (command) =>
+    giveCommand(
+      {
+        url: "",
+        async ask(method, path, { body } = {}) {
+          const headers = { cookie, origin: server.url, "content-type": "application/json" };
+          const response = await fetch(`${server.url}${path}`, { method, headers, body: JSON.stringify(body) });
+          const said = (await response.json()) as { error?: { code: string; message: string } };
+          if (said.error) throw new ApiError(response.status, said.error.code, said.error.message);
+          return said;
+        },
+      } as Transport,
+      command,
+    );
+};
+
+const NODE_1 = call("create_work_node", { task: "Sign it.", worker: "Ann" });
+const HIRE = call("spawn_worker", { name: "Ann" });
+const YOURS = (node: string) =>
+  `${node} is yours. Put the files into its scratch folder, then: agiraph publish g ${node}`;
+
+const GIVEN_UP = call("give_up", { reason: "No pen." });
+
+test.each([
+  ["works", { steps: [say("I wait.")], ann: hang() }, undefined, YOURS("node-1")],
+  ["was paused", { steps: [say("I wait.")], ann: hang() }, "pause", YOURS("node-1")],
+  ["was stopped", { steps: [say("I wait.")], ann: hang() }, "stop", YOURS("node-1")],
+  [
+    "failed",
+    { steps: [say("I wait."), fail("auth").after("node-1 failed")], ann: GIVEN_UP },
+    undefined,
+    YOURS("node-1"),
+  ],
+  [
+    "has finished",
+    { steps: [say("I wait."), call("finish", { summary: "s" }).after("node-1 failed")], ann: GIVEN_UP },
+    undefined,
+    `node-1 belongs to a run that is over; its work is now node-2. ${YOURS("node-2")}`,
+  ],
+  [
+    "is archived",
+    { steps: [say("I wait.")], ann: hang() },
+    "archive",
+    "refused: g is archived. Restore it first: agiraph rm g --undo",
+  ],
+] as const)(
+  "a node of an agent that %s is given to the human, by every way that there is",
+  async (_, minds, first, answer) => {
+    for (const way of [WAYS.runtime, WAYS.client, PAGE]) {
+      await using server = await startServer({
+        coordinator: script(HIRE, NODE_1, ...minds.steps),
+        workers: { Ann: script(minds.ann) },
+      });
+      const give = (await way?.(server)) as Give;
+      const { id } = await give({ do: "create", goal: "g", name: "g" });
+      await server.until(id, ({ board, agent }) => {
+        const status = board.nodes["node-1"]?.status;
+        return minds.ann === GIVEN_UP ? agent.outcome !== null : status === "running";
+      });
+      if (first) await give({ do: first, id });
+      const said = await give({ do: "assign", id, node_id: "node-1", worker: "human" }).then(
+        ({ detail }) => detail,
+        (error: Error) => `refused: ${error.message}`,
+      );
+      expect(said).toBe(answer);
+      if (first === "archive") continue;
+      await server.until(id, ({ questions }) => Object.keys(questions.open).length === 1);
+      const { items } = (await server.get("/inbox")).body as { items: { kind: string; text: string }[] };
+      expect(items.filter(({ kind }) => kind === "question")).toEqual([
+        expect.objectContaining({ text: expect.stringMatching(/^node-[12] is yours: Sign it\./) }),
+      ]);
+    }
+  },
+);
 
 test("a command with a wrong field is refused for the same reason whichever way it comes, and nothing changes", async () => {
   const wrong = [

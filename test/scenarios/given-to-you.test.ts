@@ -325,14 +325,114 @@ test.each([
   },
 );
 
-test("HUMAN-WORK-4: of an agent that has finished nothing can be given, and it is said how to have more done", async () => {
-  await using team = await startTeam({
-    goal: "g",
-    coordinator: script(hire, order, call("finish", { summary: "s" }).after("node-1 failed")),
-    workers: { Ann: script(...silent, ...silent) },
-  });
-  await team.agent.idle();
-  await expect(team.agent.assign("node-1", "human")).rejects.toThrow(
-    'g has finished, and nothing on its board changes any more. To have more done, tell it: agiraph send g "what to do next"',
+/** It finished without node-1, which failed, and with node-2. */
+function finishedWithout(...later: ReturnType<typeof call>[]) {
+  const two = call("create_work_node", { task: "Fold it.", worker: "Bea" });
+  const coordinator = script(
+    hire,
+    call("spawn_worker", { name: "Bea" }),
+    order,
+    two,
+    call("finish", { summary: "Unsigned." }).after("node-1 failed", "node-2 completed"),
+    ...later,
   );
+  const ann = script(call("write_file", { path: "scratch/half.md", content: "half" }), ...silent, ...silent);
+  return {
+    goal: "g",
+    coordinator,
+    workers: {
+      Ann: ann,
+      Bea: script(call("write_file", { path: "scratch/b.md", content: "b" }), call("publish", { summary: "folded" })),
+    },
+  };
+}
+
+const NOW_NODE_3 = `node-1 belongs to a run that is over; its work is now node-3. ${YOURS("node-3")}`;
+
+test("HUMAN-WORK-5: of an agent that has finished, what failed is the human's as work of the next run, which brings it in", async () => {
+  await using team = await startTeam(
+    finishedWithout(
+      call("finish", { summary: "Signed after all." }).after("node-3 completed by your human: I signed it."),
+    ),
+  );
+  await team.agent.idle();
+  expect(await team.agent.assign("node-1", "human")).toBe(NOW_NODE_3);
+  // Again it is the same, and nobody has begun anything.
+  expect(await team.agent.assign("node-1", "human")).toBe(NOW_NODE_3);
+  expect([team.agent.isWorking, team.agent.now.agent.status, team.agent.now.agent.goal]).toEqual([false, "idle", "g"]);
+  expect(team.board().map(({ id, status, spec }) => [id, status, spec.run_id])).toEqual([
+    ["node-1", "failed", "run-1"],
+    ["node-2", "completed", "run-1"],
+    ["node-3", "assigned", "run-2"],
+  ]);
+  const [item, ...more] = inboxOf([team.agent.now]).filter(({ kind }) => kind === "question");
+  const folder = join(team.agent.log.dir, "runs/run-2/nodes/node-3/scratch");
+  expect([item, more]).toEqual([
+    expect.objectContaining({
+      text: expect.stringMatching(
+        /^node-3 is yours: Sign it\.\n\n\(This was node-1, which failed\. What there is of it: .*\/runs\/run-1\/nodes\/node-1\)\n\nIt needs: signed\.md\.\n/,
+      ),
+    }),
+    [],
+  ]);
+  await writeFile(join(folder, "signed.md"), "me\n");
+  expect(await team.agent.publish("node-3", "I signed it.")).toBe("node-3 is published.");
+  await team.agent.idle();
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "Signed after all." });
+  await expect(team.agent.assign("node-1", "human")).rejects.toThrow(
+    "node-3 is completed, and its files are published.",
+  );
+});
+
+test("HUMAN-WORK-5: killed after it was given, it is theirs with the next process, which goes on when it is resumed", async () => {
+  await using before = await startTeam(
+    finishedWithout(call("finish", { summary: "s" }).after("node-3 completed by your human: I signed it.")),
+  );
+  await before.agent.idle();
+  await before.agent.assign("node-1", "human");
+  await using team = await before.restart();
+  expect(inboxOf([team.agent.now])).toContainEqual(
+    expect.objectContaining({ kind: "question", text: expect.stringContaining("node-3 is yours: Sign it.") }),
+  );
+  await team.agent.start("recovered");
+  await writeFile(join(team.agent.log.dir, "runs/run-2/nodes/node-3/scratch/signed.md"), "me\n");
+  expect(await team.agent.publish("node-3", "I signed it.")).toBe("node-3 is published.");
+  await team.agent.idle();
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "s" });
+});
+
+test("HUMAN-WORK-5: what failed in an earlier run is theirs beside the work of the run that is open", async () => {
+  const assigned = Promise.withResolvers<void>();
+  await using team = await startTeam(
+    finishedWithout(
+      call("list_files").until(assigned.promise),
+      call("finish", { summary: "s" }).after("node-3 completed by your human: I signed it."),
+    ),
+  );
+  await team.agent.idle();
+  await team.agent.send("Go on.");
+  expect(await team.agent.assign("node-1", "human")).toBe(NOW_NODE_3);
+  expect(await team.agent.assign("node-1", "human")).toBe(NOW_NODE_3);
+  assigned.resolve();
+  await team.until(({ questions }) => Object.keys(questions.open).length === 1);
+  await writeFile(join(team.agent.log.dir, "runs/run-2/nodes/node-3/scratch/signed.md"), "me\n");
+  expect(await team.agent.publish("node-3", "I signed it.")).toBe("node-3 is published.");
+  await team.agent.idle();
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "s" });
+  expect(team.agent.now.agent.runs).toBe(2);
+});
+
+test("HUMAN-WORK-4: of an agent that has finished, what is completed stays as it is, and others get nothing of it", async () => {
+  await using team = await startTeam(finishedWithout());
+  await team.agent.idle();
+  const refusals = await Promise.all(
+    [
+      ["node-2", "human"],
+      ["node-1", "Bea"],
+    ].map(([node = "", to = ""]) => team.agent.assign(node, to).catch((error: Error) => error.message)),
+  );
+  expect(refusals).toEqual([
+    'node-2 is completed, and its files are published. To have more done, tell it: agiraph send g "what to do next"',
+    'run-1, in which node-1 was, is over. You can do node-1 yourself: agiraph assign g node-1 human. To have more done, tell it: agiraph send g "what to do next"',
+  ]);
 });

@@ -51,7 +51,10 @@ export function nudgeOf({ agent }: Situation, text: string, channel: ChannelName
 /** An archived agent does nothing until it is restored. */
 export function checkNotArchived({ agent }: Situation): void {
   if (agent.archived_ts === null) return;
-  throw new HumanRefusal("conflict", `${agent.created.name} is archived. Restore it first.`);
+  throw new HumanRefusal(
+    "conflict",
+    `${agent.created.name} is archived. Restore it first: agiraph rm ${agent.created.name} --undo`,
+  );
 }
 
 /** The record of meshes has no model that could be talked to. */

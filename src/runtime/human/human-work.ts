@@ -9,7 +9,7 @@ import {
   type Situation,
 } from "../../projections/index.ts";
 import type { Clock } from "../../protocol/clock.ts";
-import { HUMAN, type NodeId, type RunId, type WorkerId } from "../../protocol/index.ts";
+import { HUMAN, type NewFact, type NodeId, type RunId, type WorkerId } from "../../protocol/index.ts";
 import { nodeDir } from "../../store/paths.ts";
 import { reopenPublish } from "../../store/run/node-folder.ts";
 import type { AgentLog } from "../../store/store.ts";
@@ -30,6 +30,8 @@ interface HumanWorkPorts {
   clock: Clock;
   team(run: RunId): Team;
   voice: Pick<HumanVoice, "respond">;
+  /** The next run, with its first work; nobody begins with it before the agent goes on. False: another has begun. */
+  openNextRun(trigger: string, first: (run: RunId) => { goal: string; facts: NewFact[] }): Promise<boolean>;
   /** Whether somebody works on the agent in this process, and so gives out work. */
   isUnderWay(): boolean;
   folderOf(node: NodeState): Promise<void>;
@@ -43,8 +45,11 @@ interface HumanWorkPorts {
  * HUMAN-WORK-2. A person who publishes is answered, also if the agent is closed before the node is published: what they said
  *     is recorded, and the next start publishes it.
  * HUMAN-WORK-3. A person may have several nodes at once: each is in their inbox, and each can be published.
- * HUMAN-WORK-4. While the run is open, a node of any status but completed can be given to the human. Whoever cannot have
- *     it, or not yet, is told why and what to do.
+ * HUMAN-WORK-4. A node of any status but completed can be given to the human, whatever the agent does. A person who cannot
+ *     have it, or not yet, is told why and what to do.
+ * HUMAN-WORK-5. A run that is over stays as it is: a node of it that failed or was cancelled is the human's as a new node
+ *     with the same task, in the run that is open or in the next one, which waits for them at no cost. Asked for twice,
+ *     it is the same new node.
  */
 export class HumanWork {
   readonly #ports: HumanWorkPorts;
@@ -58,11 +63,13 @@ export class HumanWork {
   async assign(node: string, to: string): Promise<string> {
     const { pending, team } = this.#ports;
     checkNotArchived(pending());
-    const { id } = this.#node(node);
-    const run = this.#openRun();
+    const { id, spec } = this.#node(node);
     const { created, status } = pending().agent;
     const problem = whyNotGiven(this.#node(id), created.name, this.#ports.isUnderWay());
     if (problem !== undefined) throw new HumanRefusal("conflict", problem);
+    const { run: current } = pending().agent;
+    const run = spec.run_id;
+    if (current?.id !== run || current.finished) return this.#assignEarlier(id, to);
     if (workerIdOf(to) === HUMAN && (await this.#isTheirs(id))) return yours(id, created.name);
     const answer = await team(run).assign(id, to, HUMAN);
     if (typeof answer !== "string") throw new HumanRefusal("conflict", answer.content);
@@ -73,6 +80,33 @@ export class HumanWork {
     if (owner.id === HUMAN)
       return `${id} is to be yours, and comes to your inbox later: ${whyNotYet(given, pending())}.${rests}`;
     return rests === "" ? answer : `${id} is ${owner.name}'s.${rests}`;
+  }
+
+  /** Its run is over: the same work is on the board of the run that is open, or of the next one. */
+  async #assignEarlier(id: NodeId, to: string): Promise<string> {
+    const { pending, team, log, openNextRun } = this.#ports;
+    const node = this.#node(id);
+    const { created, run } = pending().agent;
+    if (workerIdOf(to) !== HUMAN) {
+      const words = `${node.spec.run_id}, in which ${id} was, is over. You can do ${id} yourself: agiraph assign ${created.name} ${id} human.`;
+      throw new HumanRefusal("conflict", `${words} ${moreFrom(created.name)}`);
+    }
+    const task = taskAfterAll(node, log.dir);
+    const given = Object.values(pending().board.nodes).findLast(({ spec }) => spec.task === task);
+    const isOpen = run?.finished === null;
+    if (given && (given.status === "completed" || (isOpen && given.spec.run_id === run.id)))
+      return `${nowAnother(id, given.id)} ${await this.assign(given.id, HUMAN)}`;
+    let made: NodeId | undefined;
+    const first = (run_id: RunId) => {
+      const again = team(run_id).doneAfterAll(node, task);
+      if (typeof again === "string") throw new HumanRefusal("conflict", again);
+      made = again.node_id;
+      return { goal: goalAfterAll(node, again.node_id), facts: again.facts };
+    };
+    if (isOpen) await log.append({ facts: first(run.id).facts }).durable;
+    else if (!(await openNextRun(`assign@${id}`, first))) return this.assign(id, to);
+    if (made === undefined) throw new Error(`${id} was put on no board`);
+    return `${nowAnother(id, made)} ${await this.assign(made, HUMAN)}`;
   }
 
   /** The run whose board can still change. */
@@ -204,6 +238,21 @@ function whyNotGiven({ id, status }: NodeState, agent: string, isUnderWay: boole
   if (status === "completed") return `${id} is completed, and its files are published. ${moreFrom(agent)}`;
   if (status !== "publishing" || isUnderWay) return undefined;
   return `${id} is being published, which ends when ${agent} is resumed: agiraph resume ${agent}`;
+}
+
+function nowAnother(id: NodeId, now: NodeId): string {
+  return `${id} belongs to a run that is over; its work is now ${now}.`;
+}
+
+/** What is asked for, and what there is of it. Said of a node it is always the same: by this it is known again. */
+function taskAfterAll(node: NodeState, agentDir: string): string {
+  const why = node.status === "failed" ? "failed" : "was cancelled";
+  const folder = nodeDir(agentDir, node.spec.run_id, node.id);
+  return `${node.spec.task}\n\n(This was ${node.id}, which ${why}. What there is of it: ${folder})`;
+}
+
+function goalAfterAll({ id, spec }: NodeState, now: NodeId): string {
+  return `Your human does ${id} of ${spec.run_id} themselves after all. It is ${now} on the board, and theirs:\n\n${spec.task}\n\nWait until ${now} is completed, bring your results up to date with it, and finish.`;
 }
 
 function restingAgent(agent: string, status: AgentStatus): string {

@@ -71,8 +71,12 @@ function restOf({ status, halted, stopped_because }: AgentState): Pick<FactOf<"a
 
 type NewRun = { goal: string; trigger: string | undefined };
 
+export function nextRunId({ run }: Pick<AgentState, "run">): RunId {
+  return `run-${Number(run?.id.slice("run-".length) ?? 0) + 1}`;
+}
+
 function newRun({ agent, roster }: Situation, { goal, trigger }: NewRun, programs: ProgramNames): NewFact[] {
-  const run_id: RunId = `run-${Number(agent.run?.id.slice("run-".length) ?? 0) + 1}`;
+  const run_id = nextRunId(agent);
   const facts: NewFact[] = [{ type: "run.started", data: { run_id, goal, ...(trigger && { trigger }) } }];
   if (!roster[COORDINATOR]) {
     const who = { worker_id: COORDINATOR, name: "Coordinator", ...hiredAs(agent.created, programs) };

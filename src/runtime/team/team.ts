@@ -139,6 +139,26 @@ export class Team {
     return `${node.id} is ${worker.spawned.name}'s, who ${when}.`;
   }
 
+  /** The facts with which a person does the work of an earlier run after all: it is theirs, in this run. */
+  doneAfterAll({ spec }: NodeState, task: string): { node_id: NodeId; facts: NewFact[] } | string {
+    const { run } = this.#ports;
+    const stage = this.#stages.forNewWork();
+    if (!stage.ok) return stage.reason;
+    const node_id = this.#nextNode();
+    const { inference, deliverables, checks } = spec;
+    const rest = { dependencies: [], refs: {}, parent_node_id: null, created_by: HUMAN };
+    const created = { run_id: run, node_id, stage: stage.number, task, inference, deliverables, ...rest };
+    return {
+      node_id,
+      facts: [
+        ...this.#humanAdmitted(),
+        ...stage.facts,
+        { type: "node.created", data: { ...created, ...(checks && { checks }) } },
+        { type: "node.reserved", data: { node_id, worker_id: HUMAN, by: HUMAN } },
+      ],
+    };
+  }
+
   /** It is no longer needed, whatever its state is: ended with all that is below it. */
   async cancel(nodeId: string, reason: string, by: WorkerId = COORDINATOR): Promise<ToolOutput> {
     const node = this.#node(nodeId);
@@ -194,9 +214,14 @@ export class Team {
 
   /** A person is there from the beginning, and on the roster with the first work that is given to them. */
   async #admitHuman(word: string): Promise<void> {
-    if (workerIdOf(word) !== HUMAN || this.#directory.named(word)) return;
+    const facts = workerIdOf(word) === HUMAN ? this.#humanAdmitted() : [];
+    if (facts.length > 0) await record(this.#ports, facts);
+  }
+
+  #humanAdmitted(): NewFact[] {
+    if (this.#directory.named(HUMAN)) return [];
     const who = { worker_id: HUMAN, name: "Human", kind: "human", model: "human" } as const;
-    await record(this.#ports, [{ type: "worker.spawned", data: { run_id: this.#ports.run, ...who } }]);
+    return [{ type: "worker.spawned", data: { run_id: this.#ports.run, ...who } }];
   }
 
   /** A word that names a program: a free worker that is one, or somebody is hired; why not, in words. */
