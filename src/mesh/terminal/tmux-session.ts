@@ -20,7 +20,7 @@ export interface SessionPlan {
 /**
  * One program in its terminal: follows its state and types to it.
  *
- * TMUX-SESSION-1. Its death is reported within 5 s: usually by tmux; we also check every two seconds.
+ * TMUX-SESSION-1. Its death is reported within 5 s: usually by tmux; we also check every four seconds.
  * TMUX-SESSION-2. The reported state is the visible one: by hooks first, then by the title, then by the screen.
  */
 export class TmuxSession {
@@ -272,5 +272,6 @@ const FOLLOW_MS = 150;
 /** Whoever typed within this time is taken to be there still. */
 const ATTENDED_S = 300;
 const SHOWN_LINES = 12;
-const REGULAR_LOOK_MS = 2_000;
+/** For twenty idle terminals, every two seconds would take more than one percent of a core. */
+const REGULAR_LOOK_MS = 4_000;
 const KEPT_PROMPTS = 200;
