@@ -119,8 +119,7 @@ test("whatever its state: waiting, failed or with the human; one that has ended 
       Alice: script(written("a.md"), published("a"), call("give_up", { reason: "No." })),
     },
   });
-  await team.agent.idle();
-  expect(team.agent.now.agent.status).toBe("completed");
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "clear" });
   expect(statuses(team)).toEqual(["node-1 completed", "node-2 cancelled", "node-3 failed", "node-4 cancelled"]);
   expect((await answers(team, "cancel_node")).map(([ok, text]) => [ok, text.split("\n", 1)[0]])).toEqual([
     [false, "node-1 is completed; it cannot be cancelled any more."],
@@ -146,7 +145,7 @@ test("what depends on a cancelled node does not begin; the coordinator is told, 
   });
   team.agent.log.subscribe((fact) => fact.type === "node.started" && begun.resolve());
   await team.agent.idle();
-  expect(team.agent.now.agent.status).toBe("completed");
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "none" });
   expect(await answers(team, "cancel_node")).toEqual([
     [
       true,
@@ -172,8 +171,7 @@ test("a cancelled node can be given to somebody after all, and what depends on i
     workers: { Alice: skippingHang(alice) },
   });
   team.agent.log.subscribe((fact) => fact.type === "tool.result" && fact.data.tool === "write_file" && begun.resolve());
-  await team.agent.idle();
-  expect(team.agent.now.agent.status).toBe("completed");
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "both" });
   expect(statuses(team)).toEqual(["node-1 completed", "node-2 completed"]);
 });
 
@@ -193,7 +191,7 @@ test("the human cancels a node that is being worked on: the coordinator is told 
   await team.until(({ roster }) => roster.coordinator?.status === "waiting");
   expect(await team.agent.cancel("node-1", "Too expensive.")).toMatch(/^node-1 is cancelled\. node-2 depends on it/);
   await team.agent.idle();
-  expect(team.agent.now.agent.status).toBe("completed");
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "heard" });
   await expect(team.agent.cancel("node-1")).rejects.toThrow("has finished");
 });
 
@@ -249,7 +247,7 @@ test("who handed out a part hears that it was cancelled, and publishes without i
   await team.until(({ roster }) => roster.alice?.status === "waiting");
   await team.agent.cancel("node-2");
   await team.agent.idle();
-  expect(team.agent.now.agent.status).toBe("completed");
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "done" });
   expect(statuses(team).slice(0, 2)).toEqual(["node-1 completed", "node-2 cancelled"]);
 });
 

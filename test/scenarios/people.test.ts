@@ -262,8 +262,7 @@ describe("what the human says", () => {
     await team.agent.stop("human");
     stopped.resolve();
     await team.agent.send("Try again.");
-    await team.agent.idle();
-    expect(team.agent.now.agent.status).toBe("completed");
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
   });
 
   test("waits for an agent that is paused", async () => {
@@ -279,8 +278,7 @@ describe("what the human says", () => {
     expect(await team.agent.send("When you are back.")).toMatch(/is paused and hears it when resumed/);
     expect(team.agent.now.agent.status).toBe("paused");
     await team.agent.start("resumed");
-    await team.agent.idle();
-    expect(team.agent.now.agent.status).toBe("completed");
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
   });
 
   test("is the next goal of an agent that has finished: a second run in the same conversation", async () => {

@@ -141,5 +141,5 @@ test("resumed without a word, everything goes on at once", async () => {
   await team.agent.start("resumed");
   expect(team.agent.now.roster.alice?.status).toBe("busy");
   await team.agent.idle();
-  expect(team.agent.now.agent.status).toBe("completed");
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "all" });
 });

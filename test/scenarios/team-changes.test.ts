@@ -197,7 +197,7 @@ test("who had a node that is given to another is free; who took it over and is s
   const team = await first.restart();
   await team.agent.start("resumed");
   await team.agent.idle();
-  expect(team.agent.now.agent.status).toBe("completed");
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "done" });
   const said = await team.conversation("runs/run-1/workers/bob/conversation.jsonl");
   expect(said.map(({ role }) => role)).toEqual([
     "system",

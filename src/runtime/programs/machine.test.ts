@@ -95,7 +95,7 @@ test("a home in which nothing is stored asks as soon as it is opened", async () 
   await expect.poll(() => asked).toEqual(["new"]);
 });
 
-test("whoever begins while it is being found out waits for the answer", async () => {
+test("who begins while it is being found out waits for the answer", async () => {
   const answer = Promise.withResolvers<ShellResult>();
   const sandbox = aSandbox(() => answer.promise);
   const { machine } = machineOf(
