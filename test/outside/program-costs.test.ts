@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { stat, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { NO_USAGE } from "../../src/protocol/index.ts";
 import { call, say, script, startTeam } from "../../src/testing/index.ts";
@@ -41,6 +41,29 @@ test("what a program says it has used when it is ended to publish is counted, be
     types.indexOf("node.published"),
   );
   expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ spent_usd: 0.25 });
+});
+
+test("nothing is published before it is known what the turn that publishes has cost", async () => {
+  const { promise: isPriced, resolve: price } = Promise.withResolvers<number>();
+  const { promise: isAsked, resolve: ask } = Promise.withResolvers<void>();
+  const outside = scriptedPrograms(async (program) => {
+    program.onClose = async () => program.emit({ kind: "used", model: "m", usage: tokens(500), cost_usd: null });
+    program.emit(begun);
+    await publish(program);
+  });
+  outside.price = () => {
+    ask();
+    return isPriced;
+  };
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  await isAsked;
+  // As long as a publish takes that does not wait.
+  const status = () => team.agent.now.board.nodes["node-1"]?.status;
+  for (let looks = 0; looks < 500 && status() !== "completed"; looks++) await stat(team.agent.log.dir);
+  expect(status()).not.toBe("completed");
+  price(0.25);
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", spent_usd: 0.25 });
 });
 
 test("an estimate counts as one until the program says what the turn took; then that is what counts", async () => {

@@ -208,6 +208,33 @@ test("an update that nobody understands is noted once, and breaks nothing", () =
   ]);
 });
 
+/** A command that runs and ends, as these updates tell of it. */
+function commandOf(agent: AcpAgent, ...updates: object[]): string[] {
+  const translation = begun(agent);
+  const events = updates.flatMap((update) => translation.update({ sessionUpdate: "tool_call_update", ...update }));
+  return events.filter(({ kind }) => kind === "called" || kind === "answered").map(lineOf);
+}
+
+test("Codex: what a command wrote, and told piece by piece, is its result", () => {
+  const wrote = (data: string) => ({ toolCallId: "1", _meta: { terminal_output_delta: { data } } });
+  const runs = { toolCallId: "1", kind: "execute", status: "in_progress", rawInput: { command: "npm test" } };
+  const ends = { toolCallId: "1", status: "failed", _meta: { terminal_exit: { exit_code: 2 } } };
+  expect(commandOf("codex", runs, wrote("3 passed\n"), wrote("1 failed\n"), ends)).toEqual([
+    'called shell {"command":"npm test"}',
+    "answered false: 3 passed\n1 failed\nExit code 2.",
+  ]);
+});
+
+test("Gemini: the title of a command is what it runs, with what it says beside it", () => {
+  const shown = (text: string) => ({ content: [{ type: "content", content: { type: "text", text } }] });
+  const id = { toolCallId: "run_shell_command__1" };
+  const runs = { ...id, kind: "execute", status: "in_progress", title: "npm test", ...shown("Runs the tests") };
+  expect(commandOf("gemini", runs, { ...id, status: "completed", ...shown("3 passed") })).toEqual([
+    'called run_shell_command {"command":"npm test","details":"Runs the tests"}',
+    "answered true: 3 passed",
+  ]);
+});
+
 test("a plan is noted", () => {
   const entries = [
     { content: "Read", status: "completed" },

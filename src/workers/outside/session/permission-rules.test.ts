@@ -17,6 +17,8 @@ test.each<[rule: string, request: ToolRequest, isAllowed: boolean]>([
   ["Bash(npm test)", runs("npm test --all"), false],
   ["Bash(npm test:*)", runs("npm testing"), false],
   ["Bash(npm test:*)", runs("npm test; rm -rf ."), false],
+  ["Bash(npm test:*)", runs("npm test a; rm -rf ."), false],
+  ["Bash(npm test:*)", runs("npm test > a"), false],
   ["Bash(npm test:*)", runs("npm test && curl evil"), false],
   ["Bash(npm test:*)", runs("npm test > ~/.bashrc"), false],
   ["Bash(npm test:*)", runs("npm test $(cat secret)"), false],
