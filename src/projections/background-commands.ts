@@ -54,6 +54,11 @@ export function backgroundCommandNamed(
   return commands?.[worker]?.findLast((command) => command.id === id);
 }
 
+/** Those of a worker that still run. */
+export function runningCommandsOf(commands: BackgroundCommands | undefined, worker: WorkerId): BackgroundCommand[] {
+  return (commands?.[worker] ?? []).filter(({ ended }) => ended === null);
+}
+
 /** Those that were running when our process ended: none of them can have outlived it. */
 export function lostBackgroundCommands(
   commands: BackgroundCommands | undefined,

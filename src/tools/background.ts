@@ -118,6 +118,14 @@ export class BackgroundJobs {
   }
 }
 
+/** Why work cannot end yet: what runs would be ended in the middle, and only a part of its result be there. */
+export function stillRunning(commands: readonly Pick<BackgroundCommand, "id" | "command">[]): string | null {
+  if (commands.length === 0) return null;
+  const list = commands.map(({ id, command }) => `${id} (${command})`).join(", ");
+  const [run, it] = commands.length === 1 ? ["runs", "it"] : ["run", "them"];
+  return `${list} still ${run} in the background. Wait for ${it} with bash_output (wait), or end what you do not need (stop: true).`;
+}
+
 /** A fact holds short strings. */
 const LONGEST_END = 1_500;
 

@@ -18,6 +18,8 @@ export interface CoordinationPort {
   stageStatus(): string;
   /** Why the run cannot end yet, or null. */
   unfinished(): string | null;
+  /** What the coordinator has running in the background, and what to do about it, or null. */
+  running(): string | null;
 }
 
 const name = z.string().trim().regex(PERSONS_NAME, "a person's name, e.g. Alice").describe("e.g. Alice");
@@ -195,7 +197,7 @@ function endingTool(
     repeatable: true,
     parameters: endings[field],
     async run({ files = [], learned, ...words }) {
-      const why = port.unfinished();
+      const why = port.unfinished() ?? port.running();
       if (why) return { ok: false, content: `Not finished: ${why}` };
       if (learned === undefined && reflection?.asksBeforeEnd())
         return refusal(

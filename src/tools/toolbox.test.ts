@@ -85,6 +85,7 @@ test("after a crash an order for work is never given twice; what ends the same h
         programs: () => [],
         stageStatus: () => "",
         unfinished: () => null,
+        running: () => null,
       },
       nobody,
     ),
@@ -116,7 +117,13 @@ test.each([
   const nobody = () => Promise.reject(new Error("not called"));
   let open: string | null = "node-1 is running. Wait for the news.";
   const port = { spawn: nobody, assign: nobody, cancel: nobody, update: nobody, reconvene: nobody, launch: nobody };
-  const looks = { board: () => "", programs: () => [], stageStatus: () => "", unfinished: () => open };
+  const looks = {
+    board: () => "",
+    programs: () => [],
+    stageStatus: () => "",
+    unfinished: () => open,
+    running: () => null,
+  };
   const toolbox = new Toolbox(coordinationTools({ ...port, ...looks }, nobody));
   const ask = () => toolbox.run({ type: "call", id: "c", name, args: { [field]: "80" } }, never);
   const refused = await ask();

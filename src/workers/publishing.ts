@@ -1,4 +1,4 @@
-import { hasEnded, type NodeState, openBelow, type WorkerState } from "../projections/index.ts";
+import { hasEnded, type NodeState, openBelow, runningCommandsOf, type WorkerState } from "../projections/index.ts";
 import { type NewFact, type NodeId, type Outcome, textOf } from "../protocol/index.ts";
 import { isForWantOfRoom } from "../store/disk/disk.ts";
 import { nodeDir } from "../store/paths.ts";
@@ -10,6 +10,7 @@ import {
   undoPublish,
 } from "../store/run/node-folder.ts";
 import type { Scope } from "../store/scope/scope.ts";
+import { stillRunning } from "../tools/background.ts";
 import type { NodePort } from "../tools/work.ts";
 import type { ReplyWithoutCall } from "./loop/work-loop.ts";
 import type { Workplace } from "./workplace.ts";
@@ -44,6 +45,8 @@ export function publisher({ node, worker, scope, workplace, signal, stopWriters 
       const { checks = [], deliverables } = (workplace.pending().board.nodes[node.id] ?? node).spec;
       const open = openBelow(node, workplace.pending().board);
       if (below === "must have ended" && open.length > 0) return { ok: false, reason: stillOpen(open) };
+      const running = stillRunning(runningCommandsOf(workplace.pending().commands, worker.id));
+      if (running !== null) return { ok: false, reason: running };
       // Seed 000: the summary of a role may be its whole result.
       if (node.spec.role !== undefined && deliverables.length === 0) await writeIfEmpty(scope, summary);
       for (const command of checks) {

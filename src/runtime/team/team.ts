@@ -11,10 +11,12 @@ import {
   openNodes,
   PAGE,
   rosterOf,
+  runningCommandsOf,
   type WorkerState,
   waitsForAny,
 } from "../../projections/index.ts";
 import { COORDINATOR, HUMAN, type NewFact, type NodeId, type RunId, type WorkerId } from "../../protocol/index.ts";
+import { stillRunning } from "../../tools/background.ts";
 import type { CoordinationPort, NewWorker, NodeChange, Reconvening, StageOfRoles } from "../../tools/coordination.ts";
 import { refusal, type ToolOutput } from "../../tools/tool.ts";
 import type { NewWork } from "../../tools/work.ts";
@@ -271,6 +273,10 @@ export class Team {
     if (list.length === 0) return null;
     const next = agent.coordinator_decides ? "It goes on when you wait for news" : "Wait for the news";
     return `${list.join(", ")}. ${next}, or use cancel_node for what you no longer need.`;
+  }
+
+  running(): string | null {
+    return stillRunning(runningCommandsOf(this.#ports.pending().commands, COORDINATOR));
   }
 
   send(from: string, to: string, content: string): Promise<ToolOutput> {

@@ -86,9 +86,10 @@ function mailPort(mailbox: Mailbox, team: TeamPort, workplace: Workplace): Pick<
   return {
     waiting: () => mailbox.waiting,
     async arrived(until, all) {
-      const reason = awaited(team, workplace);
-      const isEnough =
-        all && reason === "news" ? () => mailbox.hasMoreThanResults || team.unfinished() === null : undefined;
+      // The end of a command in the background is news too, for a coordinator that asks to be woken by it.
+      const reason = awaited(team, workplace) ?? (team.running() === null ? null : "news");
+      const hasAll = () => mailbox.hasMoreThanResults || team.unfinished() === null;
+      const isEnough = all && team.unfinished() !== null ? hasAll : undefined;
       if (reason !== null) await waitForMail({ self: LEAD, mailbox, workplace }, reason, until, isEnough);
     },
   };

@@ -1,5 +1,5 @@
 import type { Mailbox } from "../../mail/mailbox.ts";
-import { deferredBy, type Situation } from "../../projections/index.ts";
+import { deferredBy, runningCommandsOf, type Situation } from "../../projections/index.ts";
 import {
   COORDINATOR,
   type Outcome,
@@ -8,6 +8,7 @@ import {
   textOf,
   type UserEntry,
 } from "../../protocol/index.ts";
+import { stillRunning } from "../../tools/background.ts";
 import type { CoordinationPort } from "../../tools/coordination.ts";
 import { isNoAnswer } from "../loop/missed-calls.ts";
 import { isQuiet } from "../loop/shown-history.ts";
@@ -74,7 +75,8 @@ export function endOrAsk(
   const next = failed
     ? `${failed} failed. If the goal is met all the same, call finish and say what is missing; otherwise go on.`
     : "If the goal is met, call finish; otherwise go on.";
-  const content = unheard ?? `You called no tool and nothing is under way. ${next}`;
+  const running = stillRunning(runningCommandsOf(workplace.pending().commands, COORDINATOR));
+  const content = unheard ?? `You called no tool and ${running ?? "nothing is under way."} ${next}`;
   return [{ role: "user", from: "agiraph", content }];
 }
 
