@@ -98,3 +98,28 @@ test("how often two have written to each other counts within a run", async () =>
   const last = (await team.facts()).findLast((fact) => fact.type === "message.sent" && fact.data.from === "alice");
   expect(last?.data).toMatchObject({ text: "Hello.", hops: 1 });
 });
+
+test("a file of the run before is missed by its short name, and found by the one that the error names", async () => {
+  const coordinator = script(
+    both(
+      call("write_file", { path: "output/report.md", content: "80" }),
+      call("write_file", { path: "notes/a/b.md", content: "deep" }),
+    ),
+    call("finish", { summary: "A: 80" }),
+    both(
+      call("read_file", { path: "output/report.md" }),
+      call("list_files", { path: "notes/a" }),
+      call("read_file", { path: "output/other.md" }),
+    ),
+    call("read_file", { path: "agent/runs/run-1/output/report.md" }).after(
+      "There is no output/report.md. An earlier run has it: agent/runs/run-1/output/report.md.",
+      "There is no notes/a. An earlier run has it: agent/runs/run-1/notes/a.",
+      "There is no output/other.md. There is nothing in output.",
+    ),
+    call("finish", { summary: "As before." }).after("1\t80"),
+  );
+  await using team = await startTeam({ goal: "Write it", coordinator });
+  await team.agent.idle();
+  await team.agent.send("What did you write?");
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "As before." });
+});

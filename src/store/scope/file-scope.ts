@@ -31,6 +31,8 @@ export const MAX_WRITE_BYTES = 10 * 1024 * 1024;
 const MAX_NAMES_IN_A_FOLDER = 10_000;
 /** So many names are looked at for those that come near one that is missing. */
 const MOST_SUGGESTED = 500;
+/** So many earlier runs are looked through for it, the newest first. */
+const MOST_EARLIER = 50;
 
 /** What is so small is read at once: a trip through the thread pool costs more than the reading. */
 const SMALL = 64 * 1024;
@@ -246,9 +248,25 @@ export class FileScope implements Scope {
       if (!names) continue;
       const near = closest(scoped.parts.at(-up) ?? "", names, 5);
       const where = above.path || "the top folder";
-      return `There is no ${scoped.path}. ${near.length > 0 ? `In ${where} there is: ${near.join(", ")}.` : `There is nothing in ${where}.`}`;
+      const there = near.length > 0 ? `In ${where} there is: ${near.join(", ")}.` : `There is nothing in ${where}.`;
+      return `There is no ${scoped.path}.${this.#earlier(scoped)} ${there}`;
     }
-    return `There is no ${scoped.path}.`;
+    return `There is no ${scoped.path}.${this.#earlier(scoped)}`;
+  }
+
+  /** Plain paths begin in the run: what is missing there may be in a run before, for those who may read it. */
+  #earlier({ parts }: ScopedPath): string {
+    const { top, aliases, table } = this.#view;
+    const number = Number(top[1]?.slice("run-".length));
+    const isInRun = top[0] === "runs" && top[1] === parts[1] && aliases.get("agent")?.length === 0;
+    if (!isInRun) return "";
+    for (let run = number - 1; run > Math.max(0, number - 1 - MOST_EARLIER); run--) {
+      const there = ["runs", `run-${run}`, ...parts.slice(2)];
+      const isReadable = table.judge(there).access !== "none";
+      const path = ["agent", ...there].join("/");
+      if (isReadable && this.#mountAt(path, there).length > 0) return ` An earlier run has it: ${path}.`;
+    }
+    return "";
   }
 
   /** Undefined where the folder cannot be opened. Few enough to look at each at once. */
