@@ -64,6 +64,15 @@ describe("what the model is told", () => {
     ["that there was none", {}, { ok: true, content: "(no output)" }],
     ["the exit code when it is not 0", { code: 2, output: "no\n" }, { ok: false, content: "Exit code 2.\nno" }],
     [
+      "that a copy is read-only as what it was copied from, where permission was denied",
+      { code: 1, output: "bash: line 1: output/a.md: Permission denied\n" },
+      {
+        ok: false,
+        content:
+          "Exit code 1.\nbash: line 1: output/a.md: Permission denied\n(A copy of a published file or an input is read-only, as they are: chmod u+w makes the copy writable.)",
+      },
+    ],
+    [
       "what a signal means",
       { code: 139 },
       { ok: false, content: "Exit code 139 (it crashed with a segmentation fault).\n(no output)" },

@@ -175,8 +175,12 @@ function described(result: ShellResult, seconds: number, { kind }: Sandbox): str
     kind === "unsafe" ? "Ran without a sandbox (--unsafe-no-sandbox)." : "",
   ];
   const said = result.output.trimEnd();
-  return [...notes, said || "(no output)"].filter(Boolean).join("\n");
+  const hint = result.code !== 0 && said.includes("Permission denied") ? COPIES : "";
+  return [...notes, said || "(no output)", hint].filter(Boolean).join("\n");
 }
+
+/** `cp` keeps the mode; the files themselves are final. */
+const COPIES = "(A copy of a published file or an input is read-only, as they are: chmod u+w makes the copy writable.)";
 
 /** A fact names short strings; the whole command stands in the conversation. */
 function firstLine(command: string): string {

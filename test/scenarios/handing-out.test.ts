@@ -391,6 +391,31 @@ describe("who does it", () => {
     expect(firstWords(bob)).toContain("Be brief.");
   });
 
+  test("not_by of a role may name somebody of the same launch, whose node then never goes to them", async () => {
+    const role = (name: string, not_by: string[] = []) => ({ name, title: "Analyst", prompt: "Work.", not_by });
+    const launched = (...roles: object[]) => call("launch_roles", { name: "Review", roles });
+    await using team = await startTeam({
+      goal: "g",
+      coordinator: script(
+        both(launched(role("Alice"), role("Bob", ["Bob"])), launched(role("Alice"), role("Bob", ["Dave"]))),
+        both(
+          launched(role("Alice"), role("Bob", ["Alice"])),
+          call("assign_worker", { node_id: "node-2", worker_id: "Alice" }),
+        ),
+        finished.after("Stage 1 (Review) is done."),
+      ),
+      workers: { Alice: script(...works()), Bob: script(...works()) },
+    });
+    expect(await team.outcome()).toMatchObject({ kind: "finished" });
+    expect(await answersTo(team, "launch_roles")).toEqual([
+      expect.stringMatching(/^Not launched: Bob: bob is in not_by/),
+      'Not launched: Bob: not_by names nodes or workers, and "Dave" is neither. The board is empty. People: Coordinator, Alice, Bob.',
+      "Stage 1, Review: Alice (node-1), Bob (node-2) have begun. You will be told when they end.",
+    ]);
+    expect(team.board()[1]?.spec.not_by).toEqual(["alice"]);
+    expect(await answersTo(team, "assign_worker")).toEqual([expect.stringMatching(/^Alice is in not_by/)]);
+  });
+
   test("roles that are launched in the stage that reconvening announced are that stage", async () => {
     const roles = [{ name: "Bob", title: "Writer", prompt: "Write." }];
     await using team = await startTeam({

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { call, script, startTeam, temporaryHome } from "../../src/testing/index.ts";
+import { both, call, script, startTeam, temporaryHome } from "../../src/testing/index.ts";
 import { skipped } from "../try-sandbox.ts";
 
 describe.skipIf(skipped)(`paths in bash ${skipped}`, () => {
@@ -26,6 +26,25 @@ describe.skipIf(skipped)(`paths in bash ${skipped}`, () => {
     expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
     const run = join(team.agent.log.dir, "runs/run-1");
     expect(await readFile(join(run, "output/both.txt"), "utf8")).toBe("of the project\nof the memory\n");
+  });
+
+  test("a copy of what was published can be changed as bash says, and by write_file at once", async () => {
+    const coordinator = script(
+      call("create_work_node", { task: "Write it." }),
+      call("bash", {
+        command: "for to in a b; do cp nodes/node-1/published/a.md output/$to.md; done; echo more >> output/a.md",
+      }).after("node-1 completed"),
+      both(
+        call("bash", { command: "chmod u+w output/a.md && echo more >> output/a.md && cat output/a.md" }),
+        call("write_file", { path: "output/b.md", content: "new" }),
+        call("bash", { command: "echo er >> output/b.md && cat output/b.md nodes/node-1/published/a.md" }),
+      ).after("output/a.md: Permission denied", "chmod u+w makes the copy writable."),
+      call("finish", { summary: "done" }).after("80more", "newer\n80"),
+    );
+    const wrote = call("write_file", { path: "scratch/a.md", content: "80" });
+    const workers = { Alice: script(both(wrote, call("publish", { summary: "80" }))) };
+    await using team = await startTeam({ goal: "Collect", coordinator, workers });
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
   });
 
   test("a command cannot remove what agent/ leads to", async () => {

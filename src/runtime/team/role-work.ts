@@ -56,14 +56,15 @@ export class GivenToRole {
     if (this.hasCopies) this.#copies = await this.#copy(node);
   }
 
-  check(now: Situation): { ok: true; work: RoleWork } | Refused {
+  /** `names`: those of all roles of the launch. */
+  check(now: Situation, names: readonly string[]): { ok: true; work: RoleWork } | Refused {
     const { name, prompt: task, deliverables, refs, not_by } = this.#role;
     const { run, limits } = this.#ports;
     const order = { task, deliverables, refs, not_by, dependencies: [], checks: [], hold: false };
     const copied = new Set(this.#inputs.map((each) => each.name));
     const checked = checkedWork({ ...order, inference: "multi" }, { now, run, parent: undefined, limits, copied });
     if (!checked.ok) return checked;
-    const notBy = checkedNotBy({ not_by }, now, run);
+    const notBy = checkedNotBy({ not_by }, now, run, names);
     if (!notBy.ok) return notBy;
     const barred = whyBarred({ not_by: notBy.ids }, workerIdOf(name), now);
     if (barred !== undefined) return { ok: false, reason: barred };

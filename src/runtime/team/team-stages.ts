@@ -102,7 +102,10 @@ export class TeamStages {
     if (needed) return wrong(`Not launched: ${needed}`);
     const work: RoleWork[] = [];
     for (const [at, each] of given.entries()) {
-      const checked = each.check(now);
+      const checked = each.check(
+        now,
+        roles.map(({ name }) => name),
+      );
       if (!checked.ok) return wrong(`Not launched: ${roles[at]?.name}: ${checked.reason}`);
       work.push(checked.work);
     }

@@ -109,12 +109,14 @@ export function checkedNotBy(
   { not_by }: Pick<NewWork, "not_by">,
   { board, roster }: Situation,
   run: RunId,
+  /** By name: those who are hired with the same order. */
+  coming: readonly string[] = [],
 ): { ok: true; ids: string[] } | { ok: false; reason: string } {
-  const idIn = (word: string) =>
-    nodeNamed(board, word)?.id ?? (Object.hasOwn(roster, workerIdOf(word)) ? workerIdOf(word) : null);
+  const hired = new Set([...Object.keys(roster), ...coming.map(workerIdOf)]);
+  const idIn = (word: string) => nodeNamed(board, word)?.id ?? (hired.has(workerIdOf(word)) ? workerIdOf(word) : null);
   const unknown = not_by.find((word) => idIn(word) === null);
   if (unknown === undefined) return { ok: true, ids: not_by.map((word) => idIn(word) ?? word) };
-  const people = Object.values(rosterOf(roster, run)).map(({ spawned }) => spawned.name);
+  const people = [...new Set([...Object.values(rosterOf(roster, run)).map(({ spawned }) => spawned.name), ...coming])];
   return {
     ok: false,
     reason: `not_by names nodes or workers, and "${unknown}" is neither. ${knownNodes(board, run)} People: ${people.join(", ")}.`,
