@@ -32,8 +32,8 @@ export interface AgentState {
   } | null;
   /** The call of the coordinator's last checkpoint, until it has its result. */
   checkpoint: string | null;
-  /** What it said with its last checkpoint. */
-  last_checkpoint: { summary: string; ts: number } | null;
+  /** What it said with its last checkpoint, or the beginning of it. */
+  last_checkpoint: { summary: string; is_cut?: true; ts: number } | null;
   /** Of an infinite agent: what is limited counts from this fact on, its last checkpoint or waking. */
   cycle_seq: number;
   runs: number;
@@ -183,7 +183,9 @@ function setGoal(agent: AgentState, { data: { run_id, goal } }: FactOf<"goal.set
 
 function keepCheckpoint(agent: AgentState, fact: FactOf<"worker.checkpointed">): void {
   agent.checkpoint = fact.data.call_id ?? null;
-  agent.last_checkpoint = { summary: fact.data.summary.slice(0, FIRST_WORDS), ts: fact.ts };
+  const { summary } = fact.data;
+  const cut = summary.length > LONGEST_CHECKPOINT ? { is_cut: true as const } : {};
+  agent.last_checkpoint = { summary: summary.slice(0, LONGEST_CHECKPOINT).toWellFormed(), ...cut, ts: fact.ts };
   beginCycle(agent, fact);
 }
 
@@ -198,6 +200,8 @@ export function isAtRest({ status, archived_ts }: AgentState): boolean {
 }
 
 const FIRST_WORDS = 200;
+/** Each waking tells it; longer ones are read in the record. */
+const LONGEST_CHECKPOINT = 600;
 
 /** The current goal, or the last one: later runs may have other goals than the first. */
 export function goalOf({ run, goal }: AgentState): string {

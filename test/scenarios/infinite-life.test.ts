@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { both, call, manualClock, say, script, startTeam, type Team } from "../../src/testing/index.ts";
 import type { ScriptedModel } from "../../src/testing/script.ts";
+import { skipped } from "../try-sandbox.ts";
 
 const DAY = 86_400;
 const plan = { goal: "Watch the page", mode: "infinite", cycle_seconds: DAY } as const;
@@ -260,3 +261,28 @@ test("whoever worked and calls nothing more is asked once, before the sleep, to 
   }
   expect(await compactions(team)).toHaveLength(2);
 });
+
+test.skipIf(skipped)(
+  "of a long checkpoint a waking tells the beginning, marks the cut and says where the rest is",
+  async () => {
+    const clock = manualClock();
+    const long = `The page has ${"many words, ".repeat(60)}and the last is THE END.`;
+    const coordinator = script(
+      call("checkpoint", { summary: long }),
+      call("bash", { command: `grep '"worker.checkpointed"' agent/events.jsonl | tail -n 1` }),
+      call("checkpoint", { summary: "Seen." }).after("and the last is THE END."),
+      say("Nothing to do."),
+    );
+    await using team = await startTeam({ ...plan, clock, coordinator });
+    await isAsleep(team, coordinator, 1);
+    await clock.advance(DAY * 1000);
+    await isAsleep(team, coordinator, 3);
+    const told = coordinator.requests.at(1)?.history.findLast((entry) => entry.role === "user")?.content;
+    expect(told).toContain(
+      `${long.slice(0, 600)}… (cut here; whole: grep '"worker.checkpointed"' agent/events.jsonl | tail -n 1)]`,
+    );
+    await clock.advance(DAY * 1000);
+    await isAsleep(team, coordinator, 4);
+    expect(lastWords(coordinator)).toContain("): Seen.]");
+  },
+);

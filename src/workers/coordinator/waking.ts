@@ -95,10 +95,16 @@ export class Waking {
     const { clock, timeZone, pending } = this.#workplace;
     const { last_checkpoint: last } = pending().agent;
     const before = last && isInfinite(this.#workplace);
-    const did = before ? ` Your last checkpoint (${momentIn(last.ts * 1000, timeZone)}): ${oneLine(last.summary)}` : "";
+    const rest = last?.is_cut ? `… (cut here; whole: ${WHOLE_CHECKPOINT})` : "";
+    const did = before
+      ? ` Your last checkpoint (${momentIn(last.ts * 1000, timeZone)}): ${oneLine(last.summary)}${rest}`
+      : "";
     return `[It is ${momentIn(clock.now(), timeZone)}.${did}]\n\n${news}`;
   }
 }
+
+/** As a fact it is whole; the quotes leave out the facts of this very command. */
+const WHOLE_CHECKPOINT = `grep '"worker.checkpointed"' agent/events.jsonl | tail -n 1`;
 
 /** Which parts of its memory the agent has seen, or wrote itself. */
 class SeenMemory {
