@@ -47,6 +47,8 @@ export interface TeamPlan {
   logins?: LoginBroker;
   /** What triggers may have called. */
   callbacks?: RuntimePorts["callbacks"];
+  /** What commands find here; nothing unless a test says it. */
+  machine?: RuntimePorts["machine"];
   /** What is added to the built-ins: tools and channels. Models are the scripted ones. */
   added?: Additions;
 }
@@ -84,7 +86,7 @@ function portsOf(plan: TeamPlan) {
   return {
     catalog: scriptedCatalog(plan),
     // What is installed here must not change what scripts are told.
-    machine: async () => ({ loop: "", program: "" }),
+    machine: plan.machine ?? (async () => ({ loop: "", program: "" })),
     ...(plan.clock && { clock: plan.clock }),
     ...(plan.outside && { outside: plan.outside }),
     ...(plan.logins && { logins: plan.logins }),

@@ -286,3 +286,45 @@ test.skipIf(skipped)(
     expect(lastWords(coordinator)).toContain("): Seen.]");
   },
 );
+
+test("what commands find is told at a waking if it was not known on the first day, once, also after a restart", async () => {
+  const clock = manualClock();
+  const WORDS = "Commands run in a sandbox (bash, no network): Debian.";
+  let found = "";
+  const coordinator = script(...[1, 2, 3, 4].map((day) => call("checkpoint", { summary: `Day ${day}` })));
+  const machine = async () => ({ loop: found, program: "" });
+  await using team = await startTeam({ ...plan, clock, coordinator, machine });
+  await isAsleep(team, coordinator, 1);
+  found = WORDS;
+  await clock.advance(DAY * 1000);
+  await isAsleep(team, coordinator, 2);
+  expect(lastWords(coordinator)).toContain(`\n\n${WORDS}`);
+  await clock.advance(DAY * 1000);
+  await isAsleep(team, coordinator, 3);
+  expect(lastWords(coordinator)).not.toContain(WORDS);
+  const now = await team.restart();
+  await now.agent.start("recovered");
+  await isAsleep(now, coordinator, 3);
+  await clock.advance(DAY * 1000);
+  await isAsleep(now, coordinator, 4);
+  expect(lastWords(coordinator)).not.toContain(WORDS);
+  expect(coordinator.requests.map(({ system }) => system.includes("Commands run"))).toEqual([
+    false,
+    false,
+    false,
+    false,
+  ]);
+});
+
+test("what commands find is in the prompt of an infinite agent, as in others', and not told again", async () => {
+  const clock = manualClock();
+  const WORDS = "Commands run in a sandbox (bash, no network): Debian.";
+  const coordinator = script(...[1, 2].map((day) => call("checkpoint", { summary: `Day ${day}` })));
+  const machine = async () => ({ loop: WORDS, program: "" });
+  await using team = await startTeam({ ...plan, clock, coordinator, machine });
+  await isAsleep(team, coordinator, 1);
+  await clock.advance(DAY * 1000);
+  await isAsleep(team, coordinator, 2);
+  expect(coordinator.requests[0]?.system).toContain(WORDS);
+  expect(lastWords(coordinator)).not.toContain(WORDS);
+});

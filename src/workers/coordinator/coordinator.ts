@@ -63,7 +63,7 @@ export async function coordinate(
         flushWords: () => workplace.prompts("memory-flush"),
         async restate() {
           await waking.restated();
-          return restateForCoordinator(run, scope, now(), mailbox.untoldFrom, await surroundings(workplace));
+          return restateForCoordinator(run, scope, now(), mailbox.untoldFrom, await surroundings(workplace, "loop"));
         },
         ...(isInfinite(workplace) && { window: MOST_IN_CYCLES, wokeLate: () => sleep.takeLate() }),
       },

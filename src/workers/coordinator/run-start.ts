@@ -7,7 +7,7 @@ import { textIn } from "../assignment.ts";
 import { type Past, pastOf } from "../loop/past.ts";
 import type { ActingWorker } from "../loop/recorded-loop.ts";
 import { coordinatorPrompt } from "../prompt.ts";
-import { surroundingsOf } from "../surroundings.ts";
+import { type Machine, surroundingsOf } from "../surroundings.ts";
 import { memoryNow, recalled } from "../worker-memory.ts";
 import type { Workplace } from "../workplace.ts";
 import { cycleRules, isInfinite } from "./cycles.ts";
@@ -54,7 +54,7 @@ export async function beginRun({ run, scope, toolbox, cursor, workplace, before,
   const system = coordinatorPrompt(brief);
   const from = now().agent.run?.trigger ? "agiraph" : HUMAN;
   const first: UserEntry = { role: "user", from, content: run.goal, run_id: run.id, upto: cursor };
-  if (infinite) first.memory = await seenMemory(workplace);
+  if (infinite) first.memory = await seenMemory(workplace, around);
   const entries: Entry[] = [{ role: "system", content: system }, first];
   await log.append({ entries: { file: CONVERSATION, entries } }).durable;
   return { system, history: [...before, first], turn: 1, tried: 0, flushTurns: 0, cursor };
@@ -66,8 +66,17 @@ export function pastHistory(stored: Awaited<ReturnType<Workplace["log"]["convers
 }
 
 /** What a summary says of the world outside the work. */
-export async function surroundings(workplace: Workplace): Promise<{ today: string; memory: string }> {
-  return { today: momentIn(workplace.clock.now(), workplace.timeZone), memory: await memoryNow(workplace) };
+export async function surroundings(
+  workplace: Workplace,
+  whose: keyof Machine,
+): Promise<{ today: string; commands: string; memory: string }> {
+  // The prompt of other agents is younger, and says it.
+  const commands = isInfinite(workplace) ? (await workplace.machine())[whose] : "";
+  return {
+    commands,
+    today: momentIn(workplace.clock.now(), workplace.timeZone),
+    memory: await memoryNow(workplace),
+  };
 }
 
 /** Only the goal ends a run: a coordinator that gave up may try again when the run is resumed. */

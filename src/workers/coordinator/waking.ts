@@ -14,8 +14,8 @@ const SHORT_BYTES = 3_000;
 
 /**
  * The sleep of an infinite agent, at no cost, until its next cycle, a trigger or a message; and what it is told
- * when it wakes, since its prompt is that of its first day: the date, what it did last, and what others have changed in
- * its memory.
+ * when it wakes, since its prompt is that of its first day: the date, what it did last, what others have changed in its
+ * memory, and what commands find in the sandbox if its prompt does not say that.
  */
 export class Waking {
   readonly #self: ActingWorker;
@@ -106,7 +106,10 @@ export class Waking {
 /** As a fact it is whole; the quotes leave out the facts of this very command. */
 const WHOLE_CHECKPOINT = `grep '"worker.checkpointed"' agent/events.jsonl | tail -n 1`;
 
-/** Which parts of its memory the agent has seen, or wrote itself. */
+/** Beside the parts of its memory: what commands find, which may not have been known for its prompt. */
+const SANDBOX = "(sandbox)";
+
+/** Which parts of its memory the agent has seen, or wrote itself; and whether it knows what the sandbox has. */
 class SeenMemory {
   readonly #workplace: Workplace;
   readonly #own = new Set<string>();
@@ -131,10 +134,14 @@ class SeenMemory {
 
   /** What others have changed since the last look, in words; from now on it is seen. */
   async look(): Promise<{ memory: string; hashes: Record<string, string> }> {
-    const parts = await shownMemory(this.#workplace);
+    const parts = [...(await sandboxPart(this.#workplace)), ...(await shownMemory(this.#workplace))];
     const changed = parts.filter(({ path, text }) => this.#hashes[path] !== hashOf(text));
-    const news = changed.map(({ path, text }) => changeOf(path, this.#texts.get(path), text));
-    this.#hashes = {};
+    const news = changed.map(({ path, text }) =>
+      path === SANDBOX ? text : changeOf(path, this.#texts.get(path), text),
+    );
+    // Where it is not known yet in this process, it is still what it was told.
+    const { [SANDBOX]: sandbox } = this.#hashes;
+    this.#hashes = sandbox === undefined ? {} : { [SANDBOX]: sandbox };
     this.#texts = new Map();
     for (const { path, text } of parts) this.#see(path, text);
     return { memory: cut(news.join("\n\n"), MOST_BYTES), hashes: this.#hashes };
@@ -155,9 +162,16 @@ function changeOf(path: string, before: string | undefined, now: string): string
   return `${path} in your memory has changed since you last saw it:\n${cut(lines.join("\n").trim(), SHORT_BYTES)}`;
 }
 
-/** What an agent has seen after it was shown the memory as it is now. */
-export async function seenMemory(workplace: Workplace): Promise<Record<string, string>> {
-  return Object.fromEntries((await shownMemory(workplace)).map(({ path, text }) => [path, hashOf(text)]));
+/** What an agent has seen after it was shown the memory as it is now, with these words about where it works. */
+export async function seenMemory(workplace: Workplace, around: string): Promise<Record<string, string>> {
+  const sandbox = (await sandboxPart(workplace)).filter(({ text }) => around.includes(text));
+  const parts = [...sandbox, ...(await shownMemory(workplace))];
+  return Object.fromEntries(parts.map(({ path, text }) => [path, hashOf(text)]));
+}
+
+async function sandboxPart({ machine }: Workplace): Promise<{ path: string; text: string }[]> {
+  const { loop } = await machine();
+  return loop === "" ? [] : [{ path: SANDBOX, text: loop }];
 }
 
 /** As the last waking recorded it. */

@@ -22,13 +22,13 @@ export async function restateForCoordinator(
   scope: Scope,
   now: Situation,
   untoldFrom: number,
-  { today, memory }: { today: string; memory: string },
+  { today, commands = "", memory }: { today: string; commands?: string; memory: string },
 ): Promise<SummarySection[]> {
   const own = (await filesAt(scope, "")).filter(({ path }) => !/^(nodes|workers|_messages|agent|project)$/.test(path));
   const inFolders = own.map(async (each) => (each.kind === "folder" ? filesAt(scope, each.path, true) : [each]));
   const files = (await Promise.all(inFolders)).flat();
   return [
-    { title: "Now", text: `It is ${today}.` },
+    { title: "Now", text: [`It is ${today}.`, commands].filter(Boolean).join("\n") },
     { title: `Your goal (${run.id})`, text: run.goal },
     { title: "Between you and your human", text: dialogue(COORDINATOR, now, untoldFrom), keep: "end" },
     { title: "The stage", text: stageWords(run.id, now) },

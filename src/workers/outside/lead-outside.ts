@@ -157,7 +157,7 @@ async function newLeadSession(
   past: Parameters<ProgramAssignment["newSessionText"]>[0],
   told: readonly string[],
 ): Promise<string> {
-  const around = await surroundings(workplace);
+  const around = await surroundings(workplace, "program");
   const sections = await restateForCoordinator(run, scope, workplace.now(), mailbox.untoldFrom, around);
   const state = sections.filter(({ text }) => text.trim() !== "").map(({ title, text }) => `## ${title}\n\n${text}`);
   const lost = "The session in which you began this is lost. This is how things stand, from the record:";
