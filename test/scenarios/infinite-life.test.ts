@@ -328,3 +328,34 @@ test("what commands find is in the prompt of an infinite agent, as in others', a
   expect(coordinator.requests[0]?.system).toContain(WORDS);
   expect(lastWords(coordinator)).not.toContain(WORDS);
 });
+
+test("neither a message nor a hint nor a trigger moves the next cycle: it comes at the time that was set", async () => {
+  const clock = manualClock();
+  const HALF = (DAY / 2) * 1000;
+  const later = { type: "delayed", config: { delay_seconds: DAY / 2 }, action: "Look at the mail." };
+  const coordinator = script(
+    both(call("schedule", later), call("checkpoint", { summary: "First." })),
+    call("checkpoint", { summary: "Mail." }).after("[trigger-1 is due]: Look at the mail."),
+    call("checkpoint", { summary: "Hint." }).after("[A hint from your human]: Mind the units."),
+    call("checkpoint", { summary: "Well." }).after("[Message from your human]: How are you?"),
+    call("checkpoint", { summary: "Second." }).after("The next cycle begins."),
+  );
+  await using team = await startTeam({ ...plan, clock, coordinator });
+  await isAsleep(team, coordinator, 1);
+  const cycles = () =>
+    Object.values(team.agent.now.triggers.open).flatMap(({ created_by, action, due }) =>
+      created_by === "agiraph" && action.type === "wake_agent" ? [due] : [],
+    );
+  const [due] = cycles();
+  await clock.advance(HALF);
+  await isAsleep(team, coordinator, 2);
+  await team.agent.nudge("Mind the units.");
+  await isAsleep(team, coordinator, 3);
+  await team.agent.send("How are you?");
+  await isAsleep(team, coordinator, 4);
+  expect(cycles()).toEqual([due]);
+  await clock.advance(HALF);
+  await isAsleep(team, coordinator, 5);
+  expect(coordinator.requests[0]?.system).toContain("when somebody writes to you, which does not move the next cycle.");
+  expect(cycles()).toEqual([(due ?? 0) + DAY]);
+});

@@ -45,7 +45,7 @@ export function cycleRules({ cycle_seconds = USUAL_CYCLE_SECONDS, watch }: Cycle
     : `${secondsInWords(cycle_seconds)} after each cycle`;
   return `# Infinite mode
 
-Your work has no end but finish (the goal is met for good) or your human. You work in cycles and sleep in between: you are woken ${when}, by your triggers, and when somebody writes to you. This is set up already (list_triggers shows it): do not schedule it yourself.${change} Each waking tells the date and what others changed in your memory. When a cycle's work is done, write down what the next one must know and call checkpoint, which ends the cycle. With nothing to do, answer in a few words and call nothing.`;
+Your work has no end but finish (the goal is met for good) or your human. You work in cycles and sleep in between: you are woken ${when}, by your triggers, and when somebody writes to you${watch ? "" : ", which does not move the next cycle"}. This is set up already (list_triggers shows it): do not schedule it yourself.${change} Each waking tells the date and what others changed in your memory. When a cycle's work is done, write down what the next one must know and call checkpoint, which ends the cycle. With nothing to do, answer in a few words and call nothing.`;
 }
 
 function secondsInWords(seconds: number): string {
@@ -61,7 +61,7 @@ const UNITS: readonly [string, number][] = [
 
 /**
  * The alarms of an infinite agent, unless they are set: its next cycle, and the upkeep of its memory. Woken earlier, by
- * a person or a message, the cycle keeps its time. Upkeep that somebody cancelled stays cancelled.
+ * a person, a message or a trigger, the cycle keeps its time: moved each time, it might never come. Upkeep that somebody cancelled stays cancelled.
  */
 export function nextCycle(now: Situation, at: number, timeZone: string, why: "cycle" | "retry" = "cycle"): NewFact[] {
   const { open, settled } = now.triggers;
