@@ -51,7 +51,7 @@ export async function coordinate(
   };
   const toolbox = (await leadToolbox(workplace, repeats))(leadTools(run, team, ports, reflection, workplace));
   const past = begun ?? (await beginRun({ run, scope, toolbox, cursor, workplace, before: pastHistory(stored) }));
-  await waking.begin(begun ? "resumed" : "begins");
+  await waking.begin(begun ? "resumed" : "begins", past.history);
   try {
     const job = {
       ...past,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Mailbox } from "../../mail/mailbox.ts";
-import { COORDINATOR, isMadeByTrigger, type StoredEntry, type UserEntry } from "../../protocol/index.ts";
+import { COORDINATOR, type Entry, isMadeByTrigger, type StoredEntry, type UserEntry } from "../../protocol/index.ts";
 import { momentIn } from "../../triggers/wall-clock.ts";
 import type { ActingWorker } from "../loop/recorded-loop.ts";
 import { waitForMail } from "../loop/waiting.ts";
@@ -40,12 +40,16 @@ export class Waking {
   }
 
   /** A run begins, with the memory in its prompt, or is resumed after any length of time. */
-  async begin(why: "begins" | "resumed"): Promise<void> {
+  async begin(why: "begins" | "resumed", history: readonly Entry[]): Promise<void> {
     if (!isInfinite(this.#workplace)) return;
     const words = await this.#memory.look();
-    if (why === "resumed") this.#words = words;
+    if (why === "resumed") {
+      this.#words = words;
+      return;
+    }
+    this.#memory.prompted(hashesIn(history));
     // Watching begins at once; the time of a cycle runs from the end of the one before.
-    else if (this.#workplace.now().agent.created.watch) await this.#setNext();
+    if (this.#workplace.now().agent.created.watch) await this.#setNext();
   }
 
   async sleep(signal: AbortSignal): Promise<string> {
@@ -147,6 +151,12 @@ class SeenMemory {
     return { memory: cut(news.join("\n\n"), MOST_BYTES), hashes: this.#hashes };
   }
 
+  /** What the sandbox has may have become known since the prompt was written. */
+  prompted({ [SANDBOX]: sandbox }: Record<string, string>): void {
+    const { [SANDBOX]: _, ...memory } = this.#hashes;
+    this.#hashes = { ...memory, ...(sandbox !== undefined && { [SANDBOX]: sandbox }) };
+  }
+
   #see(path: string, text: string): void {
     this.#texts.set(path, text);
     this.#hashes = { ...this.#hashes, [path]: hashOf(text) };
@@ -175,7 +185,7 @@ async function sandboxPart({ machine }: Workplace): Promise<{ path: string; text
 }
 
 /** As the last waking recorded it. */
-function hashesIn(stored: readonly StoredEntry[]): Record<string, string> {
+function hashesIn(stored: readonly Entry[]): Record<string, string> {
   const last = stored.findLast((entry) => entry.role === "user" && entry.memory);
   return (last?.role === "user" && last.memory) || {};
 }
