@@ -116,7 +116,7 @@ test("what a person says from any terminal is recorded as theirs, wherever the a
   await running.ended;
   await call("triggers", "paint", "--cancel", "1");
   await call("rm", "paint");
-  await call("rm", "paint", "--undo");
+  await call("rm", "paint-house", "--undo");
   provider.release("thought");
   expect((await call("resume", "paint")).code).toBe(3);
   await call("stop", "paint");

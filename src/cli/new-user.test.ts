@@ -114,6 +114,18 @@ test("an agent is erased for good: only when somebody says so, and nothing bring
     expect.stringContaining('There is no agent "kee", only keep (agent-'),
   ]);
   expect(await readdir(join(home, "agents"))).toHaveLength(1);
+  // Nor is it brought back for it.
+  await call("rm", "keep");
+  const back = await call("rm", "kee", "--undo");
+  expect([back.code, back.stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /There is no agent "kee", only keep \(agent-\w+\)\. To bring that one back, give its whole name/,
+    ),
+  ]);
+  expect(onStdout(await call("ls", "--json"))).toEqual([]);
+  expect((await call("rm", "keep", "--undo")).code).toBe(0);
+  expect(onStdout(await call("ls", "--json"))).toMatchObject([{ name: "keep" }]);
 });
 
 /** An agent that nobody runs: Alice, who has node-1, waits for an answer. */

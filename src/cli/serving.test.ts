@@ -49,7 +49,7 @@ test("where a server holds the home, every command goes through it, and the serv
     "paint-house (ID) is put away; nothing was erased. Bring it back: agiraph rm ID --undo · erase it for good: agiraph rm ID --purge",
   ]);
   expect(await standing()).toEqual([]);
-  await call("rm", "paint", "--undo");
+  await call("rm", "paint-house", "--undo");
   expect(await standing()).toEqual(["completed"]);
   server.signal("SIGTERM");
   expect((await server.ended).code).toBe(0);

@@ -11,7 +11,7 @@ import { bytes, count } from "../wording/format.ts";
 /** Erases an agent permanently, after the person has confirmed. Works only while no process uses its home. */
 export async function purge(call: Invocation, word: string, isSure: boolean): Promise<ExitCode> {
   const { terminal, json } = call;
-  const { settings, now, holder } = await lookAtNamed(call, word);
+  const { settings, now, holder } = await lookAtNamed(call, word, "erase that one");
   const { id, created } = now.agent;
   const name = `${created.name} (${id})`;
   if (holder)

@@ -1,5 +1,5 @@
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
-import { lookAtAgent } from "../home/look.ts";
+import { lookAtAgent, lookAtNamed } from "../home/look.ts";
 import { give } from "../home/reach-home.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 
@@ -20,7 +20,7 @@ export async function rm(call: Invocation, word: string, options: RemoveOptions)
   if (options.yes && !options.purge)
     throw new UsageError("--yes only goes with --purge: without it nothing is erased.");
   if (options.purge) return (await import("./purge.ts")).purge(call, word, options.yes === true);
-  const { settings, now } = await lookAtAgent(call, word);
+  const { settings, now } = await (undo ? lookAtNamed(call, word, "bring that one back") : lookAtAgent(call, word));
   const { id, created } = now.agent;
   await give(settings, { do: undo ? "restore" : "archive", id });
   if (call.json) await call.terminal.printJson({ id, name: created.name, archived: !undo });

@@ -34,13 +34,20 @@ export async function lookAtAgent(call: Invocation, word: string): Promise<Look 
   return { ...look, now, log: await look.store.open(now.agent.id) };
 }
 
-/** For what erases an agent: by its whole name or id. The beginning may be that of another, once the one that was meant is gone. */
-export async function lookAtNamed(call: Invocation, word: string): Promise<Look & { now: Situation; log: AgentLog }> {
+/**
+ * For what erases an agent or brings it back: by its whole name or id. The beginning may be that of another, once the
+ * one that was meant is gone, and nobody sees in `ls` which one that is. `todo`: what was to be done with it.
+ */
+export async function lookAtNamed(
+  call: Invocation,
+  word: string,
+  todo: string,
+): Promise<Look & { now: Situation; log: AgentLog }> {
   const look = await lookAtAgent(call, word);
   const { id, created } = look.now.agent;
   if (word !== id && word !== created.name)
     throw new Refusal(
-      `There is no agent "${word}", only ${created.name} (${id}). To erase that one, give its whole name or its id.`,
+      `There is no agent "${word}", only ${created.name} (${id}). To ${todo}, give its whole name or its id.`,
     );
   return look;
 }
