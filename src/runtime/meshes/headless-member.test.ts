@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import type { ProgramProfile } from "../../protocol/index.ts";
+import { manualClock } from "../../testing/manual-clock.ts";
+import { EventQueue } from "../../workers/outside/session/event-queue.ts";
 import type { OutsideEvent } from "../../workers/outside/session/session.ts";
 import { HeadlessMember, type HeadlessPorts, isForOurTool } from "./headless-member.ts";
 
@@ -64,6 +66,77 @@ test.each([
   const member = new HeadlessMember(ports);
   for (const name of ["task-1", "task-2"]) await member.tell({ name, header: { type: "task" } } as never);
   expect(seen).toEqual(expected);
+});
+
+/** A program that begins, does its task and rests, each time it is started; or exits at once, as one without its session. */
+function resting(starts: readonly ("rests" | "exits")[], profile: Pick<ProgramProfile, "rest_seconds"> = {}) {
+  const clock = manualClock();
+  const seen: string[] = [];
+  let at = 0;
+  const adapter = async () => async (job: { words: string; resume: string | null }) => {
+    const how = starts[at++];
+    const events = new EventQueue();
+    seen.push(`${job.resume === null ? "begins" : `resumes ${job.resume}`} with ${job.words}`);
+    const exited = { kind: "exited", code: 1, signal: null, exceeded: null } as const;
+    if (how === "rests")
+      events.push({ kind: "begun", session_id: "s-1" }, { kind: "rested", how: "done", words: "Done." });
+    else events.end(exited);
+    return {
+      events,
+      say: async (words: string) => {
+        seen.push(`hears ${words}`);
+        events.push({ kind: "rested", how: "done", words: "Done." });
+      },
+      canBeResumed: () => true,
+      close: async () => {
+        seen.push("the end");
+        events.end(exited);
+      },
+    };
+  };
+  const ports = {
+    ...{ clock, tools: [], clearsBefore: false, isActive: () => false },
+    outside: { makeHome: async () => {}, adapter },
+    profile: { kind: "acp", ...profile },
+    prompt: async () => "You are an agent.",
+    words: ({ name }: { name: string }) => name,
+    record: (state: string) => void (state === "dead" && seen.push(state)),
+  } as unknown as HeadlessPorts;
+  const member = new HeadlessMember(ports);
+  const tell = (name: string) => member.tell({ name, header: { type: "task" } } as never);
+  const pass = async (minutes: number) => {
+    await new Promise(setImmediate);
+    await clock.advance(minutes * 60_000);
+    await new Promise(setImmediate);
+  };
+  return { seen, tell, pass };
+}
+
+test("HEADLESS-MEMBER-6: who rests for a quarter of an hour is ended, and the next task resumes its session", async () => {
+  const { seen, tell, pass } = resting(["rests", "rests"]);
+  await tell("task-1");
+  await pass(14);
+  await tell("task-2");
+  await pass(14);
+  expect(seen).toEqual(["begins with task-1", "hears task-2"]);
+  await pass(1);
+  await pass(8 * 60);
+  expect(seen.slice(2)).toEqual(["the end"]);
+  await tell("task-3");
+  expect(seen.slice(3)).toEqual(["resumes s-1 with task-3"]);
+});
+
+test("HEADLESS-MEMBER-6: a session that cannot be resumed is replaced; rest_seconds 0 ends nobody", async () => {
+  const { seen, tell, pass } = resting(["rests", "exits", "rests"]);
+  await tell("task-1");
+  await pass(15);
+  await tell("task-2");
+  await pass(1);
+  expect(seen).toEqual(["begins with task-1", "the end", "resumes s-1 with task-2", "begins with task-2"]);
+  const stays = resting(["rests"], { rest_seconds: 0 });
+  await stays.tell("task-1");
+  await stays.pass(8 * 60);
+  expect(stays.seen).toEqual(["begins with task-1"]);
 });
 
 /** A program asks for permission on a full disk. What it was told by the time nothing more came. */

@@ -1,9 +1,11 @@
 import type { Member } from "../../mesh/engine/member.ts";
 import type { MeshMessage } from "../../mesh/files/mesh-message.ts";
+import type { Clock } from "../../protocol/clock.ts";
 import type { ProgramProfile } from "../../protocol/index.ts";
 import type { Binds } from "../../sandbox/index.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
+import { LongRest } from "../../workers/outside/long-rest.ts";
 import { permissionOf } from "../../workers/outside/session/permission-policy.ts";
 import { isAllowedBy } from "../../workers/outside/session/permission-rules.ts";
 import type { ProgramPorts } from "../../workers/outside/session/program-ports.ts";
@@ -12,6 +14,7 @@ import { OUR_SERVER } from "../../workers/outside/session/session.ts";
 import { commandOf, pathsOf, type ToolRequest } from "../../workers/outside/session/tool-request.ts";
 
 export interface HeadlessPorts {
+  clock: Clock;
   outside: ProgramPorts;
   profile: ProgramProfile;
   model: string | null;
@@ -43,6 +46,8 @@ export interface HeadlessPorts {
  * HEADLESS-MEMBER-4. If it cannot be started, or cannot be followed any more, its task is given up with the reason.
  * HEADLESS-MEMBER-5. Whatever it asks permission for is answered: if nobody could be asked, with no; if it cannot be
  *     answered at all, it is ended.
+ * HEADLESS-MEMBER-6. A program that has rested for a long time is ended to free its memory, if its session can be
+ *     resumed; the next message resumes it. A session that cannot be resumed after all is replaced by a new one.
  */
 export class HeadlessMember implements Member {
   readonly #ports: HeadlessPorts;
@@ -53,9 +58,22 @@ export class HeadlessMember implements Member {
   #reminders = 0;
   /** It has asked another agent something, or handed something on: then the end of a turn means waiting. */
   #waits = false;
+  /** It is idle, and could be ended and resumed. */
+  #isResting = false;
+  readonly #rest: LongRest;
+  /** The id of its session, to resume it. */
+  #sessionId: string | null = null;
+  /** What a session is told that is to be resumed, until it has begun. */
+  #resumedWith: string | undefined;
 
   constructor(ports: HeadlessPorts) {
     this.#ports = ports;
+    const { clock, profile } = ports;
+    const end = () => {
+      this.#telling = this.#telling.then(() => this.#leave()).catch(() => {});
+    };
+    const signal = this.#stop.signal;
+    this.#rest = new LongRest({ clock, seconds: profile.rest_seconds, signal, mayEnd: () => this.#isResting, end });
   }
 
   /** One after the other: if two come at once, the second finds the session that the first has started. */
@@ -74,6 +92,8 @@ export class HeadlessMember implements Member {
     }
     this.#reminders = 0;
     this.#waits = false;
+    this.#isResting = false;
+    this.#rest.ends();
     const session = await this.#opening?.catch(() => undefined);
     try {
       if (session) await session.say(words);
@@ -94,6 +114,16 @@ export class HeadlessMember implements Member {
   }
 
   async #clear(): Promise<void> {
+    await this.#end();
+    this.#sessionId = null;
+  }
+
+  /** HEADLESS-MEMBER-6. A message may have come meanwhile. */
+  async #leave(): Promise<void> {
+    if (this.#isResting) await this.#end();
+  }
+
+  async #end(): Promise<void> {
     const session = await this.#opening?.catch(() => undefined);
     if (session) this.#ended.add(session);
     await session?.close();
@@ -115,6 +145,8 @@ export class HeadlessMember implements Member {
     this.#ports.record("starting");
     await outside.makeHome(profile, home);
     const adapter = await outside.adapter(profile.kind);
+    const resume = this.#sessionId;
+    this.#resumedWith = resume === null ? undefined : words;
     const door = noticing(tools, () => {
       this.#waits = true;
     });
@@ -122,7 +154,7 @@ export class HeadlessMember implements Member {
       profile: { ...profile, permissions: permissionOf(profile, REACH) },
       system: await prompt(),
       words,
-      resume: null,
+      resume,
       model,
       assigned: 0,
       cwd,
@@ -158,6 +190,10 @@ export class HeadlessMember implements Member {
 
   async #take(session: OutsideSession, event: OutsideEvent): Promise<void> {
     switch (event.kind) {
+      case "begun":
+        this.#sessionId = event.session_id;
+        this.#resumedWith = undefined;
+        return;
       case "asked_permission":
         // Nobody waits for it: it works on while a person thinks.
         void this.#decide(session, event)
@@ -170,6 +206,8 @@ export class HeadlessMember implements Member {
         return;
       case "exited": {
         if (this.#stop.signal.aborted || this.#ended.has(session)) return;
+        this.#sessionId = null;
+        if (this.#resumedWith !== undefined) return this.#beginAnew(session, this.#resumedWith);
         const how = event.signal ?? event.code ?? "no code";
         this.#ports.record("dead", `it ended with ${how}`);
         if (this.#hasTask) await this.#ports.giveUp(`The program ended (${how}) before the task did.`);
@@ -180,13 +218,23 @@ export class HeadlessMember implements Member {
     }
   }
 
+  /** HEADLESS-MEMBER-6. */
+  async #beginAnew(session: OutsideSession, words: string): Promise<void> {
+    this.#ended.add(session);
+    await this.#open(words).catch((error: unknown) => this.#couldNot("be started", error));
+  }
+
   get #hasTask(): boolean {
     return this.#task !== undefined && this.#ports.isActive(this.#task);
   }
 
   async #rested(session: OutsideSession, words: string): Promise<void> {
     this.#ports.record("idle");
-    if (!this.#hasTask || this.#waits) return;
+    if (!this.#hasTask || this.#waits) {
+      this.#isResting = this.#sessionId !== null && session.canBeResumed?.() === true;
+      this.#rest.begins();
+      return;
+    }
     if (++this.#reminders > MOST_REMINDERS) {
       await this.#ports.giveUp(`It stopped without ending its task. Its last words: ${words}`);
       return;

@@ -149,6 +149,7 @@ export class MemberFactory {
       });
     return new HeadlessMember({
       ...this.#messaging(mesh, agent, by),
+      clock: this.#recordPorts.clock,
       outside: this.#ports.outside,
       profile,
       model,
