@@ -243,6 +243,20 @@ test("a damaged config.json is named with its line, and nothing else is done", a
   expect({ code: doctor.code, told: doctor.stdout.includes("config.json:2") }).toEqual({ code: 1, told: true });
 });
 
+test("a malformed line of .env is named without its value, by every command and the doctor; the others are used", async () => {
+  const home = join(folder.path, "malformed");
+  await mkdir(home);
+  await writeFile(join(home, ".env"), "ANTHROPIC_API_KEY sk-ant-secret\nBRAVE_API_KEY=b-secret\n", { mode: 0o600 });
+  const line = `${home}/.env:1: this line is ignored, because it has no "=". Write NAME=value, or begin the line with # to make it a comment.`;
+  const inbox = await call("inbox", "--home", home);
+  expect([inbox.code, inbox.stderr.split(line).length - 1]).toEqual([0, 1]);
+  const doctor = await call("doctor", "--home", home);
+  expect(doctor.stdout).toContain(`✗ .env         ${line}\n`);
+  expect(doctor.stdout).toMatch(/search keys +BRAVE_API_KEY\n/);
+  expect(doctor.stderr).not.toContain(".env:1");
+  expect([inbox, doctor].map(({ stdout, stderr }) => stdout + stderr).join()).not.toContain("secret");
+});
+
 test("the name of a model that does not exist is reported with the place where it was set", async () => {
   const home = join(folder.path, "misnamed");
   await mkdir(home);

@@ -5,6 +5,7 @@ import {
   checkChannels,
   checkConfig,
   checkDisk,
+  checkEnvFiles,
   checkExtensions,
   checkHome,
   checkKeys,
@@ -54,6 +55,7 @@ async function examineWith(settings: Settings): Promise<Check[]> {
   const found = await Promise.all([
     checkHome(home),
     checkConfig(settings),
+    checkEnvFiles(settings),
     checkToken(home),
     checkDisk(home),
     checkKeys(env),

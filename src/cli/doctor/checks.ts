@@ -91,6 +91,12 @@ export function checkKeys(env: Environment): Check[] {
   });
 }
 
+/** Lines of .env files that do not set what they seem to. */
+export function checkEnvFiles({ envProblems = [] }: Pick<Settings, "envProblems">): Check[] {
+  const costs = "the variable of that line may be missing or wrong; the other lines are used";
+  return envProblems.map((detail) => ({ name: ".env", state: "broken", detail, costs }));
+}
+
 /** Whether config.json is valid, and whether a running server uses it. */
 export async function checkConfig(settings: Settings): Promise<Check[]> {
   const name = "config.json";

@@ -83,6 +83,7 @@ export async function settingsOf(
       `The home ${settings.home} is a file, not a folder. Name a folder with --home or AGIRAPH_HOME.`,
     );
   const warn = (words: string) => isTold && terminal.say(`${terminal.errPaint.yellow("!")} ${words}`);
+  for (const problem of settings.envProblems ?? []) warn(problem);
   if (!isOnlyLooking) for (const tightened of requireTrustedHome(settings.home, settings.env)) warn(tightened);
   else for (const problem of homeProblems(settings.home, settings.env)) warn(problem);
   return unsafeNoSandbox ? { ...settings, config: { ...settings.config, sandbox: { unsafe: true } } } : settings;

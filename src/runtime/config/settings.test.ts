@@ -24,6 +24,17 @@ test("flag before environment before the file beside the package; the real envir
   expect((await loadSettings({}, { AGIRAPH_HOME: "/environment" }, folder.path)).home).toBe("/environment");
 });
 
+test("malformed lines of both .env files are named, and the rest is used", async () => {
+  await using folder = await temporaryHome();
+  await writeFile(join(folder.path, ".env"), "A=1\nB 2\n");
+  const home = join(folder.path, "home");
+  await mkdir(home);
+  await writeFile(join(home, ".env"), "C D=3\nE=4\n");
+  const { env, envProblems = [] } = await loadSettings({ home }, {}, folder.path);
+  expect(env).toMatchObject({ A: "1", E: "4" });
+  expect(envProblems.map((problem) => problem.split(": ", 1)[0])).toEqual([`${folder.path}/.env:2`, `${home}/.env:1`]);
+});
+
 test.each([
   ["a missing comma", '{\n  "model": "a"\n  "budget_usd": 3\n}', "config.json:3:3: this is not valid JSON"],
   ["an end too soon", '{\n  "model": "a",\n', "config.json:3:1: this is not valid JSON"],

@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseEnv } from "node:util";
 import type { Config } from "../../protocol/config.ts";
 import { requireReadableHome } from "../../store/home/readable-home.ts";
 import { parseConfig, SettingsError } from "./config-file.ts";
+import { type EnvFile, envIn } from "./env-file.ts";
 
 export { SettingsError } from "./config-file.ts";
 
@@ -16,6 +16,8 @@ export interface Settings {
   /** The real environment, with what `.env` files add to it. */
   env: Environment;
   config: Config;
+  /** What is wrong in the `.env` files, in sentences, if anything is; the rest of them is used. */
+  envProblems?: readonly string[];
 }
 
 /**
@@ -28,17 +30,19 @@ export async function loadSettings(
   packageRoot?: string,
   onBroken?: (home: string, error: SettingsError) => void,
 ): Promise<Settings> {
-  const beside = packageRoot === undefined ? {} : await envFile(join(packageRoot, ".env"));
+  const { env: beside, problems } = packageRoot === undefined ? NO_FILE : await envFile(join(packageRoot, ".env"));
   const home = resolve(flags.home || env.AGIRAPH_HOME || beside.AGIRAPH_HOME || join(homedir(), ".agiraph"));
   requireReadableHome(home);
   // Whether the home is trusted is not for a file in it to say.
-  const { AGIRAPH_TRUST_HOME_MODES: _, ...inHome } = await envFile(join(home, ".env"));
+  const file = await envFile(join(home, ".env"));
+  const { AGIRAPH_TRUST_HOME_MODES: _, ...inHome } = file.env;
+  const envProblems = [...new Set([...problems, ...file.problems])];
   const config = await readConfig(join(home, "config.json")).catch((error: unknown): Config => {
     if (!onBroken || !(error instanceof SettingsError)) throw error;
     onBroken(home, error);
     return {};
   });
-  return { home, env: { ...inHome, ...beside, ...env }, config };
+  return { home, env: { ...inHome, ...beside, ...env }, config, ...(envProblems.length > 0 && { envProblems }) };
 }
 
 /** The person's time zone: the one they set, otherwise that of the process. */
@@ -50,9 +54,11 @@ export function zoneOf({ time_zone }: Settings["config"]): string {
 /** It is asked for again and again, and finding it out takes a while. */
 let zoneOfProcess: string | undefined;
 
-async function envFile(path: string): Promise<Environment> {
+const NO_FILE: EnvFile = { env: {}, problems: [] };
+
+async function envFile(path: string): Promise<EnvFile> {
   const text = await textOf(path);
-  return text === undefined ? {} : parseEnv(text);
+  return text === undefined ? NO_FILE : envIn(path, text);
 }
 
 export async function readConfig(path: string): Promise<Config> {
