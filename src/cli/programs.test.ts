@@ -1,5 +1,5 @@
-import { chmod, mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { LOGIN_FILES, signIn } from "../testing/login-files.ts";
 import { temporaryHome } from "../testing/temporary-home.ts";
@@ -69,4 +69,29 @@ test("login runs the program's own login, and then says whether workers can use 
     stderr: expect.stringContaining('There is no program "claud". There are: claude-code, codex, gemini, opencode.'),
   });
   expect((await other.call("programs", "logout")).code).toBe(2);
+});
+
+test("login finds the program that signs in where npm puts it: beside the one that works", SLOW, async () => {
+  await using me = await person();
+  const folder = join(me.home, "lib/node_modules/codex-acp");
+  const put = async (path: string, script: string) => {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, `#!/bin/sh\n${script}\n`);
+    await chmod(path, 0o755);
+  };
+  await put(join(folder, "dist/index.js"), "echo 2.6.0");
+  await symlink(join(folder, "dist/index.js"), join(me.home, "bin/codex-acp"));
+  const token = LOGIN_FILES.codex({ access: "a", refresh: "r", expires: inDays(3) });
+  await writeFile(join(me.home, "login.json"), JSON.stringify(token));
+  const missing = await me.call("programs", "login", "codex");
+  expect({ code: missing.code, stderr: missing.stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringContaining("codex was not found. Install it: npm install -g @agentclientprotocol/codex-acp"),
+  });
+  await put(
+    join(folder, "node_modules/.bin/codex"),
+    `[ "$*" = login ] && mkdir -p "$HOME/.codex" && cp "$HOME/login.json" "$HOME/.codex/auth.json"`,
+  );
+  const { code, stderr } = await me.call("programs", "login", "codex");
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("codex: signed in") });
 });

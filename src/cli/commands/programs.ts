@@ -6,7 +6,7 @@ import { systemClock } from "../../runtime/config/system-clock.ts";
 import { LoginBroker } from "../../runtime/logins/login-broker.ts";
 import { loginFormatOf } from "../../runtime/logins/login-formats.ts";
 import { type LoginStatus, loginStatus } from "../../runtime/logins/login-status.ts";
-import { missingFor } from "../../runtime/programs/missing-program.ts";
+import { broughtBy, missingFor } from "../../runtime/programs/missing-program.ts";
 import { INSTALLED_BY, programsOf } from "../../workers/outside/programs.ts";
 import { programVersion } from "../doctor/agent-checks.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
@@ -57,7 +57,8 @@ async function login(call: Invocation, name: string | undefined): Promise<ExitCo
   if (!format) throw new UsageError(`How to sign in to ${known} only you know: it is a program of your config.json.`);
   const [own = "", ...rest] = format.signIn;
   // Claude Code signs in by the very program that works; for Codex that is another one than works over ACP.
-  const command = profile.kind === "claude_code" ? (profile.command[0] ?? own) : own;
+  const works = profile.command[0] ?? own;
+  const command = profile.kind === "claude_code" ? works : (broughtBy(works, own, settings.env.PATH) ?? own);
   if (command === "gemini") terminal.say("Gemini CLI asks how you want to sign in; leave it with /quit afterwards.");
   // In the person's own surroundings, as if they had typed it.
   const child = spawn(command, rest, { stdio: "inherit", env: terminal.env as NodeJS.ProcessEnv });

@@ -73,7 +73,11 @@ const SEARCH_KEYS = ["BRAVE_API_KEY", "SERPER_API_KEY", "TAVILY_API_KEY", "SEARX
 /** Names only: a key is never shown, not even in part. */
 export function checkKeys(env: Environment): Check[] {
   const rows = [
-    { name: "model keys", keys: MODEL_KEYS, costs: "only local models, claude-code and the demo can be used" },
+    {
+      name: "model keys",
+      keys: MODEL_KEYS,
+      costs: "only local models, programs such as claude-code, and the demo can be used",
+    },
     { name: "search keys", keys: SEARCH_KEYS, costs: "no web_search, except with models that search by themselves" },
   ];
   return rows.flatMap(({ name, keys, costs }): Check[] => {
