@@ -281,7 +281,7 @@ test("that everybody waits for everybody is in your inbox, until somebody goes o
   const inbox = (await call("inbox")).stdout.replace(/agent-\w{8}/g, "ID").split("\n");
   expect(inbox[0]).toMatch(/^\? paint-house · nobody goes on · msg-2 · \d+s ago$/);
   expect(inbox.slice(1)).toEqual([
-    "  Everybody waits, and nothing will come by itself:",
+    "  Everybody waits, and nothing comes by itself until their time is up and their nodes fail:",
     expect.stringMatching(/^ {2}- Alice on node-1 waits for a message or a colleague's result, since \w+day, /),
     "  The coordinator knows it and waits too. Write to one of them or to the coordinator, or cancel a node that is not needed.",
     "  agiraph send ID 'your words' --to coordinator",

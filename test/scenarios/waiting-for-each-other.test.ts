@@ -87,7 +87,7 @@ test("everybody waits for everybody: the coordinator is told once who waits sinc
   const coordinator = script(
     both(launched("Alice", "Bob"), rest()),
     both(call("send_message", { to: "Alice", content: "Publish what you have." }), rest()).after(
-      "[Agiraph]: Everybody waits, and nothing will come by itself:\n- Alice on node-1 waits for a message",
+      "[Agiraph]: Everybody waits, and nothing comes by itself until their time is up and their nodes fail:\n- Alice on node-1 waits for a message",
       "- Bob on node-2 waits for a message",
     ),
     call("finish", { summary: "both" }).after("node-1 completed", "node-2 completed"),
@@ -128,7 +128,9 @@ test("a worker that waits on purpose for the person's word: the coordinator is t
     expect.objectContaining({
       kind: "approval",
       from: { id: "coordinator", name: "Coordinator" },
-      text: expect.stringContaining("Everybody waits, and nothing will come by itself:\n- Alice on node-1 waits for"),
+      text: expect.stringContaining(
+        "Everybody waits, and nothing comes by itself until their time is up and their nodes fail:\n- Alice on node-1 waits for",
+      ),
       deadlock: ["node-1"],
     }),
   ]);

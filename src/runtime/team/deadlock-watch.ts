@@ -69,7 +69,7 @@ export class DeadlockWatch {
 }
 
 const MOST_LISTED = 20;
-const NOBODY_GOES_ON = "Everybody waits, and nothing will come by itself:";
+const NOBODY_GOES_ON = "Everybody waits, and nothing comes by itself until their time is up and their nodes fail:";
 const WHAT_TO_DO: Readonly<Record<Reader, string>> = {
   coordinator:
     "Write to them what they wait for or how to go on without it, cancel_node what is not needed, or ask_human. If it is right that they wait for your human, go on waiting: you are not told again.",

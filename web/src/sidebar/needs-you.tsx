@@ -50,7 +50,7 @@ export function NeedsYou({
           <li key={`${item.agent.id} ${item.id}`}>
             <Link to={pagePlaceOf(item)} className="flex min-h-11 gap-2 rounded-md px-2 py-1 hover:bg-hover md:min-h-0">
               <span className="mt-1">
-                <StatusDot {...DOTS[item.kind]} />
+                <StatusDot {...DOTS[item.kind]} {...(item.deadlock && { title: "everybody waits" })} />
               </span>
               <span className="min-w-0">
                 <span className="line-clamp-2 text-[13px] leading-snug [overflow-wrap:anywhere]">
