@@ -18,6 +18,8 @@ const GROUPS = {
     "@modelcontextprotocol/server-filesystem@2026.8.31",
   ],
   conf2: ["@modelcontextprotocol/conformance@0.2.0-alpha.12"],
+  // Large, and slow: only for `npm run soak`, which asks for all.
+  ...(process.argv.includes("all") && { gemini: ["@google/gemini-cli@0.61.0"], opencode: ["opencode-ai@1.18.33"] }),
 };
 
 const root = process.env.AGIRAPH_AGENTS_DIR ?? join(import.meta.dirname, "../.agents");

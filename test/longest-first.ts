@@ -14,6 +14,7 @@ const FIRST = [
   "../src/cli/new-user",
   "../src/cli/serving",
   "faults/kill-outside-points",
+  "outside/night",
   "../src/cli/talking",
   "habits/habits",
   "faults/mesh-gaps",

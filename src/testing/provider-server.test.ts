@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
+import { get, type IncomingMessage } from "node:http";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -114,6 +115,16 @@ describe("strictness", () => {
         "- not scripted: POST /v1/embeddings is no route of any provider",
       ].join("\n"),
     );
+  });
+
+  test("a WebSocket is refused as servers do that have none, and is no problem", async () => {
+    await using server = await startProviderServer({ turns: [] });
+    const headers = { connection: "Upgrade", upgrade: "websocket" };
+    const asked = get(`${server.url}/v1/responses`, { headers });
+    const [answer] = (await once(asked, "response")) as [IncomingMessage];
+    answer.resume();
+    expect(answer.statusCode).toBe(426);
+    server.assertDone();
   });
 
   test("nonsense from a client is answered, not died of", async () => {

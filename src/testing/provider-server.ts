@@ -123,6 +123,7 @@ class Office {
       const text = await bodyOf(request);
       const route = request.method === "POST" ? routeOf(path) : undefined;
       if (route) await this.#answer(route, request, text, response);
+      else if (request.headers.upgrade) refuseUpgrade(response);
       else this.#describe(request.method ?? "", path, response);
     } catch (error) {
       // A client that left while it was still sending is not a problem of the script; anything else is.
@@ -196,6 +197,11 @@ function catalogPage(path: string, models: readonly string[]): unknown {
   if (pathname.endsWith("/api/tags")) return { models: models.map((name) => ({ name, model: name })) };
   if (!pathname.endsWith("/models")) return undefined;
   return { object: "list", data: models.map((id) => ({ id, object: "model", created: 0, owned_by: "scripted" })) };
+}
+
+/** Codex asks for a WebSocket first. After any other refusal it tries that again for ten seconds. */
+function refuseUpgrade(response: ServerResponse): void {
+  end(response, 426, "text/plain", "The scripted provider speaks HTTP/1.1 only.");
 }
 
 function environmentOf(url: string): Record<string, string> {
