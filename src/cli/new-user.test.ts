@@ -120,7 +120,7 @@ test("an agent is erased for good: only when somebody says so, and nothing bring
   expect([back.code, back.stderr]).toEqual([
     1,
     expect.stringMatching(
-      /There is no agent "kee", only keep \(agent-\w+\)\. To bring that one back, give its whole name/,
+      /There is no agent "kee", only keep \(agent-\w+\)\. To restore that one, give its whole name/,
     ),
   ]);
   expect(onStdout(await call("ls", "--json"))).toEqual([]);

@@ -46,7 +46,7 @@ test("where a server holds the home, every command goes through it, and the serv
   provider.assertDone();
 
   expect(lines(await call("rm", "paint"))).toEqual([
-    "paint-house (ID) is put away; nothing was erased. Bring it back: agiraph rm ID --undo · erase it for good: agiraph rm ID --purge",
+    "paint-house (ID) is archived; nothing was erased. Restore it: agiraph rm ID --undo · erase it for good: agiraph rm ID --purge",
   ]);
   expect(await standing()).toEqual([]);
   await call("rm", "paint-house", "--undo");

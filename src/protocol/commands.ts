@@ -120,7 +120,7 @@ export const commands = {
     tag: "agents",
     result: agentSummarySchema,
   },
-  restore: { summary: "Bring back an agent that was archived", tag: "agents", result: agentSummarySchema },
+  restore: { summary: "Restore an archived agent", tag: "agents", result: agentSummarySchema },
   stop: {
     summary: "Stop its workers; what was said and done is kept",
     tag: "agents",

@@ -101,7 +101,7 @@ export class AgentWork {
 
   /** There is room on the disk again: work that stopped for want of it goes on, and what is due happens. */
   async recover(): Promise<void> {
-    await this.#putAway();
+    await this.#allEnded();
     const { status, run, archived_ts, created } = this.#agent;
     if (this.#isClosed || this.isUnderWay || archived_ts !== null) return;
     if (isAtWork(status) || (run === null && !created.meshes)) await this.start("recovered");
@@ -114,7 +114,7 @@ export class AgentWork {
     if (status === "paused") return ` ${created.name} is paused and hears it when resumed.`;
     await this.#starting;
     // Those who were stopped may still be putting their things away.
-    if (!isAtWork(this.#agent.status)) await this.#putAway();
+    if (!isAtWork(this.#agent.status)) await this.#allEnded();
     const isOpen = this.#agent.run?.finished === null; // it may have ended meanwhile, and another begun
     if (!isOpen || this.isUnderWay) return "";
     const why = isAtWork(this.#agent.status) ? "recovered" : "resumed";
@@ -143,7 +143,7 @@ export class AgentWork {
   async startNextRun(order: Start): Promise<boolean> {
     while (this.isUnderWay) {
       if (this.#agent.run?.finished === null) return false;
-      await this.#putAway();
+      await this.#allEnded();
     }
     if (this.#agent.run?.finished === null) return false;
     await this.start("new_goal", order);
@@ -152,7 +152,7 @@ export class AgentWork {
 
   /** The next run, with its first work; nobody begins with it before the agent goes on. False: another has begun. */
   async openNextRun(trigger: string, first: (run: RunId) => { goal: string; facts: NewFact[] }): Promise<boolean> {
-    while (this.isUnderWay) await this.#putAway();
+    while (this.isUnderWay) await this.#allEnded();
     const { run } = this.#agent;
     if (!run?.finished) return false;
     const run_id = nextRunId({ run });
@@ -167,7 +167,7 @@ export class AgentWork {
     const { pending } = this.#ports.situation;
     if (!unheardGoal(pending())) return;
     // Those who were stopped with the run may still be putting their things away.
-    await this.#putAway();
+    await this.#allEnded();
     const next = this.#starting || this.#isHalting ? undefined : unheardGoal(pending());
     if (!next) return;
     await this.start("new_goal", next).catch((error: unknown) => {
@@ -235,7 +235,7 @@ export class AgentWork {
   }
 
   /** Those who work now have ended, and a start that is under way has succeeded or failed. */
-  async #putAway(): Promise<void> {
+  async #allEnded(): Promise<void> {
     await Promise.allSettled([...this.#ports.workforce.ends, this.#starting]);
   }
 

@@ -124,7 +124,7 @@ export class Agent {
     return this.#situation.pending();
   }
 
-  /** Nobody works, nobody looks on and nothing happens by itself: it can be put away and opened again. */
+  /** Nobody works, nobody looks on and nothing happens by itself: it can be closed and opened again. */
   get isResting(): boolean {
     const isQuiet = !this.isWorking && this.#listeners.size === 0;
     return isQuiet && !summarise(this.now).keeps_time;

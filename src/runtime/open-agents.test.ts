@@ -10,7 +10,7 @@ import { situationOf } from "./state/situations.ts";
 
 const GRACE = 60_000;
 
-test("agents that rest are put away, the longest unused first, and are listed and opened as if nothing had been", async () => {
+test("agents that rest are closed, the longest unused first, and are listed and opened as if nothing had been", async () => {
   const { agents, born, pass, opened, open } = await house({ keptOpen: 3 });
   for (const id of ["agent-aaaa", "agent-bbbb", "agent-cccc"] as const) await born(id);
   await agents.get("agent-aaaa", open);
@@ -28,7 +28,7 @@ test("agents that rest are put away, the longest unused first, and are listed an
   expect((await agents.summary("agent-bbbb")).status).toBe("working");
 });
 
-test("an agent that is asked for while it is being put away is opened again once it is", async () => {
+test("an agent that is asked for while it is being closed is opened again once it is", async () => {
   const { agents, born, pass, open } = await house({ keptOpen: 1 });
   await born("agent-aaaa");
   pass(GRACE);

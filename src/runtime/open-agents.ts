@@ -168,7 +168,7 @@ export class OpenAgents {
     opened.then(
       (agent) => {
         slot.agent = agent;
-        this.#putSomeAway();
+        this.#closeSome();
       },
       () => this.#open.delete(id),
     );
@@ -209,7 +209,7 @@ export class OpenAgents {
     return this.#known(id) ?? this.#remember(summarise(now));
   }
 
-  /** The log, once it is not being put away any more and little of it has to be read. */
+  /** The log, once it is not being closed any more and little of it has to be read. */
   async #ready(id: AgentId): Promise<AgentLog> {
     await this.#leaving.get(id);
     const log = await this.#ports.store.open(id);
@@ -241,16 +241,16 @@ export class OpenAgents {
     for (const listener of this.#listeners) listener(fact);
   };
 
-  #putSomeAway(): void {
+  #closeSome(): void {
     const { keptOpen = KEPT_OPEN, now } = this.#ports;
     const tooMany = this.#open.size - keptOpen;
     if (tooMany <= 0) return;
     const old = [...this.#open].filter(([, { agent, used }]) => agent?.isResting && now() - used >= GRACE_MS);
     old.sort(([, a], [, b]) => a.used - b.used);
-    for (const [id, { agent }] of old.slice(0, tooMany)) if (agent) this.#putAway(id, agent);
+    for (const [id, { agent }] of old.slice(0, tooMany)) if (agent) this.#close(id, agent);
   }
 
-  #putAway(id: AgentId, agent: Agent): void {
+  #close(id: AgentId, agent: Agent): void {
     this.#open.delete(id);
     this.#summaries.set(id, summarise(agent.now));
     const leaving = agent

@@ -70,7 +70,7 @@ export class Agents {
     return { agents: summaries.map(listedView), unreadable };
   }
 
-  /** Everybody who is in a team, of the newest agents first; what is put away is left out, and so are meshes. */
+  /** Everybody who is in a team, of the newest agents first; archived ones are left out, and so are meshes. */
   async people(): Promise<{ id: string; name: string; identity: string; agent: { id: string; name: string } }[]> {
     const summaries = (await this.#runtime.summaries()).filter((each) => !each.archived && each.meshes_of === null);
     return summaries.flatMap(({ id, name, people }) => people.map((each) => ({ ...each, agent: { id, name } })));

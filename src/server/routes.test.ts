@@ -246,7 +246,7 @@ test("what waits for the human is in one inbox, and an answer lets the work go o
   expect(refusal(again)).toEqual([409, "conflict"]);
 });
 
-test("an agent is paused, resumed, stopped, put away and brought back; what is not the time for it is refused", async () => {
+test("an agent is paused, resumed, stopped, archived and restored; what is not the time for it is refused", async () => {
   await using house = await startServer({ coordinator: script(ASK) });
   await checkAnswers(house);
   const id = await made(house);
@@ -288,7 +288,7 @@ test("an agent is paused, resumed, stopped, put away and brought back; what is n
   ]);
 });
 
-test("an agent that was put away is out of sight, not gone", async () => {
+test("an archived agent is out of sight, not gone", async () => {
   await using house = await startServer({ coordinator: script(ASK) });
   await checkAnswers(house);
   const id = await made(house);
@@ -303,7 +303,7 @@ test("an agent that was put away is out of sight, not gone", async () => {
   expect((await house.get(`/agents/${id}/board`)).status).toBe(200);
 });
 
-test("nothing is said to an agent that was put away, and nothing of it is on record", async () => {
+test("nothing is said to an archived agent, and nothing of it is on record", async () => {
   await using house = await startServer({ coordinator: script(hang()) });
   const id = await made(house);
   const agent = await house.until(
@@ -334,7 +334,7 @@ test("agents that nobody named have names of their own, also when they are made 
   ]);
 });
 
-test("a page of agents goes on although the one it ended with was put away", async () => {
+test("a page of agents goes on although the one it ended with was archived", async () => {
   await using house = await startServer({ coordinator: script(hang()) });
   for (let n = 0; n < 3; n++) await made(house);
   const page = async (query: string) => {

@@ -19,8 +19,8 @@ export const WORK: Sentences<WorkFact> = {
       : thing(AGENT, "was stopped", { text: why, tone: "leaves" }),
   "agent.completed": ({ summary }) => thing(AGENT, "is done", { text: summary, tone: "done" }),
   "agent.failed": ({ error }) => thing(AGENT, "failed", { text: error, tone: "failed" }),
-  "agent.archived": ({ by: whom }, { name }) => thing(AGENT, `was removed by ${name(whom)}`, { tone: "leaves" }),
-  "agent.restored": ({ by: whom }, { name }) => thing(AGENT, `was brought back by ${name(whom)}`, { tone: "new" }),
+  "agent.archived": ({ by: whom }, { name }) => thing(AGENT, `was archived by ${name(whom)}`, { tone: "leaves" }),
+  "agent.restored": ({ by: whom }, { name }) => thing(AGENT, `was restored by ${name(whom)}`, { tone: "new" }),
 
   "run.started": ({ run_id, goal }) => thing(run_id, "begins", { text: goal, tone: "begins" }),
   "run.finished": ({ run_id, outcome }) =>

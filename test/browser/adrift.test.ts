@@ -45,7 +45,7 @@ describe.skipIf(!hasChromium)("a page whose server or storage is not what it sho
         .waitFor();
       await sidebar.getByRole("link", { name: "Alice" }).waitFor();
       await page.unrouteAll();
-      await page.getByText("What you see is what was last known.").waitFor({ state: "detached" });
+      await page.getByText("This page may be out of date.").waitFor({ state: "detached" });
     }
     expect(asked).toBeLessThan(40);
     // What was said could not be read at first: it is read as soon as the server is back.
@@ -78,11 +78,11 @@ describe.skipIf(!hasChromium)("a page whose server or storage is not what it sho
       await expect
         .poll(() => page.keyboard.press(key).then(() => page.url()))
         .toContain(key === "f" ? "/files" : "/memory");
-      await page.getByText("The server does not answer").waitFor();
+      await page.getByText("The server is not responding").waitFor();
       await page.unrouteAll();
       house.dropSockets();
       await page.getByRole("main").getByRole("link", { name: file }).waitFor();
-      expect(await page.getByText("The server does not answer").count()).toBe(0);
+      expect(await page.getByText("The server is not responding").count()).toBe(0);
       await page.route(/\/(workspace|memory)\?/, (route) => route.abort());
     }
     await page.context().close();
@@ -214,13 +214,13 @@ describe.skipIf(!hasChromium)("a page whose server or storage is not what it sho
     await garbage.context().close();
   });
 
-  test("whoever comes to an agent that was put away is told, and can have it back", async () => {
+  test("whoever comes to an archived agent is told, and can have it back", async () => {
     const away = await house.create({ goal: GOAL, name: "Away" });
     await away.archive("human");
     const page = await open(`/ui/agents/${away.log.id}`);
-    await page.getByText("It was put away").waitFor();
-    await page.getByRole("button", { name: "Bring back" }).click();
-    await page.getByText("It was put away").waitFor({ state: "detached" });
+    await page.getByText("This agent is archived").waitFor();
+    await page.getByRole("button", { name: "Restore" }).click();
+    await page.getByText("This agent is archived").waitFor({ state: "detached" });
     await page.getByRole("navigation").getByRole("region", { name: "Away" }).waitFor();
     await page.context().close();
   });

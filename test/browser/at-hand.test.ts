@@ -126,8 +126,8 @@ describe.skipIf(!hasChromium)("what one needs next is at hand", () => {
     await page.getByRole("heading", { name: "Agents", level: 1 }).waitFor();
     await page.keyboard.press("n");
     const dialog = page.getByRole("dialog", { name: "New agent" });
-    const begin = dialog.getByRole("button", { name: "Begin" });
-    await dialog.getByText("for a million tokens").waitFor();
+    const begin = dialog.getByRole("button", { name: "Start agent" });
+    await dialog.getByText("per million tokens").waitFor();
     expect(await isWholeInSight(begin)).toBe(true);
     // Nor does it hide the field that somebody has come to.
     const mode = dialog.locator("select[name=mode]");
@@ -150,7 +150,7 @@ describe.skipIf(!hasChromium)("what one needs next is at hand", () => {
     await every.fill("soon");
     await dialog.locator("[name=watch]").fill("cmd: ls project");
     await dialog.getByLabel("Tools").fill("read_file, crate_work_node");
-    const begin = dialog.getByRole("button", { name: "Begin" });
+    const begin = dialog.getByRole("button", { name: "Start agent" });
     await begin.click();
     await dialog.getByRole("alert").getByText("30s, 10m, 2h or 1d").waitFor();
     expect(await hasFocus(every)).toBe(true);
@@ -180,11 +180,11 @@ describe.skipIf(!hasChromium)("what one needs next is at hand", () => {
     const log = page.getByRole("log");
     await log.getByText("Check the key in ANTHROPIC_API_KEY.").last().waitFor();
     await log.getByText("Fix the key and restart the server").waitFor();
-    await page.getByPlaceholder("Write to go on…").waitFor();
+    await page.getByPlaceholder("Write to continue…").waitFor();
     isMended = true;
-    await log.getByRole("button", { name: "Go on" }).click();
+    await log.getByRole("button", { name: "Continue" }).click();
     await log.getByText("All is well.").waitFor();
-    expect(await log.getByRole("button", { name: "Go on" }).count()).toBe(0);
+    expect(await log.getByRole("button", { name: "Continue" }).count()).toBe(0);
     await page.context().close();
   });
 
@@ -198,7 +198,7 @@ describe.skipIf(!hasChromium)("what one needs next is at hand", () => {
     const page = await house.page();
     const giveMore = async (label: string, amount: string) => {
       await page.getByLabel(label).fill(amount);
-      await page.getByRole("dialog").getByRole("button", { name: "Go on" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Continue" }).click();
       await page.getByRole("log").getByText("All is well.").waitFor();
     };
     for (const each of [money, tokens, far]) if (each) await until(each, isFailed);

@@ -72,7 +72,7 @@ describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => 
     await hasCome(page);
     let open = 5;
     await page.route("**/inbox?*", (route) => route.fulfill({ json: inboxOf(open) }));
-    const toast = page.getByText("5 questions wait for you.");
+    const toast = page.getByText("5 questions are waiting for you.");
     house.dropSockets();
     await toast.waitFor();
     expect(await page.getByText("Bob asks").count()).toBe(0);
@@ -152,10 +152,10 @@ describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => 
     const field = dialog.getByLabel("Budget in USD");
     expect(Number(await field.inputValue())).toBeGreaterThan(0.6);
     await field.fill("0.10");
-    await dialog.getByRole("button", { name: "Go on" }).click();
+    await dialog.getByRole("button", { name: "Continue" }).click();
     await dialog.getByRole("alert").getByText("$0.1 is too little: $0.6150 is spent already").waitFor();
     await field.fill("5");
-    await dialog.getByRole("button", { name: "Go on" }).click();
+    await dialog.getByRole("button", { name: "Continue" }).click();
     await dialog.waitFor({ state: "detached" });
     await page.getByRole("log").getByText("Spent well.").waitFor();
     expect(agent.now.agent.created.budget_usd).toBe(5);
@@ -187,7 +187,7 @@ describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => 
     await agent.archive("human");
   });
 
-  test("by the palette an agent is paused and resumed; put away, it is brought back from the list", async () => {
+  test("by the palette an agent is paused and resumed; archived, it is restored from the list", async () => {
     const agent = await house.create({ goal: GOAL, name: "Steered" });
     const other = await house.create({ goal: GOAL, name: "Beside" });
     await until(other, ({ questions }) => Object.keys(questions.open).length === 1);
@@ -198,20 +198,20 @@ describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => 
     await page.getByRole("button", { name: "Resume" }).waitFor();
     await choose(page, "resume steered");
     await page.getByRole("button", { name: "Pause" }).waitFor();
-    // Whoever is looked at stays in sight when somebody else is put away.
+    // Whoever is looked at stays in sight when somebody else is archived.
     await page.goto(`/ui/agents/${other.log.id}/board`);
     await page.getByRole("navigation").getByRole("region", { name: "Steered" }).waitFor();
-    await choose(page, "delete steered");
-    await page.getByText("Steered was stopped and put away.").waitFor();
+    await choose(page, "archive steered");
+    await page.getByText("Steered was stopped and archived.").waitFor();
     expect(new URL(page.url()).pathname).toBe(`/ui/agents/${other.log.id}/board`);
-    await choose(page, "delete beside");
-    await page.getByText("Beside was stopped and put away.").waitFor();
+    await choose(page, "archive beside");
+    await page.getByText("Beside was stopped and archived.").waitFor();
     expect(new URL(page.url()).pathname).toBe("/ui/");
     await page
       .getByRole("main")
-      .getByText(/^\d+ agents put away$/)
+      .getByText(/^\d+ archived agents$/)
       .click();
-    await page.getByRole("button", { name: "Bring back Steered" }).click();
+    await page.getByRole("button", { name: "Restore Steered" }).click();
     await page.getByRole("navigation").getByRole("region", { name: "Steered" }).waitFor();
     await page.context().close();
   });

@@ -93,7 +93,7 @@ describe.skipIf(!hasChromium)("what the page says of agents at the first look", 
     const page = await house.page(`/ui/agents/${agent.log.id}`);
     const banner = page.getByRole("status", { name: "Trouble" });
     await banner.getByText("Coordinator: model unreachable.").waitFor();
-    await banner.getByText(/2 tries failed since \d\d:\d\d:\d\d; the next at \d\d:\d\d:\d\d\./).waitFor();
+    await banner.getByText(/2 attempts failed since \d\d:\d\d:\d\d; next attempt at \d\d:\d\d:\d\d\./).waitFor();
     await page.getByRole("heading", { name: "Cut off" }).getByText("model unreachable").waitFor();
     const member = page.getByRole("navigation", { name: "Agents" }).getByRole("link", { name: /^Coordinator/ });
     await member.getByRole("img", { name: "its model does not answer" }).waitFor();
@@ -185,7 +185,7 @@ describe.skipIf(!hasChromium)("making an agent where there are no keys and no pr
     const folder = dialog.getByRole("textbox", { name: "Folder it may read", exact: true });
     // The demo has nothing to survey without one; nobody else is given one unasked.
     await expect.poll(() => folder.inputValue()).toBe(house.home);
-    await model.selectOption({ label: "another, by its name…" });
+    await model.selectOption({ label: "another model, by its name…" });
     await dialog.getByLabel("Model, by its name").fill("openai/gpt-5");
     await expect.poll(() => folder.inputValue()).toBe("");
     expect(await folder.getAttribute("placeholder")).toBe(`${house.home}, or none`);
@@ -203,7 +203,7 @@ describe.skipIf(!hasChromium)("making an agent where there are no keys and no pr
       expect(await page.evaluate("document.activeElement.name")).toBe("project");
     }
     await folder.fill(import.meta.dirname);
-    await dialog.getByRole("button", { name: "Begin" }).click();
+    await dialog.getByRole("button", { name: "Start agent" }).click();
     await dialog.waitFor({ state: "detached" });
     // The result leads to what was published.
     const stream = page.getByRole("log");
@@ -241,13 +241,13 @@ describe.skipIf(!hasChromium)("making an agent where there are no keys and no pr
     await model.getByRole("option", { name: `${LISTED} · price unknown` }).waitFor({
       state: "attached",
     });
-    expect(await dialog.getByLabel("Model of its workers").getByRole("option").first().textContent()).toBe(
+    expect(await dialog.getByLabel("Model for its workers").getByRole("option").first().textContent()).toBe(
       "demo/surveyor",
     );
     await model.selectOption(LISTED);
     await dialog.getByLabel(/^Mode(?!l)/).selectOption("until you stop it");
     await dialog.getByText("price unknown").filter({ visible: true }).waitFor();
-    await dialog.getByRole("button", { name: "Begin" }).click();
+    await dialog.getByRole("button", { name: "Start agent" }).click();
     expect(await made("Say it with a listed model")).toMatchObject({
       model: LISTED,
       worker_model: "demo/surveyor",
@@ -255,7 +255,7 @@ describe.skipIf(!hasChromium)("making an agent where there are no keys and no pr
     });
 
     await open("Say it with another");
-    await model.selectOption({ label: "another, by its name…" });
+    await model.selectOption({ label: "another model, by its name…" });
     const typed = dialog.getByLabel("Model, by its name");
     await typed.fill("antropic/claude-sonnet-5");
     await typed.press("Control+Enter");
@@ -269,7 +269,7 @@ describe.skipIf(!hasChromium)("making an agent where there are no keys and no pr
     await dialog.getByRole("alert").getByText("No price is known for openai-compatible/local/newest").waitFor();
     expect(await page.evaluate("document.activeElement.name")).toBe("budget_usd");
     await dialog.getByLabel("Budget in USD").fill("");
-    await dialog.getByRole("button", { name: "Begin" }).click();
+    await dialog.getByRole("button", { name: "Start agent" }).click();
     expect(await made("Say it with another")).toMatchObject({
       model: "openai-compatible/local/newest",
       mode: "finite",

@@ -34,12 +34,12 @@ describe.skipIf(!hasChromium)("what an agent is to do later, to keep and to hear
   }
 
   test("triggers are listed, added and cancelled, and what makes no sense is refused in words", async () => {
-    const later = page.getByRole("list", { name: "To happen later" });
+    const later = page.getByRole("list", { name: "To come" });
     await later.getByText(AGAIN).waitFor();
     await later.getByText("by calendar: 0 9 * * MON (UTC)").waitFor();
-    await page.getByRole("button", { name: "Add" }).click();
-    const dialog = page.getByRole("dialog", { name: "Later" });
-    await dialog.getByLabel("What it should do then").fill("Measure again");
+    await page.getByRole("button", { name: "Add", exact: true }).click();
+    const dialog = page.getByRole("dialog", { name: "New trigger" });
+    await dialog.getByLabel("What it should do").fill("Measure again");
     await dialog.getByLabel("When").selectOption("scheduled");
     // One label each, the fields side by side, and an example that does not look filled in.
     const tops = await Promise.all(
@@ -51,11 +51,11 @@ describe.skipIf(!hasChromium)("what an agent is to do later, to keep and to hear
     await dialog.getByLabel("Date and time").waitFor();
     await dialog.getByLabel("When").selectOption("scheduled");
     await dialog.getByLabel("Cron").fill("whenever you like");
-    await dialog.getByRole("button", { name: "Set it" }).click();
+    await dialog.getByRole("button", { name: "Add trigger" }).click();
     await dialog.getByRole("alert").getByText("whenever you like").waitFor();
     await dialog.getByLabel("When").selectOption("delayed");
     await dialog.getByLabel("Minutes from now").fill("30");
-    await dialog.getByRole("button", { name: "Set it" }).click();
+    await dialog.getByRole("button", { name: "Add trigger" }).click();
     await later.getByText("30 minutes after it was set").waitFor();
     await cancelTwice("trigger-1");
     const over = page.getByRole("list", { name: "Over" });
@@ -82,17 +82,17 @@ describe.skipIf(!hasChromium)("what an agent is to do later, to keep and to hear
   });
 
   test("a path, or what a command prints, is watched as `run --watch` has it", async () => {
-    const later = page.getByRole("list", { name: "To happen later" });
-    const dialog = page.getByRole("dialog", { name: "Later" });
+    const later = page.getByRole("list", { name: "To come" });
+    const dialog = page.getByRole("dialog", { name: "New trigger" });
     for (const [typed, words] of [
       ["cmd: ls scratch", "when what `ls scratch` prints changes, checked every 5 minutes"],
       ["project/house.ts", "when project/house.ts changes, checked every 5 minutes"],
     ] as const) {
-      await page.getByRole("button", { name: "Add" }).click();
-      await dialog.getByLabel("What it should do then").fill("Say what changed");
+      await page.getByRole("button", { name: "Add", exact: true }).click();
+      await dialog.getByLabel("What it should do").fill("Say what changed");
       await dialog.getByLabel("When").selectOption("on_change");
       await dialog.getByLabel("Address, path or command").fill(typed);
-      await dialog.getByRole("button", { name: "Set it" }).click();
+      await dialog.getByRole("button", { name: "Add trigger" }).click();
       await later.getByText(words).waitFor();
     }
     const watched = Object.values(agent.now.triggers.open).filter(({ when }) => when.type === "on_change");

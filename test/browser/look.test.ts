@@ -79,7 +79,7 @@ describe.skipIf(!hasChromium)("looking at a team's work in the page", () => {
     const button = panel.getByRole("button", { name: "Cancel this node" });
     const form = panel.getByRole("form", { name: "Cancel node-2" });
     await button.click();
-    await form.getByText("Cancel node-2 and its sub-nodes? Its worker is stopped. Its files stay.").waitFor();
+    await form.getByText("Cancel node-2 and its sub-nodes? Its worker is stopped. Its files are kept.").waitFor();
     await form.getByRole("button", { name: "Keep it" }).click();
     await button.click();
     await form.getByLabel("Reason").fill("Chip B is sold out.");

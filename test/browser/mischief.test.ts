@@ -183,7 +183,11 @@ describe.skipIf(!hasChromium)("a page that meets evil where one does not look fo
     await main.getByRole("region", { name: "Last result" }).getByText("eve says").waitFor();
     await isWhole("the mesh");
     const sidebar = page.getByRole("navigation", { name: "Agents" });
-    for (const part of [sidebar, main.getByRole("region", { name: "Who is in it" }), main.locator("header").first()])
+    for (const part of [
+      sidebar,
+      main.getByRole("region", { name: "Agents of this mesh" }),
+      main.locator("header").first(),
+    ])
       expect(await words(part)).not.toContain(TURN);
     await main.getByRole("button", { name: /task from human/ }).click();
     await main.getByText(/in-reply-to: /).waitFor();

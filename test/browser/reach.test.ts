@@ -140,9 +140,9 @@ describe.skipIf(!hasChromium)("reaching everything, by keyboard and on a phone",
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.getByRole("log").getByText("Noted.").first().waitFor();
     await page.keyboard.press("Control+k");
-    await page.keyboard.type("delete say hello");
+    await page.keyboard.type("archive say hello");
     await page.keyboard.press("Enter");
-    await page.getByText(/ was (stopped and )?put away\.$/).waitFor();
+    await page.getByText(/ was (stopped and )?archived\.$/).waitFor();
     await page.keyboard.press("Control+k");
     await page.keyboard.type("member bob");
     await page.keyboard.press("Enter");

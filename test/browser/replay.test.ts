@@ -71,7 +71,7 @@ describe.skipIf(!hasChromium)("looking back at a team's work, and at what it cos
     await page.keyboard.press("m");
     await page.getByText("The memory is shown as it is now").waitFor();
     await page.keyboard.press("s");
-    await page.getByText("Nothing is to happen later.").waitFor();
+    await page.getByText("Nothing is planned.").waitFor();
     await page.keyboard.press("c");
     await page.getByRole("button", { name: "Back to now" }).click();
     await page.getByRole("log").getByText("Finished", { exact: true }).waitFor();

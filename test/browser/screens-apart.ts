@@ -39,9 +39,9 @@ export const TOASTS: Screens["toast"] = {
     {
       name: "toast-deleted",
       path: ({ at }) => at.card,
-      ready: "Birthday card was put away.",
+      ready: "Birthday card was archived.",
       before: still,
-      act: (page) => page.getByRole("button", { name: "Delete" }).click(),
+      act: (page) => page.getByRole("button", { name: "Archive", exact: true }).click(),
     },
   ],
   wait: [
@@ -84,8 +84,8 @@ export const CONNECTIONS: { page: Screens["page"]; agent: Pick<Screens["agent"],
       },
     ],
     locked: [
-      { name: "locked", path: () => "/ui/", ready: "This page needs its key", before: forget },
-      { name: "locked-spent", path: () => "/login?once=spent", ready: "This link was used before", before: forget },
+      { name: "locked", path: () => "/ui/", ready: "Log in to open this page", before: forget },
+      { name: "locked-spent", path: () => "/login?once=spent", ready: "This link was already used", before: forget },
       {
         name: "locked-refused",
         path: () => "/ui/",
@@ -113,7 +113,7 @@ export const CONNECTIONS: { page: Screens["page"]; agent: Pick<Screens["agent"],
       {
         name: "unreachable",
         path: () => "/ui/",
-        ready: "the page comes back by itself",
+        ready: "this page reconnects by itself",
         before: (page) => page.route("**/agents?*", (route) => route.abort()),
       },
     ],

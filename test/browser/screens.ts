@@ -46,7 +46,7 @@ const write = (page: Page, words: string) => page.locator("[data-composer]").fil
 
 const home: Scenes = [
   { name: "home", path: () => "/ui/", ready: "agent-torn" },
-  { name: "home-put-away", path: () => "/ui/", ready: "Bring back", act: (page) => unfold(page, "put away") },
+  { name: "home-put-away", path: () => "/ui/", ready: "Restore", act: (page) => unfold(page, "archived agent") },
 ];
 
 const entity: Scenes = [
@@ -60,7 +60,7 @@ const entity: Scenes = [
   { name: "coordinator-finished", path: ({ at }) => at.finished, ready: "All files" },
   { name: "coordinator-stages", path: ({ at }) => at.staged, ready: ASSESSMENT },
   { name: "coordinator-asleep", path: ({ at }) => at.asleep, ready: "asleep until" },
-  { name: "coordinator-stopped", path: ({ at }) => at.resting, ready: "Stopped. Write to go on." },
+  { name: "coordinator-stopped", path: ({ at }) => at.resting, ready: "Stopped. Write to continue." },
   { name: "coordinator-paused", path: ({ at }) => at.paused, ready: "Paused" },
   { name: "coordinator-broke", path: ({ at }) => at.broke, ready: "The budget is spent" },
   { name: "coordinator-refused", path: ({ at }) => at.refused, ready: "invalid x-api-key" },
@@ -110,7 +110,7 @@ const board: Scenes = [
   {
     name: "node-cancel",
     path: ({ at }) => `${at.chips}/board/node-2`,
-    ready: "Its files stay.",
+    ready: "Its files are kept.",
     act: (page) => click(page, "button", "Cancel this node"),
   },
   { name: "node-failed", path: ({ at }) => `${at.staged}/board/node-2`, ready: "Why it failed" },
@@ -124,11 +124,11 @@ const timeline: Scenes = [
 const triggers: Scenes = [
   { name: "triggers", path: ({ at }) => `${at.chips}/triggers`, ready: AGAIN },
   { name: "triggers-resting", path: ({ at }) => `${at.resting}/triggers`, ready: "nothing fires until it is resumed" },
-  { name: "triggers-empty", path: ({ at }) => `${at.waiting}/triggers`, ready: "Nothing is to happen later." },
+  { name: "triggers-empty", path: ({ at }) => `${at.waiting}/triggers`, ready: "Nothing is planned." },
   {
     name: "trigger-new",
     path: ({ at }) => `${at.chips}/triggers`,
-    ready: "What it should do then",
+    ready: "What it should do",
     act: (page) => click(page, "button", "Add"),
   },
   {
@@ -153,10 +153,10 @@ const triggers: Scenes = [
     act: async (page) => {
       await click(page, "button", "Add");
       const dialog = page.getByRole("dialog");
-      await dialog.getByLabel("What it should do then").fill("Measure again");
+      await dialog.getByLabel("What it should do").fill("Measure again");
       await dialog.getByLabel("When").selectOption("scheduled");
       await dialog.getByLabel("Cron").fill("whenever you like");
-      await dialog.getByRole("button", { name: "Set it" }).click();
+      await dialog.getByRole("button", { name: "Add trigger" }).click();
       await dialog.getByRole("alert").waitFor();
     },
   },
@@ -226,10 +226,10 @@ const mesh: Scenes = [
     ready: "Files of the project",
     act: (page) => click(page, "button", /files\.md.*by counter/),
   },
-  { name: "mesh-idle", path: (town) => town.mesh.research, ready: "Nothing has come here yet." },
+  { name: "mesh-idle", path: (town) => town.mesh.research, ready: "Nothing has arrived yet." },
   { name: "mesh-agent", path: (town) => `${town.mesh.review}/fixer`, ready: "fixer works." },
-  { name: "mesh-agent-not-begun", path: (town) => `${town.mesh.research}/searcher-broad`, ready: "has not begun" },
-  { name: "mesh-agent-unable", path: (town) => `${town.mesh.research}/synthesiser`, ready: "cannot begin." },
+  { name: "mesh-agent-not-begun", path: (town) => `${town.mesh.research}/searcher-broad`, ready: "has not started" },
+  { name: "mesh-agent-unable", path: (town) => `${town.mesh.research}/synthesiser`, ready: "cannot start." },
   {
     name: "mesh-message",
     path: (town) => `${town.mesh.review}/fixer`,
@@ -281,7 +281,7 @@ const overlay: Screens["overlay"] = {
   ],
   shortcuts: [{ name: "keys", path: ({ at }) => at.chips, ready: "find anything", act: press("?") }],
   new_agent: [
-    { name: "new-agent", path: () => "/ui/", ready: "for a million tokens", act: press("n") },
+    { name: "new-agent", path: () => "/ui/", ready: "per million tokens", act: press("n") },
     {
       name: "new-agent-infinite",
       path: () => "/ui/",
@@ -294,7 +294,7 @@ const overlay: Screens["overlay"] = {
     {
       name: "new-agent-wrong-fields",
       path: () => "/ui/",
-      ready: "is outside of /home/me/shop",
+      ready: "is outside /home/me/shop",
       act: async (page) => {
         await press("n")(page);
         await page.getByLabel("Goal").fill("Watch the shop.");
@@ -302,7 +302,7 @@ const overlay: Screens["overlay"] = {
         await page.locator("[name=mode]").selectOption("infinite");
         await page.getByLabel("Every").fill("soon");
         await page.locator("[name=watch]").fill("/etc/passwd");
-        await page.getByRole("button", { name: "Begin" }).click();
+        await page.getByRole("button", { name: "Start agent" }).click();
       },
     },
     {
@@ -313,7 +313,7 @@ const overlay: Screens["overlay"] = {
         await press("n")(page);
         await page.getByLabel("Goal").fill("Survey a folder that is not there.");
         await page.getByLabel("Folder it may read").fill("/nowhere/at/all");
-        await page.getByRole("button", { name: "Begin" }).click();
+        await page.getByRole("button", { name: "Start agent" }).click();
       },
     },
   ],
@@ -331,7 +331,7 @@ const overlay: Screens["overlay"] = {
       act: async (page) => {
         await click(page, "button", "Resume");
         await page.getByLabel("Budget in USD").fill("0.10");
-        await page.getByRole("button", { name: "Go on" }).click();
+        await page.getByRole("button", { name: "Continue" }).click();
       },
     },
   ],
@@ -360,7 +360,7 @@ const agent: Screens["agent"] = {
     { name: "replay-timeline", path: ({ at }) => `${at.chips}/timeline?at=30`, ready: "Who worked when" },
     { name: "replay-files", path: ({ at }) => `${at.chips}/files?at=30`, ready: "Published files are exactly" },
     { name: "replay-memory", path: ({ at }) => `${at.chips}/memory?at=30`, ready: "The memory is shown as it is now" },
-    { name: "replay-triggers", path: ({ at }) => `${at.chips}/triggers?at=3`, ready: "Nothing is to happen later." },
+    { name: "replay-triggers", path: ({ at }) => `${at.chips}/triggers?at=3`, ready: "Nothing is planned." },
   ],
 };
 

@@ -96,7 +96,7 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
     await until(agent, ({ questions }) => Object.keys(questions.open).length === 1);
     const page = await house.page(`/ui/agents/${agent.log.id}`);
     await page.getByRole("button", { name: "Stop" }).click();
-    await page.getByText("Stopped. Write to go on.").waitFor();
+    await page.getByText("Stopped. Write to continue.").waitFor();
     expect(agent.now.agent.status).toBe("stopped");
     const field = page.getByRole("textbox", { name: "Message to the coordinator" });
     await field.fill("Go on, and look at the power.");
@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
     await page.getByRole("log").getByText("Power is in the plan now.").waitFor();
     await page.getByRole("log").getByText("Alice finished node-1").waitFor();
     await page.getByRole("button", { name: "Pause" }).click();
-    await page.getByText("Paused. It goes on when it is resumed.").waitFor();
+    await page.getByText("Paused. It continues when it is resumed.").waitFor();
     expect(agent.now.agent.status).toBe("paused");
     await page.getByRole("button", { name: "Resume" }).click();
     await page.getByRole("button", { name: "Pause" }).waitFor();
@@ -198,12 +198,12 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
   test("an agent that is deleted can be had back", async () => {
     const agent = await house.create({ goal: GOAL, name: "Put away" });
     const page = await house.page(`/ui/agents/${agent.log.id}`);
-    await page.getByRole("button", { name: "Delete" }).click();
-    await page.getByText("Put away was stopped and put away.").waitFor();
+    await page.getByRole("button", { name: "Archive", exact: true }).click();
+    await page.getByText("Put away was stopped and archived.").waitFor();
     const group = page.getByRole("navigation").getByRole("region", { name: "Put away" });
     await group.waitFor({ state: "detached" });
     expect(agent.now.agent.archived_ts).not.toBeNull();
-    const toast = page.getByRole("status").filter({ hasText: "put away" });
+    const toast = page.getByRole("status").filter({ hasText: "archived" });
     const middles = await Promise.all(
       [toast.getByRole("paragraph"), toast.getByRole("button", { name: "Undo" })].map(async (part) => {
         const box = await part.boundingBox();
@@ -222,7 +222,7 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
     const page = await house.page();
     await page.context().clearCookies();
     await page.goto(`/ui/agents/${agent.log.id}`);
-    await page.getByRole("heading", { name: "This page needs its key" }).waitFor();
+    await page.getByRole("heading", { name: "Log in to open this page" }).waitFor();
     expect(await page.locator("body").textContent()).not.toContain("ecret");
     expect(await page.getByRole("navigation").count()).toBe(0);
     await page.getByLabel(/paste the token/).fill("wrong");
@@ -243,8 +243,8 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
     }
     await page.context().clearCookies();
     await page.goto(link);
-    await page.getByRole("heading", { name: "This link was used before, or is too old" }).waitFor();
-    await page.getByText("agiraph token --link prints another").waitFor();
+    await page.getByRole("heading", { name: "This link was already used or has expired" }).waitFor();
+    await page.getByText("agiraph token --link prints a new one").waitFor();
     await page.getByLabel(/paste the token/).fill(house.token);
     await page.getByRole("button", { name: "Open" }).click();
     await page.getByRole("navigation", { name: "Agents" }).waitFor();

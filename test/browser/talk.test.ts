@@ -29,9 +29,9 @@ describe.skipIf(!hasChromium)("talking to a team in the page", () => {
     await dialog.getByLabel("Goal").fill(GOAL);
     await dialog.getByLabel("Name").fill(NAME);
     await dialog.getByLabel("Model", { exact: true }).selectOption(MODEL);
-    expect(await dialog.getByText("for a million tokens").count()).toBe(1);
+    expect(await dialog.getByText("per million tokens").count()).toBe(1);
     await dialog.getByLabel("Budget in USD").fill("5");
-    await dialog.getByRole("button", { name: "Begin" }).click();
+    await dialog.getByRole("button", { name: "Start agent" }).click();
 
     await page.getByRole("heading", { name: NAME }).waitFor();
     const sidebar = page.getByRole("navigation", { name: "Agents" });

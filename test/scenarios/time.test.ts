@@ -28,7 +28,7 @@ describe("a trigger", () => {
     expect(team.agent.now.triggers.undone).toEqual({});
   });
 
-  test("leaves an agent alone that was put away, and comes once it is back", async () => {
+  test("leaves an archived agent alone, and comes once it is restored", async () => {
     const clock = manualClock();
     const coordinator = script(
       wake("delayed", { delay_seconds: 3600 }, "Look at the build."),

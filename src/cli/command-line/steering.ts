@@ -71,7 +71,7 @@ export const STEERING: CommandGroup = {
       description: "stop an agent and hide it; nothing is erased, except with --purge",
       args: [AGENT],
       options: [
-        ["--undo", "bring it back"],
+        ["--undo", "restore it"],
         ["--purge", "erase it for good, with all its files; asks first"],
         ["--yes", "with --purge: do not ask"],
       ],

@@ -20,14 +20,14 @@ export async function rm(call: Invocation, word: string, options: RemoveOptions)
   if (options.yes && !options.purge)
     throw new UsageError("--yes only goes with --purge: without it nothing is erased.");
   if (options.purge) return (await import("./purge.ts")).purge(call, word, options.yes === true);
-  const { settings, now } = await (undo ? lookAtNamed(call, word, "bring that one back") : lookAtAgent(call, word));
+  const { settings, now } = await (undo ? lookAtNamed(call, word, "restore that one") : lookAtAgent(call, word));
   const { id, created } = now.agent;
   await give(settings, { do: undo ? "restore" : "archive", id });
   if (call.json) await call.terminal.printJson({ id, name: created.name, archived: !undo });
   call.terminal.say(
     undo
       ? `${created.name} (${id}) is back.`
-      : `${created.name} (${id}) is put away; nothing was erased. Bring it back: ${commandLine(call, "rm", id, "--undo")} · erase it for good: ${commandLine(call, "rm", id, "--purge")}`,
+      : `${created.name} (${id}) is archived; nothing was erased. Restore it: ${commandLine(call, "rm", id, "--undo")} · erase it for good: ${commandLine(call, "rm", id, "--purge")}`,
   );
   return EXIT.done;
 }

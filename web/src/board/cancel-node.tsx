@@ -41,7 +41,7 @@ export function CancelNode({ view, node }: { view: AgentView; node: NodeState })
       }}
     >
       <p className="text-[13px]">
-        Cancel {node.id} and its sub-nodes?{stops} Its files stay.
+        Cancel {node.id} and its sub-nodes?{stops} Its files are kept.
       </p>
       <input
         aria-label="Reason"

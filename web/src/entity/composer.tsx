@@ -98,6 +98,6 @@ function placeholderFor({ agent, roster }: Situation, worker: string, name: stri
   if (roster[worker]?.status === "retired") return "Retired: the coordinator reads this…";
   if (worker !== COORDINATOR) return `Message ${name}…`;
   if (agent.status === "completed") return "Give it another goal…";
-  if (agent.status === "stopped" || agent.status === "failed") return "Write to go on…";
+  if (agent.status === "stopped" || agent.status === "failed") return "Write to continue…";
   return "Message, or @everyone…";
 }

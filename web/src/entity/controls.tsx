@@ -1,9 +1,9 @@
-import { Pause, Play, Square, Trash2 } from "lucide-react";
+import { Archive, Pause, Play, Square } from "lucide-react";
 import type { AgentState } from "../../../src/projections/index.ts";
 import { useRest } from "../shell/rest.ts";
 import { type Steer, steering } from "./steering.ts";
 
-const ICONS: Record<Steer["label"], typeof Pause> = { Pause, Stop: Square, Resume: Play, Delete: Trash2 };
+const ICONS: Record<Steer["label"], typeof Pause> = { Pause, Stop: Square, Resume: Play, Archive };
 
 /** Stop, pause, resume, archive: what is possible now. */
 export function Controls({ agent }: { agent: AgentState }) {

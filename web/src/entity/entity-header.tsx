@@ -117,13 +117,13 @@ function Spent({ tally }: { tally: Tally | undefined }) {
 function PutAway({ agent }: { agent: string }) {
   return (
     <p className="flex shrink-0 items-center gap-2 border-b border-line bg-wait-tint px-3 py-1 text-[13px] text-wait md:px-5">
-      It was put away; nothing of it is erased.
+      This agent is archived. Nothing was erased.
       <button
         type="button"
         onClick={() => restore(agent)}
         className="min-h-11 rounded-md px-2 font-semibold underline md:min-h-7"
       >
-        Bring back
+        Restore
       </button>
     </p>
   );

@@ -37,7 +37,7 @@ export function GoOn({ agent, ts }: { agent: string; ts?: number }) {
 type Outcome = NonNullable<AgentView["situation"]>["agent"]["outcome"];
 
 function labelOf(outcome: Outcome): string {
-  if (outcome?.kind !== "budget_exhausted") return "Go on";
+  if (outcome?.kind !== "budget_exhausted") return "Continue";
   return outcome.spent_tokens === undefined ? "Give it more money" : "Give it more tokens";
 }
 

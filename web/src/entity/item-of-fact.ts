@@ -165,14 +165,14 @@ function agentNewsOf(fact: Fact): StreamItem | undefined {
     case "agent.failed":
       return { kind: "result", ok: false, text: fact.data.error, run_id: null, files: [], ...stamp(fact) };
     case "agent.stopped":
-      return line(fact, "wait", `Stopped${fact.data.why ? `: ${fact.data.why}` : ""}. Write to go on.`);
+      return line(fact, "wait", `Stopped${fact.data.why ? `: ${fact.data.why}` : ""}. Write to continue.`);
     case "agent.paused":
       return line(
         fact,
         "wait",
         fact.data.why && fact.data.why !== HUMAN
           ? `Paused: ${fact.data.why}`
-          : "Paused. It goes on when it is resumed.",
+          : "Paused. It continues when it is resumed.",
       );
     case "agent.resumed":
     case "budget.warned":

@@ -70,7 +70,7 @@ export function PendingRow({ view, pending }: { view: AgentView; pending: Pendin
             onClick={() => agents.feed(view.id).forget(pending)}
             className="min-h-11 rounded-md px-2 underline md:min-h-8"
           >
-            Drop it
+            Discard
           </button>
         </p>
       )}

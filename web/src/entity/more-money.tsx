@@ -38,8 +38,8 @@ export function MoreMoney({ agent }: { agent: string }) {
       <form onSubmit={submit} className="space-y-4">
         <label className={LABEL}>
           {isTokens
-            ? `Budget in tokens, those that were used (${spentTokens}) included`
-            : `Budget in USD, what was spent ($${spent.toFixed(2)}) included`}
+            ? `Budget in tokens, including the ${spentTokens} that were used`
+            : `Budget in USD, including the $${spent.toFixed(2)} that was spent`}
           <input
             name="budget"
             type="number"
@@ -53,7 +53,7 @@ export function MoreMoney({ agent }: { agent: string }) {
         </label>
         <FormEnd problem={problem}>
           <button type="submit" disabled={isBusy} className={ACTION}>
-            Go on
+            Continue
           </button>
         </FormEnd>
       </form>

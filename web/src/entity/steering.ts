@@ -6,7 +6,7 @@ import { complain, openOverlay, toast } from "../shell/overlay.ts";
 import { go, routeNow } from "../shell/route.ts";
 
 export interface Steer {
-  label: "Pause" | "Stop" | "Resume" | "Delete";
+  label: "Pause" | "Stop" | "Resume" | "Archive";
   run: () => void;
 }
 
@@ -26,7 +26,7 @@ export function steering(agent: Steered): Steer[] {
         ] as const)
       : []),
     ...(mayGoOn ? ([{ label: "Resume", run: () => goOn(agent) }] as const) : []),
-    { label: "Delete", run: () => void remove(id, created.name, isAtWork(status)) },
+    { label: "Archive", run: () => void remove(id, created.name, isAtWork(status)) },
   ];
 }
 
@@ -53,7 +53,7 @@ function askForMore(id: string): void {
 
 const leaving = new Set<string>();
 
-/** It is only put away, so it can come back. */
+/** Nothing is erased: an archived agent can be restored. */
 async function remove(agent: string, name: string, wasAtWork: boolean): Promise<void> {
   if (leaving.has(agent)) return;
   leaving.add(agent);
@@ -63,7 +63,7 @@ async function remove(agent: string, name: string, wasAtWork: boolean): Promise<
     // By the palette also while one looks at somebody else.
     if ("agent" in route && route.agent === agent) go({ screen: "home" });
     await agents.refresh();
-    toast("plain", `${name} was ${wasAtWork ? "stopped and " : ""}put away.`, {
+    toast("plain", `${name} was ${wasAtWork ? "stopped and " : ""}archived.`, {
       label: "Undo",
       run: () => restore(agent),
     });

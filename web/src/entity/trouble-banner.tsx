@@ -26,14 +26,14 @@ export function TroubleBanner({ situation, worker }: { situation: Situation; wor
         </strong>{" "}
         {first.message.slice(0, 1000)} {triesOf(first)}
         {all.length > 1 &&
-          ` ${count(all.length - 1, "other")} of the team ${all.length > 2 ? "fare" : "fares"} the same.`}
+          ` ${count(all.length - 1, "other")} of the team ${all.length > 2 ? "have" : "has"} the same problem.`}
       </p>
     </div>
   );
 }
 
 function triesOf({ tries, since_ts, retry_ts }: Trouble): string {
-  const failed = tries === 1 ? "One try failed" : `${tries} tries failed`;
-  const next = retry_ts === null ? "" : `; the next at ${secondTime(retry_ts)}`;
+  const failed = tries === 1 ? "One attempt failed" : `${tries} attempts failed`;
+  const next = retry_ts === null ? "" : `; next attempt at ${secondTime(retry_ts)}`;
   return `${failed} since ${secondTime(since_ts)}${next}.`;
 }

@@ -116,13 +116,11 @@ function ListState({ files, shelf, isEmpty }: ListStateProps) {
       )}
       {files.state === "loading" && <p className="p-3 text-dim">Loading…</p>}
       {files.state === "ready" && isEmpty && (
-        <p className="p-3 text-dim">
-          {shelf === "workspace" ? "Nothing is written yet." : "Nothing is remembered yet."}
-        </p>
+        <p className="p-3 text-dim">{shelf === "workspace" ? "There are no files yet." : "The memory is empty."}</p>
       )}
       {files.state === "ready" && files.value.isCut && (
         <p role="note" className="mb-1 rounded-md bg-wait-tint px-3 py-1.5 text-xs text-wait">
-          There are more files than are listed: these are the first {files.value.files.length}.
+          Only the first {files.value.files.length} files are listed.
         </p>
       )}
     </>
@@ -163,11 +161,11 @@ function AsOfNow({ shelf, later }: { shelf: Shelf; later: number }) {
   return (
     <p role="note" className="shrink-0 border-b border-line bg-wait-tint px-3 py-1.5 text-xs text-wait md:px-5">
       {shelf === "memory" ? (
-        "The memory is shown as it is now: its files are not kept as they were."
+        "The memory is shown as it is now, not as it was then."
       ) : (
         <>
           Published files are exactly as they were at this moment; all others are shown as they are now.
-          {later > 0 && ` ${count(later, "file")} that came later ${later === 1 ? "is" : "are"} left out.`}
+          {later > 0 && ` ${count(later, "later file")} ${later === 1 ? "is" : "are"} left out.`}
         </>
       )}
     </p>

@@ -192,7 +192,7 @@ function heard<T>(asked: Promise<T>): Promise<T> {
 }
 
 function unreachable(): ApiError {
-  return new ApiError(0, "unreachable", "The server does not answer. Is agiraph serve still running?");
+  return new ApiError(0, "unreachable", "The server is not responding. Is agiraph serve still running?");
 }
 
 const reach = (address: string, options: RequestInit & { headers?: Record<string, string> }) =>

@@ -36,7 +36,7 @@ export function MeshComposer({ project, mesh, member }: { project: string; mesh:
       </p>
       <div className={MESSAGE_FRAME}>
         <select
-          aria-label="What it is"
+          aria-label="Kind of message"
           value={type}
           onChange={(event) => setType(event.target.value === "ask" ? "ask" : "task")}
           className="min-h-11 shrink-0 rounded-md bg-transparent px-1 text-[13px] md:min-h-9"

@@ -54,7 +54,7 @@ export function stateWords({ state, active, problem }: Pick<Member, "state" | "a
     case "busy":
       return "works";
     case "dialog":
-      return "has a dialog open: attach, and answer it";
+      return "has a dialog open: attach and answer it";
     case "dead":
       return "has died; the next message starts it again";
     case "broken":
@@ -65,7 +65,7 @@ export function stateWords({ state, active, problem }: Pick<Member, "state" | "a
     case "gone":
       return "is not running";
     case null:
-      return problem === null ? "has not begun" : "cannot begin";
+      return problem === null ? "has not started" : "cannot start";
   }
 }
 

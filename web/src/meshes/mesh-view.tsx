@@ -81,7 +81,7 @@ function MeshPage({ project, home, mesh, queues, member, newest }: MeshPageProps
       />
       <div className="flex min-h-0 flex-1 flex-col md:flex-row">
         <section
-          aria-label="Who is in it"
+          aria-label="Agents of this mesh"
           className="max-h-[min(16rem,30dvh)] shrink-0 overflow-y-auto border-line max-md:border-b md:max-h-none md:w-72 md:border-r"
         >
           {mesh.description && <p className="px-3 pt-3 text-[13px] text-dim md:px-4">{mesh.description}</p>}
@@ -135,13 +135,13 @@ function PlaceLink(props: { project: string; mesh: MeshView; member: Member | nu
       <span className="min-w-0 flex-1">
         <span className="block truncate font-semibold">{member?.name ?? "The mesh itself"}</span>
         <span className="block truncate text-xs text-dim">
-          {member ? (member.description ?? member.program) : `What comes to ${mesh.mesh} as a whole`}
+          {member ? (member.description ?? member.program) : `Messages to ${mesh.mesh} as a whole`}
         </span>
       </span>
       <span className="shrink-0 text-xs text-dim">
         {queues.active > 0 && <span className="text-busy">{queues.active} active </span>}
         {waiting > 0 && `${waiting} waiting`}
-        {queues.quarantine > 0 && <span className="text-bad"> {queues.quarantine} aside</span>}
+        {queues.quarantine > 0 && <span className="text-bad"> {queues.quarantine} quarantined</span>}
       </span>
     </Link>
   );
@@ -181,12 +181,12 @@ function Session({ project, mesh, member }: { project: string; mesh: string; mem
       </div>
       {member.runs === "tmux" && !isRunning && (
         <button type="button" className={BUTTON} disabled={isBusy} onClick={() => steer("spawn_mesh_agent")}>
-          Begin
+          Start
         </button>
       )}
       {isRunning && (
         <button type="button" className={BUTTON} disabled={isBusy} onClick={() => steer("kill_mesh_agent")}>
-          End its session
+          End session
         </button>
       )}
     </div>
@@ -196,5 +196,5 @@ function Session({ project, mesh, member }: { project: string; mesh: string; mem
 const RUNS: Readonly<Record<Member["runs"], string>> = {
   tmux: "in a terminal",
   headless: "without a terminal",
-  harnessed: "a model in our own loop",
+  harnessed: "a model in Agiraph’s own loop",
 };

@@ -19,7 +19,7 @@ interface Where {
 /** All messages, queue by queue; of ended ones, the newest first. */
 export function QueueList({ project, mesh, owner }: Where) {
   const filled = IN_SIGHT.filter((queue) => (owner.queues[queue]?.count ?? 0) > 0);
-  if (filled.length === 0) return <p className="text-dim">Nothing has come here yet.</p>;
+  if (filled.length === 0) return <p className="text-dim">Nothing has arrived yet.</p>;
   return (
     <>
       {filled.map((queue) => {
@@ -86,7 +86,7 @@ function MessageBody({ project, mesh, owner, queue, name }: Where & { queue: Mes
   const key = [project, mesh, owner.agent, queue, name].join(" ");
   const loaded = useLoaded(key, () => meshMessage(project, mesh, owner.agent, queue, name));
   if (loaded.state === "loading") return <p className="px-9 pb-3 text-dim">Loading…</p>;
-  if (loaded.state === "failed") return <p className="px-9 pb-3 text-dim">It is not there any more.</p>;
+  if (loaded.state === "failed") return <p className="px-9 pb-3 text-dim">It is no longer there.</p>;
   const { header, body } = partsOf(loaded.value.text);
   return (
     <div className="px-3 pt-2 pb-3 md:px-9">

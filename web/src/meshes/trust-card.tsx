@@ -68,10 +68,10 @@ function Consent(props: { now: Trust; isBusy: boolean; agree: (hash: string, ter
       {isOld && (
         <div role="alert" className="mt-2 flex flex-wrap items-center gap-2 rounded-md bg-wait-tint p-2 text-[13px]">
           <span className="min-w-0 flex-1 font-semibold">
-            This mesh changed while you were looking. What you see below is not what it is now. Look again.
+            This mesh changed while you were reviewing it. What you see below is out of date.
           </span>
           <button type="button" className={BUTTON} onClick={() => setLooked(now)}>
-            Show what it is now
+            Show the current version
           </button>
         </div>
       )}
@@ -129,7 +129,7 @@ function Granted(props: { terminals: boolean; isBusy: boolean; takeBack: () => v
       </p>
       {terminals && (
         <button type="button" className={BUTTON} disabled={isBusy} onClick={takeBack}>
-          Take terminals back
+          Disallow terminals
         </button>
       )}
       <button type="button" className={BUTTON} disabled={isBusy} onClick={untrust}>

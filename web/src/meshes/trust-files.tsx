@@ -13,7 +13,7 @@ export function TrustFiles({ trust: { status, files, changes } }: { trust: Trust
   return (
     <>
       {status === "changed" && !changes && (
-        <p className="mt-2">Which files changed is not known: it was not kept when you trusted it.</p>
+        <p className="mt-2">Which files changed is not known: no copy was kept when you trusted it.</p>
       )}
       <ul aria-label="Files" className="mt-2 max-h-96 overflow-y-auto rounded-md bg-raised p-2 font-mono text-xs">
         {inOrder.map((file) => (
@@ -23,7 +23,7 @@ export function TrustFiles({ trust: { status, files, changes } }: { trust: Trust
         ))}
         {changes?.removed.map((path) => (
           <li key={path} className="[overflow-wrap:anywhere]">
-            {visible(path)} <span className="font-semibold text-wait">gone</span>
+            {visible(path)} <span className="font-semibold text-wait">removed</span>
           </li>
         ))}
       </ul>

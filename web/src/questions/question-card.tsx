@@ -221,6 +221,6 @@ function deadlineWords({
   default?: string | undefined;
 }): string {
   if (deadline_ts === undefined) return "";
-  const otherwise = fallback === undefined ? "" : `; then “${visible(fallback)}” counts`;
+  const otherwise = fallback === undefined ? "" : `; after that, “${visible(fallback)}” counts as the answer`;
   return `Until ${clockTime(deadline_ts)}${otherwise}.`;
 }

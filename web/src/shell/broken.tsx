@@ -34,13 +34,13 @@ export class Broken extends Component<BrokenProps, { problem: string | null; of:
       <div className="grid h-full place-items-center p-8" role="alert">
         <div className="max-w-md text-center">
           <p className="text-bad [overflow-wrap:anywhere]">{words}</p>
-          <p className="mt-2 text-dim">Nothing is lost: the agents go on, and everything is on record.</p>
+          <p className="mt-2 text-dim">Nothing is lost: the agents keep working, and everything is recorded.</p>
           <button
             type="button"
             onClick={() => location.reload()}
             className="mt-4 min-h-11 rounded-md px-3 font-semibold text-accent hover:bg-hover md:min-h-8"
           >
-            Load the page again
+            Reload the page
           </button>
         </div>
       </div>

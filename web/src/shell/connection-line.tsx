@@ -15,8 +15,7 @@ export function ConnectionLine({ route }: { route: PageRoute }) {
   const isHeard = !isLost && !isFeedLost;
   return (
     <p role="status" className="shrink-0 bg-wait-tint px-3 py-1 text-center text-xs font-medium text-wait">
-      {isHeard ? `${problem} Trying again.` : "The connection is lost; trying again."} What you see is what was last
-      known.
+      {isHeard ? `${problem} Trying again.` : "The connection is lost; trying again."} This page may be out of date.
     </p>
   );
 }

@@ -86,7 +86,7 @@ function PutAway({ away }: { away: readonly AgentSummary[] }) {
     <details className="group mt-6 text-[13px]">
       <summary className="flex min-h-11 items-center gap-1.5 rounded-md px-1 font-semibold text-dim hover:bg-hover md:min-h-8">
         <ChevronRight className="size-3.5 transition-transform group-open:rotate-90" aria-hidden />
-        {count(away.length, "agent")} put away
+        {count(away.length, "archived agent")}
       </summary>
       <ul className="mt-1">
         {away.map(({ id, name, goal }) => (
@@ -96,10 +96,10 @@ function PutAway({ away }: { away: readonly AgentSummary[] }) {
             <button
               type="button"
               onClick={() => restore(id)}
-              aria-label={`Bring back ${name}`}
+              aria-label={`Restore ${name}`}
               className="min-h-11 shrink-0 rounded-md px-2 font-semibold text-accent hover:bg-hover md:min-h-8"
             >
-              Bring back
+              Restore
             </button>
           </li>
         ))}

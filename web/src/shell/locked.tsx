@@ -8,15 +8,15 @@ import { useModal } from "./modal.ts";
 export function Locked() {
   const isSpent = isLinkSpent();
   return (
-    <Notice title={isSpent ? "This link was used before, or is too old" : "This page needs its key"}>
+    <Notice title={isSpent ? "This link was already used or has expired" : "Log in to open this page"}>
       {isSpent ? (
         <p>
-          Each link opens the page once, within ten minutes. <Command>agiraph token --link</Command> prints another.
+          Each link works once, within ten minutes. <Command>agiraph token --link</Command> prints a new one.
         </p>
       ) : (
         <p>
-          Open the link that <Command>agiraph serve</Command> printed. <Command>agiraph token --link</Command> prints
-          another.
+          Open the link that <Command>agiraph serve</Command> printed. <Command>agiraph token --link</Command> prints a
+          new one.
         </p>
       )}
       <TokenForm />
@@ -39,7 +39,7 @@ export function LockedOut() {
       <Notice title={ENDED} isOver>
         <p>
           The token was changed, or this login has expired. What you typed is kept. Open the link that{" "}
-          <Command>agiraph token --link</Command> prints, in any tab of this browser: this one continues by itself.
+          <Command>agiraph token --link</Command> prints, in any tab of this browser: this tab then continues by itself.
         </p>
         <TokenForm />
       </Notice>
@@ -83,14 +83,14 @@ function TokenForm() {
   );
 }
 
-const SILENT = "The server does not answer";
+const SILENT = "The server is not responding";
 
 export function Unreachable({ problem }: { problem: string }) {
   return (
     <Notice title={SILENT}>
       {!problem.startsWith(SILENT) && <p className="mb-2">{problem}</p>}
       <p>
-        Start it with <Command>agiraph serve</Command>; the page comes back by itself.
+        Start it with <Command>agiraph serve</Command>; this page reconnects by itself.
       </p>
       <button type="button" onClick={() => void agents.refresh()} className={`mt-4 ${ACTION}`}>
         Try now

@@ -57,7 +57,7 @@ const MOST_AT_ONCE = 4;
 const MANY = "many";
 
 function announceMany(number: number): void {
-  const words = `${number} questions wait for you`;
+  const words = `${number} questions are waiting for you`;
   notify(words, "", MANY, () => go({ screen: "home" }));
   toast("wait", `${words}.`, { label: "Show", run: () => go({ screen: "home" }) }, MANY);
 }
@@ -84,7 +84,7 @@ function announce(item: InboxItem): void {
     // Whoever was there already had scrolled away from it; questions are asked at the end.
     document.querySelector<HTMLElement>("[data-newest]")?.click();
   };
-  toast("wait", toastOf(item), { label: item.mesh_trust ? "Look" : "Answer", run: answer }, keyOf(item));
+  toast("wait", toastOf(item), { label: item.mesh_trust ? "View" : "Answer", run: answer }, keyOf(item));
 }
 
 /** What a person's own work and a permission request say, they say of themselves: nobody's name stands before it. */

@@ -127,7 +127,7 @@ function actions(here: string | null, at: number | null): PaletteEntry[] {
     ...(now ? steers(now) : []),
     act("New agent", () => openOverlay("new_agent")),
     act("Light or dark theme", switchTheme),
-    act("Keys", () => openOverlay("shortcuts")),
+    act("Keyboard shortcuts", () => openOverlay("shortcuts")),
   ];
 }
 

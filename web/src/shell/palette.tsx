@@ -74,7 +74,7 @@ export function Palette() {
         ))}
       </div>
       {found.length > MOST && (
-        <p className="px-4 py-2 text-xs text-dim">{found.length - MOST} more: type more of the name.</p>
+        <p className="px-4 py-2 text-xs text-dim">{found.length - MOST} more. Type more of the name to find them.</p>
       )}
       {shown.length === 0 && <p className="px-4 pb-4 text-dim">Nothing found.</p>}
     </Dialog>

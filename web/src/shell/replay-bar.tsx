@@ -29,7 +29,7 @@ export function ReplayBar({ agent, at }: { agent: string; at: number }) {
       className="flex shrink-0 items-center gap-x-1 md:gap-x-2 border-b border-line bg-tint px-3 py-1 text-[13px] md:px-5"
     >
       <strong className="hidden text-accent md:inline">Replay</strong>
-      <button type="button" className={BUTTON} onClick={() => move(at - 1)} aria-label="One fact back">
+      <button type="button" className={BUTTON} onClick={() => move(at - 1)} aria-label="Previous fact">
         <ChevronLeft className="size-4" aria-hidden />
       </button>
       <input
@@ -42,7 +42,7 @@ export function ReplayBar({ agent, at }: { agent: string; at: number }) {
         aria-valuetext={`fact ${at} of ${newest}`}
         className="h-11 min-w-24 flex-1 accent-(--accent) md:h-8"
       />
-      <button type="button" className={BUTTON} onClick={() => move(at + 1)} aria-label="One fact on">
+      <button type="button" className={BUTTON} onClick={() => move(at + 1)} aria-label="Next fact">
         <ChevronRight className="size-4" aria-hidden />
       </button>
       <span className="shrink-0 tabular-nums">

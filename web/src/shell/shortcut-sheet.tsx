@@ -4,7 +4,7 @@ import { SHORTCUTS } from "./shortcuts.ts";
 
 export function ShortcutSheet() {
   return (
-    <Dialog title="Keys" onClose={closeOverlay}>
+    <Dialog title="Keyboard shortcuts" onClose={closeOverlay}>
       <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-2">
         {SHORTCUTS.map(({ keys, does }) => (
           <div key={keys} className="contents">

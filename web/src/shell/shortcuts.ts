@@ -6,9 +6,9 @@ import { go, goTo, type PagePlace, routeNow } from "./route.ts";
 
 export const SHORTCUTS: readonly { keys: string; does: string }[] = [
   { keys: "Ctrl K", does: "find anything" },
-  { keys: "?", does: "this sheet" },
+  { keys: "?", does: "keyboard shortcuts" },
   { keys: "n", does: "new agent" },
-  { keys: "1 – 9", does: "answer the question in sight" },
+  { keys: "1 – 9", does: "answer the visible question" },
   { keys: "/", does: "write; Alt Enter sends it as a hint" },
   { keys: "Alt ↑ ↓", does: "previous or next member of the team" },
   { keys: "c", does: "coordinator" },

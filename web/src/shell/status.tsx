@@ -37,7 +37,7 @@ const LOOKS: Record<Status, { colour: string; label: string }> = {
   asleep: { colour: "text-ok", label: "asleep" },
   asking: { colour: "text-wait", label: "waiting for you" },
   failed: { colour: "text-bad", label: "failed" },
-  unable: { colour: "text-bad", label: "cannot begin" },
+  unable: { colour: "text-bad", label: "cannot start" },
   paused: { colour: "text-dim", label: "paused" },
   stopped: { colour: "text-dim", label: "stopped" },
   retired: { colour: "text-dim", label: "retired" },

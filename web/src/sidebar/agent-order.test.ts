@@ -29,15 +29,15 @@ test("an infinite agent's cycle and what wakes it are read as `run --every` and 
     { path: "project" },
   ]);
   for (const typed of ["/home/me/shops/a.txt", "../a.txt"])
-    expect(watch(typed)).toBe(`${typed} is outside of /home/me/shop, the folder it may read.`);
-  expect(watch("a.txt", "")).toMatch(/^A path is looked for in the folder it may read/);
+    expect(watch(typed)).toBe(`${typed} is outside /home/me/shop, the folder it may read.`);
+  expect(watch("a.txt", "")).toMatch(/^To watch a path, name the folder it may read/);
 });
 
 test("everything that is wrong is said at once, each at its field", () => {
   expect(order({ ...infinite, cycle_seconds: "soon", watch: "/etc", project: "/home/me" })).toEqual({
     problems: {
       cycle_seconds: "It must be between a second and a year, e.g. 30s, 10m, 2h or 1d.",
-      watch: "/etc is outside of /home/me, the folder it may read.",
+      watch: "/etc is outside /home/me, the folder it may read.",
     },
   });
 });

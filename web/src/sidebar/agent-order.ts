@@ -42,11 +42,11 @@ export function orderOf(said: (name: string) => string): { order: CreateAgent } 
 function watchIn(typed: string, project: string): Watched | string {
   const watched = watchedFrom(typed);
   if (watched.path === undefined) return watched;
-  if (project === "") return "A path is looked for in the folder it may read: name that folder, or watch an address.";
+  if (project === "") return "To watch a path, name the folder it may read, or give an address instead.";
   const folder = project.replace(/\/+$/, "");
   const isInside = typed === folder || typed.startsWith(`${folder}/`);
   if (!isInside && (typed.startsWith("/") || typed.split("/").includes("..")))
-    return `${typed} is outside of ${project}, the folder it may read.`;
+    return `${typed} is outside ${project}, the folder it may read.`;
   const inside = (isInside ? typed.slice(folder.length) : typed).replace(/^(\.?\/)+|^\.$/, "");
   return { path: inside === "" ? "project" : `project/${inside}` };
 }

@@ -35,7 +35,7 @@ export function MeshList({ projects }: { projects: readonly MeshProjectView[] })
           {meshes.length === 0 && (!isAtWork(status) || problems.length === 0) && (
             <p className="flex items-center gap-1 px-4 py-1 text-xs text-dim">
               {isAtWork(status) ? (
-                "None is declared."
+                "No mesh is declared."
               ) : (
                 <>
                   Stopped. <StartMeshes project={project} />

@@ -57,7 +57,7 @@ export function ModelSelect({
           </option>
         ))}
         <Options models={listed.filter((each) => !isOwn(each))} />
-        <option value={TYPED}>another, by its name…</option>
+        <option value={TYPED}>another model, by its name…</option>
       </select>
       {typed !== null && (
         <input
@@ -99,7 +99,7 @@ export function ModelNote({ model, why }: { model: ListedModel; why: string }) {
   if (model.id.startsWith("demo/"))
     return <Note id={model.id} facts={["fixed rules, not a language model: give it a folder to survey"]} why={why} />;
   const facts = [
-    price ? `$${price.input} in and $${price.output} out for a million tokens` : "price unknown",
+    price ? `$${price.input} in and $${price.output} out per million tokens` : "price unknown",
     `${amount(context_window)} tokens of context`,
     ...(missing ? [needs(missing)] : []),
   ];

@@ -70,9 +70,9 @@ export default function NewAgent() {
           />
         </Field>
         <FormEnd problem={problem}>
-          <span className="mr-auto hidden text-xs text-dim sm:inline">Ctrl+Enter begins</span>
+          <span className="mr-auto hidden text-xs text-dim sm:inline">Ctrl+Enter starts it</span>
           <button type="submit" disabled={isBusy} className={ACTION}>
-            {isBusy ? "Beginning…" : "Begin"}
+            {isBusy ? "Starting…" : "Start agent"}
           </button>
         </FormEnd>
       </form>
@@ -163,7 +163,7 @@ function ModelFields({ fields, known: { models: listed, prefixes, default: stand
       />
       <ModelSelect
         name="worker_model"
-        label="Model of its workers"
+        label="Model for its workers"
         models={listed}
         prefixes={prefixes}
         standard={standard.worker_model ?? "the same"}
@@ -219,7 +219,7 @@ function LimitFields({ fields, budget, mode, onMode }: LimitFieldsProps) {
 function CycleFields({ fields }: { fields: Fields }) {
   return (
     <div className="grid gap-4 sm:grid-cols-2">
-      <Field label="Every" name="cycle_seconds" fields={fields} hint="How long it sleeps between its cycles.">
+      <Field label="Every" name="cycle_seconds" fields={fields} hint="How long it sleeps between cycles.">
         <input
           name="cycle_seconds"
           placeholder="e.g. 30s, 10m, 2h, 1d"

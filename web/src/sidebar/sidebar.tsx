@@ -52,7 +52,7 @@ export function Sidebar() {
           <AgentGroup key={summary.id} summary={summary} />
         ))}
         {more}
-        {isCut && <p className="px-2 py-1 text-xs text-dim">Older agents are not listed: agiraph ls has them all.</p>}
+        {isCut && <p className="px-2 py-1 text-xs text-dim">Older agents are not listed: agiraph ls lists them all.</p>}
         {state === "ready" && list.length === 0 && (
           <p className="px-2 py-3 text-dim">No agents yet. Give one a goal, and its team appears here.</p>
         )}

@@ -109,7 +109,7 @@ const Bars = memo(function Bars({
   // In the order they began, not in the order they ended.
   const workers = [...new Set(spans.toSorted((a, b) => a.seq - b.seq).map(({ worker }) => worker))];
   const { shown, more } = useMore(workers, MOST_BARS, () => false);
-  if (workers.length === 0) return <p className="p-5 text-dim">Nobody has worked yet.</p>;
+  if (workers.length === 0) return <p className="p-5 text-dim">No one has worked yet.</p>;
   const percent = (ts: number) => axis.place(ts) * 100;
   const from = spans.reduce((least, span) => Math.min(least, span.from), Number.POSITIVE_INFINITY);
   const to = spans.reduce((most, span) => Math.max(most, span.to), 0);
@@ -136,7 +136,7 @@ const Bars = memo(function Bars({
           {axis.folds.map(({ at, seconds }) => (
             <span
               key={at}
-              title={`nobody worked for ${age(seconds)}`}
+              title={`no one worked for ${age(seconds)}`}
               className="pointer-events-auto absolute inset-y-0 w-px border-l border-dashed border-off"
               style={{ left: `${at * 100}%` }}
             />

@@ -32,17 +32,17 @@ const text = (says: string, name: string, example: string): Field => ({
 
 /** The label of each type of condition, and its one field. */
 const CONDITIONS: Record<ConditionType, { says: string; field: Field }> = {
-  delayed: { says: "once, after a while", field: minutes("Minutes from now", "delay_seconds") },
+  delayed: { says: "once, after a delay", field: minutes("Minutes from now", "delay_seconds") },
   at_time: {
     says: "once, at a time",
     field: { says: "Date and time", name: "at", type: "datetime-local", example: "", value: (typed) => typed },
   },
   scheduled: {
-    says: "again and again, by calendar",
+    says: "repeatedly, by calendar",
     field: { ...text("Cron", "cron", "0 9 * * MON"), hint: "Minute, hour, day, month, weekday." },
   },
   heartbeat: {
-    says: "again and again, if anything is new",
+    says: "repeatedly, if anything is new",
     field: minutes("Every so many minutes", "interval_seconds"),
   },
   on_event: { says: "when something happens", field: text("Which fact", "event_pattern", "node.completed") },
@@ -82,10 +82,10 @@ export function NewTrigger({ agent, onClose }: { agent: string; onClose: () => v
     });
   };
   return (
-    <Dialog title="Later" onClose={onClose}>
+    <Dialog title="New trigger" onClose={onClose}>
       <form onSubmit={submit} className="space-y-4">
         <label className={LABEL}>
-          What it should do then
+          What it should do
           <textarea
             name="action"
             required
@@ -98,7 +98,7 @@ export function NewTrigger({ agent, onClose }: { agent: string; onClose: () => v
         <ConditionFields type={type} onType={setType} />
         <FormEnd problem={problem}>
           <button type="submit" disabled={isBusy} className={ACTION}>
-            Set it
+            Add trigger
           </button>
         </FormEnd>
       </form>

@@ -27,9 +27,7 @@ export default function TriggersView({ agent }: { agent: string }) {
     <div className="flex h-full min-h-0 flex-col">
       <ScreenHeader
         title="Triggers"
-        detail={
-          situation.agent.created.name + (open.length > 0 ? ` · ${count(open.length, "thing")} to happen later` : "")
-        }
+        detail={situation.agent.created.name + (open.length > 0 ? ` · ${count(open.length, "trigger")} to come` : "")}
       >
         {!isPast && (
           <button
@@ -45,9 +43,9 @@ export default function TriggersView({ agent }: { agent: string }) {
         <div className="mx-auto max-w-4xl">
           <Resting situation={situation} />
           {open.length === 0 && settled.length === 0 && (
-            <Missing what="Nothing is to happen later. Add something, or ask the coordinator: “wake up on Monday at nine and …”" />
+            <Missing what="Nothing is planned. Add a trigger, or ask the coordinator: “wake up on Monday at nine and …”" />
           )}
-          <ul className="space-y-2" aria-label="To happen later">
+          <ul className="space-y-2" aria-label="To come">
             {open.map((trigger) => (
               <TriggerCard key={trigger.id} agent={agent} trigger={trigger} isPast={isPast} />
             ))}
