@@ -13,6 +13,7 @@ import {
   startTeam,
   temporaryHome,
 } from "../../src/testing/index.ts";
+import { within } from "../../src/testing/within.ts";
 import { configure } from "../faults/killing.ts";
 import { skipped } from "../try-sandbox.ts";
 import { processesNaming, startHouse } from "./house.ts";
@@ -78,7 +79,7 @@ function hiring(program: string, { model }: Tried) {
 for (const [name, tried] of Object.entries(PROGRAMS)) {
   const { test, profile, turns } = tried;
 
-  test(`${name} that is stopped in a command that ignores signals is ended, with all it started`, async () => {
+  test(`${name} that is stopped in a command that ignores signals is gone in 5 s, with all it started`, async () => {
     const mark = `98765${Object.keys(PROGRAMS).indexOf(name)}`;
     const deaf = `trap '' TERM INT HUP; touch deaf; (setsid sleep ${mark} &); while :; do sleep 0.1; done`;
     await using provider = await startProviderServer({ respond: steps(turns(deaf)) });
@@ -91,8 +92,9 @@ for (const [name, tried] of Object.entries(PROGRAMS)) {
     const scratch = join(team.agent.log.dir, "runs/run-1/nodes/node-1/scratch");
     await vi.waitFor(() => access(join(scratch, "deaf")), { timeout: 120_000 });
     expect(processesNaming(mark)).not.toEqual([]);
-    await team.agent.stop("human");
-    await expect.poll(() => [processesNaming(mark), processesNaming(team.agent.log.dir)]).toEqual([[], []]);
+    const left = () => [processesNaming(mark), processesNaming(team.agent.log.dir)];
+    const isGone = () => vi.waitFor(() => expect(left()).toEqual([[], []]), { timeout: 60_000, interval: 20 });
+    await within(5000, team.agent.stop("human").then(isGone));
   });
 
   test(`${name} reads neither the person's home, nor the hidden files of the project, nor our variables`, async () => {
@@ -160,7 +162,8 @@ for (const [name, tried] of Object.entries(PROGRAMS)) {
     const { agent_id: agent } = await first.fact("process.started");
     const marks = join(home.path, `agents/${agent}/runs/run-1/nodes/node-1`);
     // The file is there before its line is.
-    await expect.poll(() => readFile(join(marks, "scratch/marks"), "utf8").catch(() => "")).toBe("once\n");
+    const written = () => readFile(join(marks, "scratch/marks"), "utf8").catch(() => "");
+    await expect.poll(written, { timeout: 120_000 }).toBe("once\n");
     first.child.kill("SIGKILL");
     await first.over;
     await vi.waitFor(() => expect(processesNaming(join(home.path, "agents"))).toEqual([]), { timeout: 120_000 });
