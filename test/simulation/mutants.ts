@@ -163,7 +163,7 @@ export const mutants: Mutant[] = [
   mutant(
     "whoever speaks while a run is ending is refused",
     "runtime/agent-work.ts",
-    "      await this.#putAway();\n    }\n",
+    "      await this.#allEnded();\n    }\n",
     "      break;\n    }\n",
   ),
   {
