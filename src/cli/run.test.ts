@@ -283,7 +283,7 @@ test("--project gives the team another folder than the one you stand in, and one
   const refused = await agiraph(["run", "Survey", "--project", "nowhere"], options);
   expect([refused.code, refused.stderr]).toEqual([
     2,
-    expect.stringContaining(`--project: ${join(folder.path, "nowhere")} is not a folder.`),
+    expect.stringContaining(`--project: there is no folder ${join(folder.path, "nowhere")}.`),
   ]);
 });
 

@@ -91,7 +91,7 @@ test("what cannot be answered or sent is refused in words, and nothing changes",
   ]);
   expect(refused.map(({ code }) => code)).toEqual([1, 1, 2, 1, 2]);
   const [several, unknown, empty, nobody, long] = refused.map(({ stderr }) => stderr);
-  expect(several).toContain("paint-house has 2 open questions; say which:\n");
+  expect(several).toContain("paint-house has 2 open questions. Say which with --question:\n");
   expect(several).toMatch(/question-[12] \(alice\): Which colour for the (door|roof)\?\n/);
   expect(unknown).toBe('✗ There is no question "question-9". Open: question-1, question-2.\n');
   expect(empty).toContain("The message is empty.");

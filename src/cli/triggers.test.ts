@@ -83,8 +83,8 @@ test("what cannot be changed is refused in words, and nothing changes", async ()
   ]);
   expect(refused.map(({ code, stderr }) => [code, stderr.split("\n")[0]])).toEqual([
     [1, '✗ There is no trigger "trigger-9". There are: trigger-1.'],
-    [1, "✗ trigger-1 is active, not paused."],
-    [2, "✗ One change at a time: --add, --cancel, --pause or --resume."],
+    [1, "✗ trigger-1 cannot be resumed: it is active."],
+    [2, "✗ Give only one of --add, --cancel, --pause and --resume at a time."],
     [2, expect.stringMatching(/^✗ --add takes JSON, such as \{"type":"scheduled"/)],
     [2, "✗ This is not a valid trigger:"],
     [1, expect.stringMatching(/^✗ Not scheduled: /)],

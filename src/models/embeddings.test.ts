@@ -47,8 +47,8 @@ test.each<[string, unknown, string]>([
 
 test.each([
   ["openai/text-embedding-3-small", "OPENAI_API_KEY is not set"],
-  ["anthropic/claude-sonnet-5", "gives no embeddings"],
-  ["demo/surveyor", "gives no embeddings"],
+  ["anthropic/claude-sonnet-5", "has no embedding models that Agiraph can use"],
+  ["demo/surveyor", "has no embedding models that Agiraph can use"],
   ["nonsense", "is not a model's name"],
 ])("%s cannot be used here, and the reason is said", (name, why) => {
   const env = { ANTHROPIC_API_KEY: "key" };

@@ -73,7 +73,7 @@ function endpointOf(source: ModelSource, env: EmbeddingOptions["env"]): Endpoint
   }
   if (source.kind !== "provider" || WITHOUT.includes(source.provider.name))
     throw new Error(
-      `${source.id} gives no embeddings here. Take a model of openai, openrouter, ollama or openai-compatible.`,
+      `${source.id} has no embedding models that Agiraph can use. Choose a model of openai, openrouter, ollama or openai-compatible.`,
     );
   const { keyVariable, urlVariable, url, version } = source.provider;
   const written = env[urlVariable];

@@ -49,7 +49,7 @@ export function isCutStream(error: unknown): boolean {
 }
 
 export function truncated(model: string): ModelFailure {
-  return new ModelFailure("truncated", `The reply of ${model} broke off before its end; nothing of it is used.`, {
+  return new ModelFailure("truncated", `The reply of ${model} was cut off before its end and is discarded.`, {
     retryable: true,
   });
 }

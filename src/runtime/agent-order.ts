@@ -129,6 +129,9 @@ export async function checkProject(folder: string): Promise<void> {
   if (!isAbsolute(folder)) throw new WrongField("project", `${folder} is not an absolute path. Begin it with /.`);
   const found = await stat(folder).catch(() => undefined);
   if (!found)
-    throw new WrongField("project", `There is no folder ${folder} on the server's machine, or it may not look there.`);
+    throw new WrongField(
+      "project",
+      `There is no folder ${folder} on the server's machine, or the server may not read it.`,
+    );
   if (!found.isDirectory()) throw new WrongField("project", `${folder} is a file. Name the folder that it is in.`);
 }

@@ -168,10 +168,17 @@ async function resume(agent: Agent, args: CheckedArgs<"resume">, _: Actor, ports
   // Two may ask at once, as terminals do whose process has ended: one of them starts it.
   await agent.settled();
   const { status, created } = agent.now.agent;
-  if (agent.isWorking) throw new HumanRefusal("conflict", `${created.name} is at work already.`);
+  if (agent.isWorking)
+    throw new HumanRefusal(
+      "conflict",
+      `${created.name} is at work already. To follow it: agiraph chat ${created.name}`,
+    );
   checkNotArchived(agent.now);
   if (status === "completed")
-    throw new HumanRefusal("conflict", `${created.name} is completed. Send it a message with its next goal.`);
+    throw new HumanRefusal(
+      "conflict",
+      `${created.name} is completed. To have more done: agiraph send ${created.name} "what to do next"`,
+    );
   checkModels({ model, worker_model }, ports);
   if (model ?? worker_model) await agent.changeModels({ model, worker_model });
   // Nobody works on it here, and this process holds the home: what counts as working was interrupted.
@@ -201,7 +208,8 @@ function checkModels(
 
 function checkAtWork({ now }: Agent): void {
   const { status, created } = now.agent;
-  if (!isAtWork(status)) throw new HumanRefusal("conflict", `${created.name} is not at work: it is ${status}.`);
+  if (!isAtWork(status))
+    throw new HumanRefusal("conflict", `${created.name} is ${status}, so there is nothing to stop or pause.`);
 }
 
 function viewOf({ now }: Agent) {

@@ -17,7 +17,9 @@ export async function openSeatbelt(ports: SandboxPorts): Promise<Sandbox> {
     async run(command: ShellCommand) {
       await isThere();
       if (command.network)
-        throw new SandboxFailure("The seatbelt sandbox cannot allow single hosts yet. Run without network.");
+        throw new SandboxFailure(
+          "On macOS the sandbox cannot allow single hosts yet. Remove network.allow from config.json.",
+        );
       const profile = seatbeltProfile(await mountsOf(withoutMirrors(command.binds)));
       return runCommand(await unconfined(command, ports, [sandboxExec, "-p", profile]), command, ports);
     },

@@ -19,7 +19,10 @@ export function openUnsafe(ports: SandboxPorts): Sandbox {
     run: async (command) => runCommand(await unconfined(command, ports, []), command, ports),
     // Unconfined in its network too.
     start: ({ network: _, ...program }) => startUnconfined(program, ports, () => []),
-    selfTest: async () => ({ ok: false, reason: "Commands run unconfined, as was asked for by --unsafe-no-sandbox." }),
+    selfTest: async () => ({
+      ok: false,
+      reason: "Commands run without a sandbox, as you chose (--unsafe-no-sandbox, or sandbox.unsafe in config.json).",
+    }),
   };
 }
 

@@ -15,8 +15,18 @@ export async function answerZip(scope: Scope, path: string, reply: FastifyReply)
   if (node === undefined) throw notAnArchive();
   const folder = path.replace(/\/$/, "");
   const { entries, more, tooDeep } = await scope.list(folder, { recursive: true, limit: MOST_FILES });
-  if (tooDeep) throw new RefusedRequest(413, "too_large", `${tooDeep} is nested too deeply to be packed.`);
-  if (more) throw new RefusedRequest(413, "too_large", `There are more than ${MOST_FILES} files in it.`);
+  if (tooDeep)
+    throw new RefusedRequest(
+      413,
+      "too_large",
+      `${tooDeep} is nested too deeply to be packed. Download a folder further down.`,
+    );
+  if (more)
+    throw new RefusedRequest(
+      413,
+      "too_large",
+      `There are more than ${MOST_FILES} files in it. Download its folders one by one.`,
+    );
   // Before the first byte goes out: once it has, an error can only break the archive off.
   for (const { path: file, kind } of entries) if (kind === "file") (await scope.openChecked(file)).close();
   const zip = new ZipFile();

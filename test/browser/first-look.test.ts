@@ -192,7 +192,7 @@ describe.skipIf(!hasChromium)("making an agent where there are no keys and no pr
     await model.selectOption("");
     for (const [path, problem] of [
       ["docs", "docs is not an absolute path. Begin it with /."],
-      ["/nowhere/at/all", "There is no folder /nowhere/at/all on the server's machine, or it may not look there."],
+      ["/nowhere/at/all", "There is no folder /nowhere/at/all on the server's machine, or the server may not read it."],
       [import.meta.filename, "first-look.test.ts is a file. Name the folder that it is in."],
     ] as const) {
       await folder.fill(path);

@@ -75,7 +75,7 @@ export const HABITS: Readonly<Record<string, Habit>> = {
   "says nothing at all": {
     turns: [{}],
     ends: "failed",
-    error: /neither words nor calls/,
+    error: /neither text nor tool calls/,
     within: 3,
   },
 

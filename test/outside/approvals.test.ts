@@ -101,7 +101,7 @@ test("words that are none of the choices decide nothing: the choices are told, a
   });
   await until(team.agent, ({ questions }) => questions.open["question-1"] !== undefined);
   const refusal =
-    "question-1 is answered by one of its choices: 1 allow once, 2 always allow exactly this command, 3 deny. It stays open.";
+    "question-1 can only be answered with one of its choices: 1 allow once, 2 always allow exactly this command, 3 deny. It is still open.";
   for (const words of ["maybe", "4", "no problem", "allow everything", "toString"])
     await expect(team.agent.respond(words, "question-1")).rejects.toMatchObject({
       name: "HumanRefusal",

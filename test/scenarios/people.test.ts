@@ -133,7 +133,7 @@ describe("a question", () => {
     });
     await team.until(({ questions }) => Object.keys(questions.open).length === 2);
     await expect(team.agent.respond("1st")).rejects.toMatchObject({
-      message: expect.stringMatching(/say which:\nquestion-1 \(\w+\): \w+\?\nquestion-2/),
+      message: expect.stringMatching(/Say which with --question:\nquestion-1 \(\w+\): \w+\?\nquestion-2/),
     });
     for (const { id, text } of Object.values(team.agent.now.questions.open))
       await team.agent.respond(text === "First?" ? "1st" : "2nd", id);

@@ -191,7 +191,10 @@ describe("a trigger", () => {
     await team.outcome();
     expect(team.agent.now.letters.settled.map(({ id }) => id.slice(0, 9))).toEqual(["trigger-1"]);
     const problems = (await team.facts()).flatMap((fact) => (fact.type === "trigger.done" ? [fact.data.problem] : []));
-    expect(problems).toEqual([undefined, ...Array(4).fill("It said so before, and nobody has heard it yet.")]);
+    expect(problems).toEqual([
+      undefined,
+      ...Array(4).fill("Its last message has not been read yet, so it sent no other."),
+    ]);
   });
 
   test("that was missed while the process was away happens when it is back", async () => {

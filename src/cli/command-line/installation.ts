@@ -88,7 +88,9 @@ export const MESHES: CommandGroup = {
       args: [["[words...]", "a command of tx, with its arguments"]],
       examples: ["tx status"],
       run: async (call: Invocation) => {
-        throw new UsageError(`Options come after the command of tx: ${commandLine(call, "tx", "status")}`);
+        throw new UsageError(
+          `The first word after tx is its command, and options follow it. For example: ${commandLine(call, "tx", "status")}`,
+        );
       },
     },
   ],

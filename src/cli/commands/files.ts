@@ -18,7 +18,10 @@ import { plainLines } from "../wording/width.ts";
 export async function files(call: Invocation, word: string, path: string | undefined): Promise<ExitCode> {
   const { now, log } = await lookAtAgent(call, word);
   const { run, id } = now.agent;
-  if (!run) throw new Refusal(`${id} has not started a run yet, so it has no files.`);
+  if (!run)
+    throw new Refusal(
+      `${id} has not started a run yet, so it has no files. Start it: ${commandLine(call, "resume", id)}`,
+    );
   const published = manifestsOf(() => now.board);
   const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project: null, published });
   const shown = new Shown(scope, log.dir, run.id);

@@ -26,7 +26,7 @@ export async function programs(call: Invocation, action: string, name?: string):
   if (action === "status") return status(call, name);
   if (action === "login") return login(call, name);
   const words = commandLine(call, "programs", "status");
-  throw new UsageError(`"${action}" is not something programs can do: it is login or status. Try: ${words}`);
+  throw new UsageError(`There is no command "programs ${action}", only login and status. For example: ${words}`);
 }
 
 async function status(call: Invocation, name: string | undefined): Promise<ExitCode> {
@@ -50,11 +50,17 @@ async function status(call: Invocation, name: string | undefined): Promise<ExitC
 /** Runs the program's own login in this terminal, then checks whether a worker could use it. */
 async function login(call: Invocation, name: string | undefined): Promise<ExitCode> {
   const { terminal, json } = call;
-  if (name === undefined) throw new UsageError(`Say which program: ${commandLine(call, "programs", "login", "codex")}`);
+  if (name === undefined)
+    throw new UsageError(
+      `Name the program to sign in to, for example: ${commandLine(call, "programs", "login", "codex")}`,
+    );
   const settings = await settingsOf(call);
   const [known, profile] = named(name, Object.entries(programsOf(settings.config)));
   const [format] = (profile.share ?? []).flatMap((share) => loginFormatOf(share) ?? []);
-  if (!format) throw new UsageError(`How to sign in to ${known} only you know: it is a program of your config.json.`);
+  if (!format)
+    throw new UsageError(
+      `Agiraph does not know how to sign in to ${known}, which your config.json describes. Sign in with that program itself.`,
+    );
   const [own = "", ...rest] = format.signIn;
   // Claude Code signs in by the very program that works; for Codex that is another one than works over ACP.
   const works = profile.command[0] ?? own;

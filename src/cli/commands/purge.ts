@@ -37,5 +37,5 @@ async function askWhether(call: Invocation, id: AgentId, name: string, home: str
   );
   const line = createInterface({ input: terminal.stdin, output: process.stderr });
   const typed = await line.question(`Type its name to go on (${name}): `).finally(() => line.close());
-  if (typed.trim() !== name) throw new Refusal("Nothing was erased: the name does not match.");
+  if (typed.trim() !== name) throw new Refusal(`Nothing was erased: what you typed is not the name ${name}.`);
 }

@@ -124,7 +124,7 @@ async function resumeHere(
     if (status === "completed") {
       if (budget_usd ?? budget_tokens)
         throw new Refusal(
-          `${created.name} (${id}) is completed: it waits for its triggers, so a budget changes nothing.`,
+          `${created.name} (${id}) is completed and only waits for its triggers, so a budget would change nothing. Leave the option out.`,
         );
       if (model ?? worker_model)
         await runtime.execute({ do: "set_models", id, ...models }, AT_TERMINAL).catch(asUsage(options));
@@ -151,7 +151,7 @@ function checkResumable(call: Invocation, found: Situation): void {
   const { id, status, created } = found.agent;
   if (created.meshes)
     throw new Refusal(
-      `${created.name} (${id}) is the record of meshes, which run in a server. Start them: tx start --project ${created.project}`,
+      `${created.name} (${id}) only keeps the record of meshes, which run in a server. Start them: tx start --project ${created.project}`,
     );
   if (status === "completed" && !waitsForTriggers(found))
     throw new Refusal(

@@ -18,7 +18,7 @@ export async function rm(call: Invocation, word: string, options: RemoveOptions)
   if (options.purge && undo)
     throw new UsageError("Give either --purge (erases for good) or --undo (brings back), not both.");
   if (options.yes && !options.purge)
-    throw new UsageError("--yes only goes with --purge: without it nothing is erased.");
+    throw new UsageError("--yes is for --purge, which asks before it erases. Add --purge, or leave --yes out.");
   if (options.purge) return (await import("./purge.ts")).purge(call, word, options.yes === true);
   const { settings, now } = await (undo ? lookAtNamed(call, word, "restore that one") : lookAtAgent(call, word));
   const { id, created } = now.agent;

@@ -134,7 +134,7 @@ function orderOf(goal: string, options: RunOptions, project: string): CreateAgen
 function projectOf({ cwd }: Terminal, { project }: RunOptions): string {
   const folder = resolve(cwd, project ?? ".");
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
-    throw new UsageError(`--project: ${folder} is not a folder.`);
+    throw new UsageError(`--project: there is no folder ${folder}. Name the folder of your project.`);
   return folder;
 }
 

@@ -70,7 +70,7 @@ function changeIn({ add, cancel, pause, resume }: TriggersOptions): TriggerComma
     ...(pause === undefined ? [] : [{ do: "pause_trigger" as const, trigger_id: idIn(pause) }]),
     ...(resume === undefined ? [] : [{ do: "resume_trigger" as const, trigger_id: idIn(resume) }]),
   ];
-  if (changes.length > 1) throw new UsageError("One change at a time: --add, --cancel, --pause or --resume.");
+  if (changes.length > 1) throw new UsageError("Give only one of --add, --cancel, --pause and --resume at a time.");
   return changes[0];
 }
 

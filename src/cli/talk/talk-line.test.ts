@@ -209,6 +209,6 @@ test("/model has the agent go on with another model", () => {
   talk.line("/model");
   return talk.said.then(() => {
     expect(said).toEqual([{ do: "set_models", model: "openai/gpt-5" }]);
-    expect(notes).toEqual(["✗ Say which: /model provider/model"]);
+    expect(notes).toEqual(["✗ Name the model: /model provider/model"]);
   });
 });

@@ -49,9 +49,10 @@ function unknownCommand(name: string): string {
 }
 
 const COMMANDS: Readonly<Record<string, (rest: string) => Typed>> = {
-  say: (rest) => (rest === "" ? wrong("Say what: /say text") : { kind: "say", saying: { do: "send", message: rest } }),
+  say: (rest) =>
+    rest === "" ? wrong("Add what to say: /say TEXT") : { kind: "say", saying: { do: "send", message: rest } },
   to: (rest) =>
-    addressed(rest, "Say to whom and what: /to NAME text", (to, text) => ({
+    addressed(rest, "Add a name and what to say: /to NAME TEXT", (to, text) => ({
       do: "send",
       message: text,
       to: to.replace(/[:,]$/, ""),
@@ -63,11 +64,11 @@ const COMMANDS: Readonly<Record<string, (rest: string) => Typed>> = {
       question_id: /^\d+$/.test(id) ? `question-${id}` : id,
     })),
   nudge: (rest) =>
-    rest === "" ? wrong("Say what: /nudge text") : { kind: "say", saying: { do: "nudge", message: rest } },
+    rest === "" ? wrong("Add what to say: /nudge TEXT") : { kind: "say", saying: { do: "nudge", message: rest } },
   model: (rest) =>
     /^\S+$/u.test(rest)
       ? { kind: "say", saying: { do: "set_models", model: rest } }
-      : wrong("Say which: /model provider/model"),
+      : wrong("Name the model: /model provider/model"),
   board: () => ({ kind: "board" }),
   stop: () => ({ kind: "stop" }),
   help: () => ({ kind: "help" }),

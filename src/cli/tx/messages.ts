@@ -26,8 +26,10 @@ export async function send(
   { type, answer, wait = false }: SendOptions,
 ): Promise<ExitCode> {
   const kind = type ?? (answer === undefined ? "task" : "ask-response");
-  if (wait && call.speaker) throw new UsageError("An agent is told when its task is done: send it without --wait.");
-  if (wait && kind !== "task") throw new UsageError("--wait is for a task. The answer to a question: tx ask … --wait");
+  if (wait && call.speaker)
+    throw new UsageError("Leave out --wait: an agent that sends a task is told when the task is done.");
+  if (wait && kind !== "task")
+    throw new UsageError("--wait is only for tasks. To wait for the answer to a question: tx ask … --wait");
   const body = await wordsFrom(call, [text]);
   if (wait) return sendAndWait(call, to, body);
   return speak(call, { to, type: kind, body, ...(answer !== undefined && { answers: answer }) });

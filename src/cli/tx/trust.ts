@@ -211,7 +211,8 @@ async function list({ terminal, json }: TxCall, settings: Settings): Promise<Exi
 
 /** This does not stop an agent in a terminal, which has its user's rights; but none of our commands helps it. */
 function refuseAgents({ speaker, terminal: { env } }: TxCall): void {
-  if (speaker || env.TX_SESSION) throw new Refusal("Whether to trust a mesh is a person's decision, not an agent's.");
+  if (speaker || env.TX_SESSION)
+    throw new Refusal("Whether to trust a mesh is a person's decision, not an agent's. Ask your human: tx ask human");
 }
 
 export function trustIn({ home }: Settings): MeshTrust {

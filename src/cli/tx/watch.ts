@@ -19,7 +19,8 @@ export async function watchFile(
   { task, fromStart = false }: { task?: string; fromStart?: boolean },
 ): Promise<ExitCode> {
   const { terminal } = call;
-  if (call.speaker) throw new UsageError("Only a person can have a file watched.");
+  if (call.speaker)
+    throw new UsageError("tx watch is for people: an agent cannot have a file watched. Ask your human: tx ask human");
   const layout = layoutOf(call);
   const address = await parsedAddress(layout, to);
   const { view } = await startedMeshes(call, layout);

@@ -93,8 +93,8 @@ test("with no choice made the first that can be used is taken, in the order of t
   ];
 
   expect(await Promise.all(choices.map((options) => made(options).chooseDefault()))).toEqual([
-    { model: "p/m", why: "AGIRAPH_MODEL says so" },
-    { model: "q/n", why: "config.json says so" },
+    { model: "p/m", why: "set by AGIRAPH_MODEL" },
+    { model: "q/n", why: "set in config.json" },
     { model: "anthropic/claude-sonnet-5", why: "ANTHROPIC_API_KEY is set" },
     { model: "google/gemini-3.8-flash", why: "GEMINI_API_KEY is set" },
     { model: "claude-code/sonnet", why: "no key is set, and claude is installed" },

@@ -87,7 +87,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
       const problem = missingForModel(at, env);
       if (problem !== null) throw new Error(problem);
       if (at.kind === "demo") {
-        if (!options.demo) throw new Error("This program comes without the demo.");
+        if (!options.demo) throw new Error("This program does not include the demo. Choose another model.");
         return options.demo();
       }
       if (at.kind === "outside") throw new Error(outsideOnly(at.id));

@@ -23,8 +23,8 @@ export const DEMO_MODEL = "demo/surveyor";
 /** Which model to use if no flag names one, in the order that the contract promises. */
 export async function chooseDefaultModel(ports: DefaultModelPorts): Promise<ChosenModel> {
   const { env, config } = ports;
-  if (env.AGIRAPH_MODEL) return { model: env.AGIRAPH_MODEL, why: "AGIRAPH_MODEL says so" };
-  if (config.model) return { model: config.model, why: "config.json says so" };
+  if (env.AGIRAPH_MODEL) return { model: env.AGIRAPH_MODEL, why: "set by AGIRAPH_MODEL" };
+  if (config.model) return { model: config.model, why: "set in config.json" };
   for (const { name, keyVariable } of PROVIDERS) {
     const model = DEFAULT_MODELS[name];
     const key = keyVariable === null ? "missing" : keyState(env[keyVariable]);

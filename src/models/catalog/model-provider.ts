@@ -94,7 +94,8 @@ export async function createProvidedModel(
   ports: ProvidedModelPorts,
 ): Promise<Model> {
   const made = await provider.model(name, context);
-  if (typeof made?.reply !== "function") throw new Error(`${id}: the provider ${provider.name} gave no model.`);
+  if (typeof made?.reply !== "function")
+    throw new Error(`${id}: the provider ${provider.name} returned no model. Its author can fix that.`);
   const { searchesWeb = false, seesPictures = false } = offeredModel(provider, name) ?? {};
   const { startTimer, now } = ports;
   const limits = { stallMs, ...UNMEASURED, quietMs: QUIET_MS, longestMs: LONGEST_MS, startTimer, now };
@@ -164,7 +165,7 @@ function checked(id: string, said: unknown): z.infer<typeof replySchema> {
   if (new Set(calls).size < calls.length) throw unreadable(id, "two calls with the same id", true);
   if (content.some((part) => part.type === "call" || (part.type === "text" && part.text.trim() !== "")))
     return parsed.data;
-  throw new ModelFailure("empty", `${id} replied with neither words nor calls.`, { retryable: true });
+  throw new ModelFailure("empty", `${id} replied with neither text nor tool calls.`, { retryable: true });
 }
 
 function problemsOf(error: z.ZodError): string {

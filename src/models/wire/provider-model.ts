@@ -229,7 +229,7 @@ function empty(id: string, finish: string): ModelFailure {
       },
     );
   }
-  return new ModelFailure("empty", `${id} replied with neither words nor calls (it stopped for: ${finish}).`, {
+  return new ModelFailure("empty", `${id} replied with neither text nor tool calls (finish reason: ${finish}).`, {
     retryable: true,
   });
 }

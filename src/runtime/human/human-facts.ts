@@ -45,7 +45,10 @@ export function revocationOf({ agent, outside }: Situation, word: string): NewFa
 
 export function nudgeOf({ agent }: Situation, text: string, channel: ChannelName): NewFact {
   if (isAtWork(agent.status)) return { type: "human.nudge", data: { text, channel } };
-  throw new HumanRefusal("conflict", `${agent.created.name} is ${agent.status}. Send it a message instead.`);
+  throw new HumanRefusal(
+    "conflict",
+    `${agent.created.name} is ${agent.status} and would not hear a nudge. Send it a message: agiraph send ${agent.created.name} "your message"`,
+  );
 }
 
 /** An archived agent does nothing until it is restored. */
@@ -62,7 +65,7 @@ export function checkThinks({ agent }: Situation): void {
   if (!agent.created.meshes) return;
   throw new HumanRefusal(
     "conflict",
-    `${agent.created.name} is the record of a project's meshes. Write to a mesh, in its project: tx send MESH "text".`,
+    `${agent.created.name} only keeps the record of a project's meshes and reads no messages. Write to a mesh, in its project: tx send MESH "text"`,
   );
 }
 
@@ -92,7 +95,7 @@ function onlyQuestion(now: Situation): Question {
       `${name} has no open question. To write to it: agiraph send ${name} "your message"`,
     );
   const list = open.map((each) => `${each.id} (${each.worker_id}): ${firstLine(each.text)}`).join("\n");
-  throw new HumanRefusal("conflict", `${name} has ${open.length} open questions; say which:\n${list}`);
+  throw new HumanRefusal("conflict", `${name} has ${open.length} open questions. Say which with --question:\n${list}`);
 }
 
 function namedQuestion({ questions }: Situation, id: string): Question {
@@ -146,7 +149,7 @@ function oneOf(choices: readonly string[], id: string, text: string): string {
   if (alike !== undefined && other === undefined) return alike;
   if (choices.includes("deny") && REASONED_NO.test(text.trim())) return text.trim();
   const list = choices.map((each, at) => `${at + 1} ${each}`).join(", ");
-  throw new HumanRefusal("conflict", `${id} is answered by one of its choices: ${list}. It stays open.`);
+  throw new HumanRefusal("conflict", `${id} can only be answered with one of its choices: ${list}. It is still open.`);
 }
 
 function firstLine(text: string): string {

@@ -15,7 +15,7 @@ export async function lastIsGone(home: string): Promise<void> {
   const last = lifeSchema.safeParse(parsed(text)).data;
   if (!last || (await allGone(last, PATIENCE_MS))) return;
   throw new Error(
-    `The program that worked here before has not ended yet (process ${last.pid}), so no other is started. End it, then resume.`,
+    `The program that worked here before has not ended yet (process ${last.pid}), so no other is started. End it (kill ${last.pid}), then resume.`,
   );
 }
 

@@ -121,7 +121,7 @@ export class Schedule {
   async pause(by: string, id: string): Promise<ToolOutput> {
     const trigger = this.#named(id);
     if (typeof trigger === "string") return refusal(trigger);
-    if (trigger.status !== "active") return refusal(`${trigger.id} is ${trigger.status}, not active.`);
+    if (trigger.status !== "active") return refusal(`${trigger.id} cannot be paused: it is ${trigger.status}.`);
     await this.#append({ type: "trigger.paused", data: { trigger_id: trigger.id, by } });
     return `${trigger.id} is paused.`;
   }
@@ -130,7 +130,7 @@ export class Schedule {
   async resume(by: string, id: string): Promise<ToolOutput> {
     const trigger = this.#named(id);
     if (typeof trigger === "string") return refusal(trigger);
-    if (trigger.status !== "paused") return refusal(`${trigger.id} is ${trigger.status}, not paused.`);
+    if (trigger.status !== "paused") return refusal(`${trigger.id} cannot be resumed: it is ${trigger.status}.`);
     await this.#append({ type: "trigger.resumed", data: { trigger_id: trigger.id, by, due: this.#dueAgain(trigger) } });
     return `${trigger.id} goes on.`;
   }

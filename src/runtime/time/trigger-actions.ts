@@ -42,7 +42,7 @@ export function triggerActions({ pending, team, begin, goOn, readGoal, callbacks
           const isUnheard = isWaiting(pending(), key);
           if (!isUnheard) await team(open).remind(key, "agiraph", COORDINATOR, task);
           await goOn();
-          if (isUnheard) throw new Error("It said so before, and nobody has heard it yet.");
+          if (isUnheard) throw new Error("Its last message has not been read yet, so it sent no other.");
           return;
         }
         if (await begin(task, key)) return;
@@ -56,15 +56,16 @@ export function triggerActions({ pending, team, begin, goOn, readGoal, callbacks
     },
     async sendMessage(to, content, key) {
       const run = openRun() ?? pending().agent.run?.id;
-      if (run === undefined) throw new Error("Nobody has begun yet.");
+      if (run === undefined) throw new Error("The agent has not started a run yet.");
       const isForHuman = workerIdOf(to) === HUMAN;
-      if (openRun() === undefined && !isForHuman) throw new Error(`The run has ended, and ${to} with it.`);
+      if (openRun() === undefined && !isForHuman)
+        throw new Error(`The run has ended, so ${to} is not there to read it.`);
       // To the human it is the agent who speaks; to its people, the clock.
       await team(run).remind(key, isForHuman ? COORDINATOR : "agiraph", to, content);
     },
     async callback(name, args, key) {
       const registered = Object.hasOwn(callbacks, name) ? callbacks[name] : undefined;
-      if (!registered) throw new Error(`Nothing is registered under the name "${name}".`);
+      if (!registered) throw new Error(`There is no callback named "${name}".`);
       await registered(args, key);
     },
   };

@@ -67,7 +67,7 @@ export async function mountsOf(binds: Binds): Promise<Mount[]> {
     const source = inWritable ? above.source + at.slice(above.at.length) : await realpath(at).catch(() => at);
     const stat = await lstat(source).catch(() => undefined);
     if (!stat && !inWritable && access !== "write") continue;
-    if (!stat) throw new SandboxFailure(`${at} does not exist, so it cannot be bound into the sandbox. Make it first.`);
+    if (!stat) throw new SandboxFailure(`${at} does not exist, so it cannot be shown in the sandbox. Create it first.`);
     if (inWritable && (await realpath(source).catch(() => null)) !== source) {
       throw new SandboxFailure(
         `${at} is reached by a symlink inside a folder that commands may write. Remove the link.`,
@@ -111,9 +111,9 @@ const reserved = ["/proc", "/dev", "/sys", "/run"];
 function checked(path: string): string {
   const at = normalize(path).replace(/(.)\/+$/, "$1");
   if (!isAbsolute(at) || at.includes("\0"))
-    throw new SandboxFailure(`"${path}" is not an absolute path, so it cannot be bound.`);
+    throw new SandboxFailure(`"${path}" is not an absolute path, so it cannot be shown in the sandbox.`);
   if (at === "/" || reserved.some((folder) => at === folder || isBelow(at, folder))) {
-    throw new SandboxFailure(`${at} cannot be bound into the sandbox. Choose a folder of your own.`);
+    throw new SandboxFailure(`${at} is a folder of the system and cannot be shown in the sandbox. Choose another one.`);
   }
   return at;
 }

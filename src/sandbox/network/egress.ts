@@ -31,7 +31,9 @@ export function egressProxy(network: Network, lookup: Lookup = systemLookup): Eg
   let dialing = 0;
   const dial = async (host: string, port: number) => {
     if (dialing + open.size >= MOST_DIALED)
-      throw new RefusedConnection(`More than ${MOST_DIALED} connections at once are not opened for one sandbox.`);
+      throw new RefusedConnection(
+        `This sandbox has ${MOST_DIALED} connections open, the most that it may have. Close some and try again.`,
+      );
     dialing++;
     try {
       return await dialListed(host, port, network, lookup, open);
@@ -123,7 +125,7 @@ function remember(stream: Duplex, open: Set<Duplex>): void {
 async function tunnel(request: IncomingMessage, client: Duplex, head: Buffer, dial: Dial): Promise<void> {
   const target = /^(.+):(\d{1,5})$/.exec(request.url ?? "");
   try {
-    if (!target?.[1] || !target[2]) throw new RefusedConnection("CONNECT wants host:port.");
+    if (!target?.[1] || !target[2]) throw new RefusedConnection("CONNECT needs host:port.");
     const server = await dial(target[1], Number(target[2]));
     if (client.destroyed) return void server.destroy();
     client.write("HTTP/1.1 200 Connection established\r\n\r\n");

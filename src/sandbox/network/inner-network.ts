@@ -166,7 +166,9 @@ function localPorts({ network, mirror }: NetworkNeeds): Map<number, string> {
     if (!host || !digits) continue;
     const port = Number(digits);
     if (port < 1024 || port > 65_535)
-      throw new SandboxFailure(`${entry} cannot be shown inside the sandbox: ports from 1024 to 65535 can.`);
+      throw new SandboxFailure(
+        `${entry} cannot be reached from the sandbox: of this machine only the ports 1024 to 65535 can. Change network.allow in config.json.`,
+      );
     found.set(port, host);
   }
   return found;

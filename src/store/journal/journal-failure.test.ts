@@ -33,7 +33,7 @@ test.each(failures)(
     const outcomes = await Promise.allSettled([log.append(said("two")).durable]);
     expect(outcomes.map(({ status }) => status)).toEqual([refused ? "rejected" : "fulfilled"]);
     expect(told).toEqual(refused ? [] : [2]);
-    expect(() => log.append(said("three"))).toThrow("nothing more is accepted");
+    expect(() => log.append(said("three"))).toThrow("nothing more is recorded");
 
     disk.fault = () => undefined;
     const again = await openStore({ root: "/home", clock, disk: disk.process() });

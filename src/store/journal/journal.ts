@@ -221,9 +221,9 @@ export class Journal {
   #break(error: unknown, outcome?: "taken back" | "kept" | "unknown"): Error {
     const reason = error instanceof Error ? error.message : String(error);
     const isNew = this.#failure === undefined;
-    const last = outcome === "unknown" ? " Whether the last records were kept shows when it is opened again." : "";
+    const last = outcome === "unknown" ? " The next start shows whether the last records were kept." : "";
     this.#failure ??= new ReadOnlyError(
-      `Writing to ${this.#root} failed (${reason}). What was acknowledged is safe; nothing more is accepted until it is opened again.${last} Check the disk, then restart.`,
+      `Writing to ${this.#root} failed (${reason}). What was recorded before is safe; nothing more is recorded until Agiraph is started again.${last} Check the disk, then restart.`,
       { cause: error },
     );
     if (isNew) this.onWriteError(this.#failure);
