@@ -69,18 +69,23 @@ test.each([
 });
 
 /** A program that begins, does its task and rests, each time it is started; or exits at once, as one without its session. */
-function resting(starts: readonly ("rests" | "exits")[], profile: Pick<ProgramProfile, "rest_seconds"> = {}) {
+function resting(
+  starts: readonly ("rests" | "exits" | "is silent")[],
+  profile: Pick<ProgramProfile, "rest_seconds"> = {},
+) {
   const clock = manualClock();
   const seen: string[] = [];
+  const sessions: EventQueue[] = [];
+  let active = "";
   let at = 0;
   const adapter = async () => async (job: { words: string; resume: string | null }) => {
     const how = starts[at++];
     const events = new EventQueue();
+    sessions.push(events);
     seen.push(`${job.resume === null ? "begins" : `resumes ${job.resume}`} with ${job.words}`);
-    const exited = { kind: "exited", code: 1, signal: null, exceeded: null } as const;
     if (how === "rests")
       events.push({ kind: "begun", session_id: "s-1" }, { kind: "rested", how: "done", words: "Done." });
-    else events.end(exited);
+    if (how === "exits") events.end(exited);
     return {
       events,
       say: async (words: string) => {
@@ -95,11 +100,15 @@ function resting(starts: readonly ("rests" | "exits")[], profile: Pick<ProgramPr
     };
   };
   const ports = {
-    ...{ clock, tools: [], clearsBefore: false, isActive: () => false },
+    ...{ clock, tools: [], clearsBefore: false, isActive: (name: string) => name === active },
     outside: { makeHome: async () => {}, adapter },
     profile: { kind: "acp", ...profile },
     prompt: async () => "You are an agent.",
     words: ({ name }: { name: string }) => name,
+    giveUp: async () => {
+      active = "";
+      seen.push("gives up");
+    },
     record: (state: string) => void (state === "dead" && seen.push(state)),
   } as unknown as HeadlessPorts;
   const member = new HeadlessMember(ports);
@@ -109,8 +118,13 @@ function resting(starts: readonly ("rests" | "exits")[], profile: Pick<ProgramPr
     await clock.advance(minutes * 60_000);
     await new Promise(setImmediate);
   };
-  return { seen, tell, pass };
+  const activate = (name: string) => {
+    active = name;
+  };
+  return { seen, sessions, tell, pass, activate };
 }
+
+const exited = { kind: "exited", code: 1, signal: null, exceeded: null } as const;
 
 test("HEADLESS-MEMBER-6: who rests for a quarter of an hour is ended, and the next task resumes its session", async () => {
   const { seen, tell, pass } = resting(["rests", "rests"]);
@@ -137,6 +151,35 @@ test("HEADLESS-MEMBER-6: a session that cannot be resumed is replaced; rest_seco
   await stays.tell("task-1");
   await stays.pass(8 * 60);
   expect(stays.seen).toEqual(["begins with task-1"]);
+});
+
+test("HEADLESS-MEMBER-6: what is said while a session is being resumed is told to the one that replaces it", async () => {
+  const { seen, sessions, tell, pass } = resting(["rests", "is silent", "rests"]);
+  await tell("task-1");
+  await pass(15);
+  await tell("task-2");
+  await tell("answer-1");
+  sessions[1]?.end(exited);
+  await pass(1);
+  expect(seen.slice(2)).toEqual(["resumes s-1 with task-2", "hears answer-1", "begins with task-2\n\nanswer-1"]);
+});
+
+test("HEADLESS-MEMBER-6: who gave up a task rests; who works is not ended, whatever turn was over before", async () => {
+  const { seen, tell, pass, activate } = resting(["rests"]);
+  activate("task-1");
+  await tell("task-1");
+  await pass(15);
+  expect([seen.filter((what) => what.startsWith("hears")).length, ...seen.slice(-2)]).toEqual([
+    3,
+    "gives up",
+    "the end",
+  ]);
+  const works = resting(["rests"]);
+  await works.tell("ask-1");
+  await works.pass(1);
+  works.sessions[0]?.push({ kind: "called", call_id: "c-1", tool: "Bash", args: {} });
+  await works.pass(8 * 60);
+  expect(works.seen).toEqual(["begins with ask-1"]);
 });
 
 /** A program asks for permission on a full disk. What it was told by the time nothing more came. */

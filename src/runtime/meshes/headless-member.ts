@@ -96,6 +96,7 @@ export class HeadlessMember implements Member {
     this.#rest.ends();
     const session = await this.#opening?.catch(() => undefined);
     try {
+      if (this.#resumedWith !== undefined) this.#resumedWith += `\n\n${words}`;
       if (session) await session.say(words);
       else await this.#open(words);
     } catch (error) {
@@ -201,13 +202,17 @@ export class HeadlessMember implements Member {
           .catch(() => session.close())
           .catch(() => {});
         return;
+      case "called":
+        // What it was told last may be another turn than the one that has just ended.
+        this.#isResting = false;
+        return;
       case "rested":
         await this.#rested(session, event.words);
         return;
       case "exited": {
         if (this.#stop.signal.aborted || this.#ended.has(session)) return;
         this.#sessionId = null;
-        if (this.#resumedWith !== undefined) return this.#beginAnew(session, this.#resumedWith);
+        if (this.#resumedWith !== undefined) return this.#beginAnew(session);
         const how = event.signal ?? event.code ?? "no code";
         this.#ports.record("dead", `it ended with ${how}`);
         if (this.#hasTask) await this.#ports.giveUp(`The program ended (${how}) before the task did.`);
@@ -218,10 +223,19 @@ export class HeadlessMember implements Member {
     }
   }
 
-  /** HEADLESS-MEMBER-6. */
-  async #beginAnew(session: OutsideSession, words: string): Promise<void> {
+  /** HEADLESS-MEMBER-6. In turn with what it is told meanwhile, which is among the words that it begins with. */
+  #beginAnew(session: OutsideSession): void {
     this.#ended.add(session);
-    await this.#open(words).catch((error: unknown) => this.#couldNot("be started", error));
+    const begin = async () => {
+      if (this.#resumedWith === undefined) return;
+      this.#opening = undefined;
+      await this.#open(this.#resumedWith);
+      this.#ports.record("busy");
+    };
+    this.#telling = this.#telling
+      .then(begin)
+      .catch((error: unknown) => this.#couldNot("be started", error))
+      .catch(() => {});
   }
 
   get #hasTask(): boolean {
@@ -230,17 +244,17 @@ export class HeadlessMember implements Member {
 
   async #rested(session: OutsideSession, words: string): Promise<void> {
     this.#ports.record("idle");
-    if (!this.#hasTask || this.#waits) {
-      this.#isResting = this.#sessionId !== null && session.canBeResumed?.() === true;
-      this.#rest.begins();
-      return;
-    }
-    if (++this.#reminders > MOST_REMINDERS) {
+    if (this.#hasTask && !this.#waits) {
+      if (++this.#reminders <= MOST_REMINDERS) {
+        await session.say("Your task has not ended. If it is done, call tx_done; otherwise go on.");
+        this.#ports.record("busy");
+        return;
+      }
       await this.#ports.giveUp(`It stopped without ending its task. Its last words: ${words}`);
-      return;
+      if (this.#hasTask) return;
     }
-    await session.say("Your task has not ended. If it is done, call tx_done; otherwise go on.");
-    this.#ports.record("busy");
+    this.#isResting = this.#sessionId !== null && session.canBeResumed?.() === true;
+    this.#rest.begins();
   }
 
   async #decide(session: OutsideSession, wish: Extract<OutsideEvent, { kind: "asked_permission" }>): Promise<void> {
