@@ -68,7 +68,7 @@ export default defineExtension(({ env }) => {
     }
   }
 
-  /** Whoever answers here speaks in your name: only your own chat is heard. */
+  /** Anyone who answers here speaks in your name: only your own chat is heard. */
   async function take({ message }: Update, receive: Receive): Promise<string | undefined> {
     if (!message?.text || String(message.chat.id) !== chat) return undefined;
     const [, agent_id, question_id] = MARK.exec(message.reply_to_message?.text ?? "") ?? [];
