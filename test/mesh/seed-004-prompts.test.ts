@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readMesh } from "../../src/mesh/declaration/declared-mesh.ts";
 import { buildPrompt, promptText } from "../../src/mesh/declaration/prompt.ts";
+import type { SpeaksBy } from "../../src/mesh/files/message-text.ts";
 import { declared } from "./seed-004.ts";
 
 /** The seed's preamble, for the mesh "mesh-name" and its agent "agent-name". */
@@ -46,7 +47,7 @@ async function prompted(more: object = {}) {
   const config = { mesh: "mesh-name", type: "persistent", agents: ["category/agent-name", "category/other"], ...more };
   const scene = declared(JSON.stringify(config));
   scene.write("meshes/agents/category/agent-name/prompt.md", "You are {{agent}} of {{mesh}}. {{unknown}} stays.\n");
-  const build = async (by?: "model" | "tools" | "files") => {
+  const build = async (by?: SpeaksBy) => {
     const mesh = readMesh(scene.layout, "mesh-name");
     const agent = mesh.agents.get("agent-name");
     if (!agent) throw new Error("It is declared.");
@@ -134,4 +135,14 @@ describe("agents without a terminal", () => {
     expect(text).toContain(refuse);
     expect(text).not.toMatch(TYPED);
   });
+});
+
+test.each([
+  ["terminal", "2. Save your work to: `.ai/tx/mesh/mesh-name/shared/output/agent-name/`, your own folder: others work"],
+  ["tools", "2. Save your work to: `.ai/tx/mesh/mesh-name/shared/output/agent-name/`, your own folder. Elsewhere"],
+  ["model", "2. Your files: output/… is your own folder in shared/output of the mesh"],
+] as const)("who works beside others is told to keep to a folder of its own (%s)", async (by, how) => {
+  const { scene, build } = await prompted({ topology: "parallel" });
+  await using _ = scene;
+  expect(promptText(await build(by))).toContain(how);
 });
