@@ -11,7 +11,7 @@ const ROWS = [
   ["projections"],
   ["wording"],
   ["boundary"],
-  ["store", "models", "sandbox", "client"],
+  ["store", "models", "sandbox", "repository", "client"],
   ["mail", "memory", "triggers", "demo"],
   ["tools"],
   ["mcp"],

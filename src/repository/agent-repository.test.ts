@@ -1,0 +1,198 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { BRANCH, World } from "./testing/world.ts";
+
+test("an agent's repository has what the base reaches, and nothing else of the person's", async () => {
+  await using world = await World.open();
+  world.write("person/secret.txt", "a key\n");
+  world.plain("person", "stash", "push", "-q", "-u");
+  const stash = world.plain("person", "rev-parse", "stash@{0}");
+
+  const { agent, base } = await world.created();
+
+  expect(base).toBe(world.plain("person", "rev-parse", "HEAD"));
+  expect(await agent.tip(BRANCH)).toBe(base);
+  expect(await agent.commitOf(stash)).toBeUndefined();
+  const all = world.plain("agent/repo.git", "cat-file", "--batch-all-objects", "--batch-check=%(objectname)");
+  const reached = world.plain("person", "rev-list", "--objects", "--no-object-names", "HEAD");
+  expect(all.split("\n").sort()).toEqual(reached.split("\n").sort());
+  expect(readdirSync(join(agent.dir, "objects/info"))).toEqual([]);
+});
+
+test("what a killed creation has left is removed, and a second creation changes nothing", async () => {
+  await using world = await World.open();
+  world.write("agent/repo.git.part/objects/junk", "half");
+
+  const { agent, base } = await world.created();
+  world.write("person/new.txt", "new");
+  world.plain("person", "add", "-A");
+  world.plain("person", "commit", "-qm", "third");
+  const person = await world.inspect();
+
+  expect(await agent.create(person, person.head, BRANCH)).toEqual({ base, left: [] });
+  expect(readdirSync(join(world.path, "agent"))).toEqual(["repo.git"]);
+});
+
+test("a worker's bundle is taken, merged and moved to", async () => {
+  await using world = await World.open();
+  const { agent, base } = await world.created();
+  world.clone("alice");
+  world.write("alice/src/alice.js", "alice();\n");
+  const alice = world.commit("alice", "Add alice");
+  world.clone("bob");
+  world.write("bob/src/bob.js", "bob();\n");
+  const bob = world.commit("bob", "Add bob");
+
+  expect(await agent.receive(alice.bundle, "node-1")).toEqual({ ok: true, refs: { HEAD: alice.commit } });
+  expect(await agent.receive(bob.bundle, "node-2")).toEqual({ ok: true, refs: { HEAD: bob.commit } });
+  expect(await agent.moveBranch(BRANCH, base, alice.commit)).toBe(true);
+  expect(await agent.moveBranch(BRANCH, base, bob.commit)).toBe(false);
+  const merged = await agent.merge(alice.commit, bob.commit);
+  if (merged.kind !== "clean") throw new Error(merged.text);
+  const author = { name: "Bob", email: "bob@example.com" };
+  const make = () => agent.commitTree(merged.tree, [alice.commit, bob.commit], "Merge bob\n", author, 1_700_000_000);
+  const commit = await make();
+  expect(await make()).toBe(commit);
+  expect(await agent.moveBranch(BRANCH, alice.commit, commit)).toBe(true);
+
+  expect(await agent.tip(BRANCH)).toBe(commit);
+  expect(await agent.isAncestor(bob.commit, commit)).toBe(true);
+  expect(await agent.isAncestor(commit, bob.commit)).toBe(false);
+  expect(await agent.stats(base, commit)).toEqual({
+    commit,
+    tree: merged.tree,
+    parent: base,
+    files: 2,
+    insertions: 2,
+    deletions: 0,
+  });
+  expect(await agent.log(base, commit, 1)).toEqual([
+    { commit, author: "Bob", ts: 1_700_000_000, subject: "Merge bob" },
+  ]);
+  expect((await agent.fileAt(commit, "src/bob.js", 100))?.toString()).toBe("bob();\n");
+  expect(await agent.fileAt(commit, "src/bob.js", 3)).toBeUndefined();
+  expect(await agent.fileAt(commit, "src", 100)).toBeUndefined();
+  expect(await agent.fileAt(commit, "none", 100)).toBeUndefined();
+});
+
+test("a conflict names the files and shows the lines", async () => {
+  await using world = await World.open();
+  const { agent } = await world.created();
+  const commits: string[] = [];
+  for (const name of ["alice", "bob"]) {
+    world.clone(name);
+    world.write(`${name}/readme.md`, `one\n${name} was here\nthree\n`);
+    const { bundle, commit } = world.commit(name, name);
+    await agent.receive(bundle, name);
+    commits.push(commit);
+  }
+
+  const merged = await agent.merge(commits[0] ?? "", commits[1] ?? "");
+
+  expect(merged).toEqual({ kind: "conflict", files: ["readme.md"], text: expect.any(String) });
+  if (merged.kind !== "conflict") return;
+  expect(merged.text).toContain("CONFLICT (content): Merge conflict in readme.md");
+  expect(merged.text).toContain("<<<<<<< the branch\nalice was here\n");
+  expect(merged.text).toContain("=======\nbob was here\n>>>>>>> this work");
+});
+
+test("what has no commit in common cannot be merged, and is said to", async () => {
+  await using world = await World.open();
+  const { agent, base } = await world.created();
+  world.clone("alice");
+  world.plain("alice", "checkout", "-q", "--orphan", "new");
+  const { bundle, commit } = world.commit("alice", "from nothing");
+  await agent.receive(bundle, "node-1");
+
+  expect(await agent.merge(base, commit)).toEqual({
+    kind: "conflict",
+    files: [],
+    text: "The two have no commit in common, so there is nothing to merge them by.",
+  });
+});
+
+test("a commit and a merge are undone on top of what came later", async () => {
+  await using world = await World.open();
+  const { agent, base } = await world.created();
+  world.clone("alice");
+  world.write("alice/readme.md", "ONE\ntwo\nthree\n");
+  const first = world.commit("alice", "shout");
+  await agent.receive(first.bundle, "node-1");
+  const side = await agent.commitTree((await agent.stats(base, base)).tree, [base], "side", { name: "Bob" }, 1);
+  const tree = (await agent.stats(base, first.commit)).tree;
+  const merge = await agent.commitTree(tree, [side, first.commit], "merge", { name: "Bob" }, 2);
+  world.plain("alice", "fetch", "-q", agent.dir, `+refs/agiraph/*:refs/x/*`);
+  world.write("alice/later.txt", "later\n");
+  const later = world.commit("alice", "later");
+  await agent.receive(later.bundle, "node-2");
+
+  for (const undone of [first.commit, merge]) {
+    const reverted = await agent.revert(later.commit, undone);
+    if (reverted.kind !== "clean") throw new Error(reverted.text);
+    const commit = await agent.commitTree(reverted.tree, [later.commit], "undo", { name: "Bob" }, 3);
+    expect((await agent.fileAt(commit, "readme.md", 100))?.toString()).toBe("one\ntwo\nthree\n");
+    expect((await agent.fileAt(commit, "later.txt", 100))?.toString()).toBe("later\n");
+  }
+});
+
+test("a lock that a killed git has left does not stop a ref from moving (REFS-2)", async () => {
+  await using world = await World.open();
+  const { agent, base } = await world.created();
+  const next = await agent.commitTree((await agent.stats(base, base)).tree, [base], "next", { name: "Bob" }, 1);
+  world.write(`agent/repo.git/refs/heads/${BRANCH}.lock`, "");
+  expect(() => world.plain("agent/repo.git", "update-ref", `refs/heads/${BRANCH}`, next)).toThrow("File exists");
+
+  expect(await agent.moveBranch(BRANCH, base, next)).toBe(true);
+  world.write("agent/repo.git/refs/agiraph/nodes/node-1.lock", "");
+  await agent.keep("refs/agiraph/nodes/node-1", next);
+
+  expect(await agent.commitOf("refs/agiraph/nodes/node-1")).toBe(next);
+});
+
+test("names that git would take for options or other refs are refused", async () => {
+  await using world = await World.open();
+  const { agent, base } = await world.created();
+
+  expect(await agent.commitOf("--all")).toBeUndefined();
+  await expect(agent.keep("refs/heads/main", base)).rejects.toThrow("refs/agiraph/");
+  await expect(agent.keep("refs/agiraph/../heads/x", base)).rejects.toThrow("refs/agiraph/");
+  await expect(agent.keep("refs/agiraph/a.lock", base)).rejects.toThrow("refs/agiraph/");
+  expect(() => agent.diff("--output=/tmp/x", base)).toThrow("not the full name");
+});
+
+test("snapshots are listed, and nothing that was kept is ever removed", async () => {
+  await using world = await World.open();
+  const { agent, base } = await world.created();
+  const commit = await agent.commitTree(
+    (await agent.stats(base, base)).tree,
+    [base],
+    "saved\n\nmore",
+    { name: "Bob" },
+    7,
+  );
+  await agent.keep("refs/agiraph/snapshots/node-1/1", commit);
+
+  expect(await agent.snapshots()).toEqual([
+    { ref: "refs/agiraph/snapshots/node-1/1", commit, ts: 7, subject: "saved" },
+  ]);
+});
+
+test("the person's new commits are fetched, also while they belong to no branch any more", async () => {
+  await using world = await World.open();
+  const { agent, base } = await world.created();
+  world.write("person/new.txt", "new\n");
+  world.plain("person", "add", "-A");
+  world.plain("person", "commit", "-qm", "third");
+  const third = world.plain("person", "rev-parse", "HEAD");
+
+  expect(await agent.fetchFrom(await world.inspect(), "main")).toBe(third);
+  world.plain("person", "reset", "-q", "--hard", base);
+  world.plain("person", "reflog", "expire", "--expire=now", "--all");
+  world.plain("person", "gc", "-q", "--prune=now");
+
+  expect((await agent.fileAt(third, "new.txt", 100))?.toString()).toBe("new\n");
+  await expect(agent.fetchFrom(await world.inspect(), "none")).rejects.toThrow('no commit named "none"');
+  execFileSync("git", ["--git-dir", agent.dir, "fsck", "--full", "--strict"], { stdio: "pipe" });
+});

@@ -1,0 +1,11 @@
+export { AgentRepository, type CommitStats, type LogEntry, type Snapshot } from "./agent-repository.ts";
+export type { Author } from "./commit.ts";
+export type { DiffOptions } from "./diff.ts";
+export type { DiffFile, DiffHunk, RepositoryDiff } from "./diff-types.ts";
+export { Git, GitError, type GitOptions, type GitResult } from "./git.ts";
+export type { ReceiveLimits } from "./limits.ts";
+export type { Merged } from "./merge.ts";
+export type { PersonFolders } from "./person-objects.ts";
+export { type Inspected, inspectRepository, type PersonRepository, resolveBase } from "./person-repository.ts";
+export type { Received } from "./receive.ts";
+export { checkoutScript, cloneScript, commitScript, snapshotScript } from "./sandboxed-git.ts";
