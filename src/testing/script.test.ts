@@ -54,6 +54,18 @@ test("nobody waits for what they know: a wait is passed over when the words afte
   expect(await plain.words()).toBe("check_messages()");
 });
 
+test("a row of waits is for what may come before: as many are played as it takes", async () => {
+  const waits = Array.from({ length: 4 }, () => call("check_messages", { wait: true }));
+  const model = script(...waits, call("finish").after("the module is done"));
+  const talk = conversation(model);
+  expect(await talk.words()).toBe("check_messages()");
+  talk.hear("node-2 completed by Ben");
+  expect([await talk.words(), model.played]).toEqual(["check_messages()", 2]);
+  talk.hear("the module is done");
+  expect(await talk.words()).toBe("finish()");
+  model.assertDone();
+});
+
 test("what the model says itself it has not heard", async () => {
   const model = script(say("node-1 completed"), call("finish").after("node-1 completed"));
   const talk = conversation(model);

@@ -21,8 +21,9 @@ import type { Move, Step } from "./step.ts";
  *     What was heard once stays heard, even when a summary hides it.
  * SCRIPT-4. A reply asked for beyond the last step fails at once, and `assertDone` fails for it again, should anyone
  *     have swallowed it; `assertDone` also fails while steps are left.
- * SCRIPT-5. A step that only waits for messages is passed over when the next one is due by what was heard: mail may
- *     come before anyone waits for it, and nobody waits for what they know.
+ * SCRIPT-5. Steps that only wait for messages are passed over when the step after them is due by what was heard: mail
+ *     may come before anyone waits for it, and nobody waits for what they know. Who waits also hears what colleagues
+ *     end; a row of waits is for as many as may end first.
  * SCRIPT-6. It is a whole model: it reports its own failures to `onFailure`, so it needs no retry around it.
  */
 export function script(...steps: Step[]): ScriptedModel {
@@ -74,7 +75,7 @@ export class ScriptedModel implements Model {
     this.requests.push({ system: request.system, history: [...request.history], tools: request.tools });
     this.#listen(request.history);
     for (;;) {
-      if (this.#waitsForTheKnown()) this.played++;
+      while (this.#waitsForTheKnown()) this.played++;
       const step = this.#steps[this.played] ?? this.#beyondTheEnd(request.history);
       if (!this.#isDue(step)) return this.#replyOf({ kind: "reply", text: SILENCE, calls: [], details: {} }, request);
       if (step.condition.ready) await orAborted(step.condition.ready, signal);
@@ -100,14 +101,9 @@ export class ScriptedModel implements Model {
   }
 
   #waitsForTheKnown(): boolean {
-    const [step, next] = this.#steps.slice(this.played, this.played + 2);
-    return (
-      step !== undefined &&
-      onlyWaits(step.move) &&
-      next !== undefined &&
-      next.condition.heard.length > 0 &&
-      this.#isDue(next)
-    );
+    const left = this.#steps.slice(this.played);
+    const next = left.find((step) => !onlyWaits(step.move));
+    return next !== undefined && next !== left[0] && next.condition.heard.length > 0 && this.#isDue(next);
   }
 
   #isDue(step: Step): boolean {

@@ -226,7 +226,9 @@ describe.skipIf(skipped)(`the door of a program ${skipped}`, () => {
       await start("echo $DOOR $HTTP_PROXY", { network: { allow: ["localhost:3128", "127.0.0.1:3129"] }, door }),
     );
     expect(out).toBe("http://127.0.0.1:3131 http://127.0.0.1:3130\n");
-    await expect(start("true", { network: { allow: ["localhost:80"] } })).rejects.toThrow("ports from 1024 to 65535");
+    await expect(start("true", { network: { allow: ["localhost:80"] } })).rejects.toThrow(
+      "localhost:80 cannot be reached from the sandbox: of this machine only the ports 1024 to 65535 can.",
+    );
   });
 });
 
