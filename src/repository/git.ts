@@ -104,7 +104,9 @@ export class GitError extends Error {
 }
 
 function commandIn(args: readonly string[]): string {
-  const at = args.findIndex((arg, index) => !arg.startsWith("-") && !["-C", "--git-dir"].includes(args[index - 1] ?? ""));
+  const at = args.findIndex(
+    (arg, index) => !arg.startsWith("-") && !["-C", "--git-dir"].includes(args[index - 1] ?? ""),
+  );
   return args[at] ?? "";
 }
 
