@@ -18,7 +18,7 @@ process.env.AGIRAPH_SOAK ??= "1";
 export default defineConfig({
   test: {
     include: [
-      "src/mcp/client.test.ts",
+      "src/mcp/mcp-servers.test.ts",
       "src/sandbox/process/start-program.test.ts",
       "test/browser/access.test.ts",
       "test/browser/long-watch.test.ts",

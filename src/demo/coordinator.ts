@@ -1,7 +1,7 @@
 import { type Conversation, madeTo } from "./conversation.ts";
 import { type Fate, fateOf } from "./created-work.ts";
+import { findPlaces } from "./find-places.ts";
 import { cannotDo, PARTLY, partlyDone, readGoal } from "./goal.ts";
-import { look } from "./look.ts";
 import { count, enumeration, escaped, grouped } from "./markdown.ts";
 import { act, HOW_TO_GET_A_MODEL, type Move, type PlannedCall, readFile } from "./move.ts";
 import { reportOf } from "./report.ts";
@@ -20,7 +20,7 @@ export function coordinatorMove(conversation: Conversation, tools: ReadonlySet<s
   const end: End = (words, result) => ending(words, conversation, tools, result);
   if (!tools.has("list_files") || !tools.has("read_file"))
     return end("I need list_files and read_file to survey anything, and this agent was created without them.");
-  const looked = look(goal.places, conversation);
+  const looked = findPlaces(goal.places, conversation);
   if (looked.kind === "looking") return looked.move;
   if (looked.kind === "nothing") return end(`There is nothing that I could survey. ${looked.why}`);
   const order = { ...looked.order, remarks: [...partlyDone(goal), ...looked.order.remarks] };

@@ -1,7 +1,7 @@
 import { type Conversation, type Exchange, madeTo } from "./conversation.ts";
 import { noteOf } from "./file-note.ts";
+import { findPlaces, listingOf } from "./find-places.ts";
 import { cannotDo, PARTLY, partlyDone, readGoal } from "./goal.ts";
-import { listingOf, look } from "./look.ts";
 import { code, count, enumeration, escaped, grouped, shown } from "./markdown.ts";
 import { act, listFiles, type Move, type PlannedCall, readFile } from "./move.ts";
 import { inShort, reportOf } from "./report.ts";
@@ -38,7 +38,7 @@ function surveyOfTask(conversation: Conversation): Surveyed {
   // Behind the task stands what has to be delivered, and what it builds on.
   const goal = readGoal(conversation.task.replace(/\n## [\s\S]*/, ""));
   if (!goal.isSurvey) throw cannotDo(conversation.task);
-  const looked = look(goal.places, conversation);
+  const looked = findPlaces(goal.places, conversation);
   if (looked.kind === "looking") return { kind: "working", move: looked.move };
   const partly = partlyDone(goal);
   if (looked.kind === "found") {

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { ANSWER_TIMES, boundedFetch, boundedFetchWith } from "./bounded-fetch.ts";
-import { McpServers } from "./client.ts";
+import { McpServers } from "./mcp-servers.ts";
 import { calmReconnection } from "./reconnection.ts";
 import { type Asked, httpServer } from "./testing/http-server.ts";
 

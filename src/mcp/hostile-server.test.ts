@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { argumentCheck } from "./argument-check.ts";
-import { McpServers } from "./client.ts";
+import { McpServers } from "./mcp-servers.ts";
 
 const program = join(import.meta.dirname, "testing/odd-server.ts");
 const never = new AbortController().signal;

@@ -4,8 +4,8 @@ import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { wallTime } from "./dates.ts";
 import { type Embedder, fused, ranksByMeaning } from "./meaning.ts";
 import type { SectionHit } from "./ranking.ts";
+import { termsToFind } from "./search-terms.ts";
 import { SCHEMA, SectionIndex } from "./section-index.ts";
-import { termsToFind } from "./words.ts";
 
 /**
  * Full-text search in a memory.

@@ -3,8 +3,8 @@ import { TimeSlices } from "../store/disk/time-slices.ts";
 import type { StampedFile } from "../store/run/memory-files.ts";
 import { nearWords } from "./near-words.ts";
 import { newerFirst, rankedSections, rarity, type SectionHit, type Weights } from "./ranking.ts";
+import { matchOf, type Term } from "./search-terms.ts";
 import { sectionRows } from "./section-rows.ts";
-import { matchOf, type Term } from "./words.ts";
 
 /**
  * Which words are in which section. The text itself stays in its file: a section is a range of it.

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { dateWords, dayNamedIn } from "./dates.ts";
 import { marksOf, type PlacedMark, withoutMark } from "./marks.ts";
+import { wordsToKeep } from "./search-terms.ts";
 import { type Section, sectionsOf } from "./sections.ts";
-import { wordsToKeep } from "./words.ts";
 
 /** What the index holds of a section. */
 interface SectionRow extends Section {

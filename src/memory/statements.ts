@@ -1,6 +1,6 @@
 import { marksOf } from "./marks.ts";
+import { STOPWORDS, wordsIn } from "./search-terms.ts";
 import { plainForms } from "./word-forms.ts";
-import { STOPWORDS, wordsIn } from "./words.ts";
 
 /** A line of a memory that states something: where it is, its date, and its author. */
 export interface Statement {

@@ -8,8 +8,8 @@ import { dayWords } from "../workers/surroundings.ts";
 import { type Environment, type Settings, zoneOf } from "./config/settings.ts";
 import type { OpenChannel } from "./human/open-channels.ts";
 import { withMeshes } from "./meshes/hirable-meshes.ts";
+import type { HostedMeshes } from "./meshes/hosted-meshes.ts";
 import type { MeshRecordPorts } from "./meshes/mesh-record.ts";
-import type { HostedMeshes } from "./meshes/project.ts";
 import { MeshTrust } from "./meshes/trust.ts";
 import { txWords } from "./meshes/tx-command.ts";
 import { limitsFrom } from "./team/team-limits.ts";
@@ -116,7 +116,7 @@ async function openMeshes(
   { catalog, tools, outside, sandbox }: ServicePorts,
   { trust, meshEnvironment }: { trust: MeshTrust } & Pick<RuntimeServices, "meshEnvironment">,
 ): Promise<HostedMeshes> {
-  const project = await import("./meshes/project.ts");
+  const project = await import("./meshes/hosted-meshes.ts");
   const folder = record.now().agent.created.project ?? "";
   return project.openMeshes(record, {
     ...{ home: settings.home, env: settings.env, tools, outside, sandbox, trust },

@@ -12,7 +12,7 @@ import { checkPricesToGoOn, TooLittleMoney, whyTooLittle } from "./state/budget-
 import { unheardGoal } from "./state/end-facts.ts";
 import type { GoalFile } from "./state/goal-file.ts";
 import type { LiveSituation } from "./state/live-situation.ts";
-import { nextRunId, type Start, startOf, type WhyStarted } from "./state/start-facts.ts";
+import { type AgentStart, nextRunId, startOf, type WhyStarted } from "./state/start-facts.ts";
 import type { Workforce } from "./team/workforce.ts";
 
 interface AgentWorkPorts {
@@ -52,7 +52,7 @@ export class AgentWork {
     return this.#ports.workforce.isUnderWay || this.#ports.meshes.hosted !== undefined;
   }
 
-  start(why: WhyStarted, order: Start = {}): Promise<void> {
+  start(why: WhyStarted, order: AgentStart = {}): Promise<void> {
     const { id } = this.#ports.situation.log;
     // A trigger or a message may come just then: nobody begins what would have to be stopped at once.
     if (this.#isClosed) return Promise.reject(new Error(`${id} is being closed.`));
@@ -68,7 +68,7 @@ export class AgentWork {
     return this.#starting;
   }
 
-  async #start(why: WhyStarted, order: Start): Promise<void> {
+  async #start(why: WhyStarted, order: AgentStart): Promise<void> {
     const { situation, meshes } = this.#ports;
     checkNotArchived(situation.pending());
     this.#broken = undefined;
@@ -77,14 +77,14 @@ export class AgentWork {
     return this.#startTeam(why, order);
   }
 
-  async #checkMoney(now: Situation, why: WhyStarted, order: Start): Promise<void> {
+  async #checkMoney(now: Situation, why: WhyStarted, order: AgentStart): Promise<void> {
     if (why === "created") return;
     const refusal = whyTooLittle(now, order, why);
     if (refusal) throw new TooLittleMoney(refusal);
     await checkPricesToGoOn(now, order.budget_usd, this.#ports.services.checkPrices);
   }
 
-  async #startTeam(why: WhyStarted, order: Start): Promise<void> {
+  async #startTeam(why: WhyStarted, order: AgentStart): Promise<void> {
     const { situation, services, files, goalFile, workforce, keepTime } = this.#ports;
     const { log, now } = situation;
     const goal_changes = await goalFile.changesAtStart(why, order);
@@ -140,7 +140,7 @@ export class AgentWork {
   }
 
   /** The next run, once those of the last have put their things away; false: another has begun meanwhile. */
-  async startNextRun(order: Start): Promise<boolean> {
+  async startNextRun(order: AgentStart): Promise<boolean> {
     while (this.isUnderWay) {
       if (this.#agent.run?.finished === null) return false;
       await this.#allEnded();

@@ -10,7 +10,7 @@ import { HumanVoice, type Seen } from "./human/human-voice.ts";
 import { HumanWork } from "./human/human-work.ts";
 import { Postman } from "./human/postman.ts";
 import { MeshHosting } from "./mesh-hosting.ts";
-import type { HostedMeshes } from "./meshes/project.ts";
+import type { HostedMeshes } from "./meshes/hosted-meshes.ts";
 import { modelChange, type NewModels } from "./model-change.ts";
 import { onItsOwn } from "./state/acting.ts";
 import { AgentFiles } from "./state/agent-files.ts";
@@ -18,12 +18,12 @@ import { GoalFile } from "./state/goal-file.ts";
 import { LiveSituation } from "./state/live-situation.ts";
 import type { PendingLog } from "./state/pending-log.ts";
 import { situationOf } from "./state/situations.ts";
-import type { Start, WhyStarted } from "./state/start-facts.ts";
+import type { AgentStart, WhyStarted } from "./state/start-facts.ts";
 import { WordsUnderWay } from "./state/words-under-way.ts";
 import { Workforce } from "./team/workforce.ts";
 import type { Schedule } from "./time/schedule.ts";
 import { timekeeper } from "./time/timekeeper.ts";
-import { viewOf } from "./views/agent-views.ts";
+import { visibleFilesOf } from "./views/agent-views.ts";
 
 /**
  * One agent: what people ask of it, when it starts and stops, and what follows from each fact of its log.
@@ -87,7 +87,7 @@ export class Agent {
       ...reach,
       timeZone: () => services.timeZone,
       callbacks: services.callbacks,
-      look: (what, signal) => services.look(what, viewOf(log.dir, now()), signal),
+      look: (what, signal) => services.look(what, visibleFilesOf(log.dir, now()), signal),
       begin: (goal, trigger) => this.#work.startNextRun({ goal, trigger }),
     });
     this.#voice = new HumanVoice({
@@ -200,7 +200,7 @@ export class Agent {
   }
 
   /** Begins a run, or goes on with the one that was under way. */
-  start(why: WhyStarted, order: Start = {}): Promise<void> {
+  start(why: WhyStarted, order: AgentStart = {}): Promise<void> {
     return this.#work.start(why, order);
   }
 

@@ -5,7 +5,7 @@ import { type Actor, type AgentId, HUMAN } from "../protocol/index.ts";
 import type { Agent } from "./agent.ts";
 import { checkProject } from "./agent-order.ts";
 import { HumanRefusal } from "./human/human-refusal.ts";
-import type { HostedMeshes } from "./meshes/project.ts";
+import type { HostedMeshes } from "./meshes/hosted-meshes.ts";
 import { actingAs } from "./state/acting.ts";
 
 export interface MeshCommandPorts {

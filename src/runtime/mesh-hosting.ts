@@ -1,7 +1,7 @@
 import type { NewFact } from "../protocol/index.ts";
 import type { AgentServices } from "./agent-services.ts";
+import type { HostedMeshes } from "./meshes/hosted-meshes.ts";
 import type { MeshRecordPorts } from "./meshes/mesh-record.ts";
-import type { HostedMeshes } from "./meshes/project.ts";
 import { onItsOwn } from "./state/acting.ts";
 import type { WhyStarted } from "./state/start-facts.ts";
 

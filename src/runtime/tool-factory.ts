@@ -1,5 +1,5 @@
 import type { Scrubber } from "../boundary/scrubber.ts";
-import type { McpServers } from "../mcp/client.ts";
+import type { McpServers } from "../mcp/mcp-servers.ts";
 import { createEmbeddingModel, type EmbeddingModel } from "../models/embeddings.ts";
 import type { Model } from "../models/model.ts";
 import { backgroundCommandNamed } from "../projections/index.ts";
@@ -136,7 +136,7 @@ function mcpTools(
   let opening: Promise<McpServers> | undefined;
   const servers = () => settings.config.mcp_servers ?? {};
   const open = () =>
-    (opening ??= import("../mcp/client.ts").then(
+    (opening ??= import("../mcp/mcp-servers.ts").then(
       ({ McpServers }) => new McpServers(servers, { env: settings.env, now }),
     ));
   const onRecord = new Set<string>();

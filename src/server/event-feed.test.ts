@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import type { WebSocket } from "ws";
 import type { Fact } from "../protocol/index.ts";
 import type { Delta } from "../workers/loop/recorded-loop.ts";
+import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { Feed, type FeedSource } from "./event-feed.ts";
-import { Turns } from "./turns.ts";
 
 const LIMITS = { mostWaiting: 1000, mostFrames: 1000, page: 10 };
 
@@ -12,7 +12,7 @@ test("a fact that is told while it is read arrives once", async () => {
   agent.tell(1);
   const { socket, sent } = pretendedSocket();
   const feed = new Feed(agent.watched);
-  feed.join(socket, { after: 0 }, LIMITS, new Turns(4)).begin();
+  feed.join(socket, { after: 0 }, LIMITS, new ConcurrencyLimit(4)).begin();
   await agent.asked;
   agent.tell(2);
   agent.answer();
@@ -25,7 +25,7 @@ test("streamed words come before the fact they lead to, those of one tick in one
   const agent = new PretendedAgent();
   const { socket, sent } = pretendedSocket();
   const feed = new Feed(agent.watched);
-  feed.join(socket, { after: 0 }, LIMITS, new Turns(4)).begin();
+  feed.join(socket, { after: 0 }, LIMITS, new ConcurrencyLimit(4)).begin();
   await agent.asked;
   agent.answer();
   await agent.settled();

@@ -2,10 +2,10 @@ import type { WebSocket } from "ws";
 import type { Fact } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import type { Delta } from "../workers/loop/recorded-loop.ts";
+import type { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { FactPages, type FramedFact, factFrame } from "./fact-pages.ts";
 import { type FeedLimits, Follower } from "./follower.ts";
 import { spokenWordsOf } from "./spoken-words.ts";
-import type { Turns } from "./turns.ts";
 
 /** What a feed needs from an agent. */
 export type FeedSource = Pick<Agent, "log" | "onDelta" | "saying" | "idle" | "now">;
@@ -44,8 +44,13 @@ export class Feed {
     return this.#followers.size;
   }
 
-  join(socket: WebSocket, { after, isWatching = false }: FollowOptions, limits: FeedLimits, turns: Turns): Follower {
-    const page = (from: number) => turns.take(() => this.#pages.read(from, limits.page));
+  join(
+    socket: WebSocket,
+    { after, isWatching = false }: FollowOptions,
+    limits: FeedLimits,
+    readers: ConcurrencyLimit,
+  ): Follower {
+    const page = (from: number) => readers.run(() => this.#pages.read(from, limits.page));
     const watched = {
       read: async (from: number) => this.#withWords(await page(from)),
       live: () => this.#wordsSoFar(follower),

@@ -8,10 +8,10 @@ import { type AgentId, agentIdSchema } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { NotFoundError } from "../store/errors.ts";
+import { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { Feed } from "./event-feed.ts";
 import type { FeedLimits, Follower } from "./follower.ts";
 import { followAll } from "./summary-feed.ts";
-import { Turns } from "./turns.ts";
 
 export interface EventLimits extends FeedLimits {
   clientsPerAgent: number;
@@ -98,7 +98,7 @@ class Sockets implements EventSockets {
   readonly #feeds = new Map<AgentId, Feed>();
   readonly #clients = new Map<WebSocket, { alive: boolean }>();
   readonly #rounds: NodeJS.Timeout;
-  readonly #turns = new Turns(READERS);
+  readonly #readers = new ConcurrencyLimit(READERS);
 
   constructor(runtime: EventDeps["runtime"], limits: EventLimits) {
     this.#runtime = runtime;
@@ -156,7 +156,7 @@ class Sockets implements EventSockets {
       socket.close(CLOSED.tooMany, `${feed.size} clients already follow this agent. Close one of them.`);
       return;
     }
-    const follower: Follower = feed.join(socket, { after, isWatching }, this.#limits, this.#turns);
+    const follower: Follower = feed.join(socket, { after, isWatching }, this.#limits, this.#readers);
     this.#attend(socket, follower);
     socket.once("close", () => {
       follower.close();

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Gates } from "./gates.ts";
 import type { Fault, ProviderTurn } from "./provider-turn.ts";
-import type { Wire, WireReply } from "./wire/wire.ts";
+import type { ProviderWire, WireReply } from "./wire/wire.ts";
 
 /** The gate at which stalled answers wait: `server.release("stall")`, `server.reached("stall")`. */
 const STALL = "stall";
@@ -18,7 +18,7 @@ export interface ReplyDelivery {
 /** Sends one answer, with whatever is to go wrong on the way. */
 export async function deliver(
   turn: ProviderTurn,
-  wire: Wire,
+  wire: ProviderWire,
   reply: WireReply,
   stream: boolean,
   delivery: ReplyDelivery,
@@ -37,7 +37,12 @@ export async function deliver(
   await deliverStream(turn, wire, reply, delivery);
 }
 
-async function deliverStream(turn: ProviderTurn, wire: Wire, reply: WireReply, delivery: ReplyDelivery): Promise<void> {
+async function deliverStream(
+  turn: ProviderTurn,
+  wire: ProviderWire,
+  reply: WireReply,
+  delivery: ReplyDelivery,
+): Promise<void> {
   const { response } = delivery;
   const fault = turn.fault ?? NO_FAULT;
   const { frames, ending } = wire.stream(reply);
@@ -108,7 +113,7 @@ async function shred(text: string, delivery: ReplyDelivery): Promise<void> {
 
 function refuse(
   { status, message, body, retryAfter, headers }: Extract<Fault, { status: number }>,
-  wire: Wire,
+  wire: ProviderWire,
   response: ServerResponse,
 ) {
   if (retryAfter !== undefined) response.setHeader("retry-after", String(retryAfter));

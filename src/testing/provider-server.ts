@@ -4,8 +4,8 @@ import { deliver, end, type ReplyDelivery } from "./provider-delivery.ts";
 import { ProviderScript, type ProviderTurns, turnOf } from "./provider-script.ts";
 import type { ProviderTurn } from "./provider-turn.ts";
 import { parsedOr, recordOf } from "./wire/json.ts";
+import { type ProviderRoute, routeOf } from "./wire/provider-route.ts";
 import { replyFor } from "./wire/reply.ts";
-import { type Route, routeOf } from "./wire/route.ts";
 import type { Conversation, ProviderApi } from "./wire/wire.ts";
 
 /**
@@ -140,7 +140,7 @@ class Office {
       throw new Error(`The scripted provider is not done.\n${problems.map((problem) => `- ${problem}`).join("\n")}`);
   }
 
-  async #answer(route: Route, request: IncomingMessage, text: string, response: ServerResponse): Promise<void> {
+  async #answer(route: ProviderRoute, request: IncomingMessage, text: string, response: ServerResponse): Promise<void> {
     const number = ++this.#served;
     const body = recordOf(parsedOr(text));
     const conversation = route.wire.read(body);

@@ -29,7 +29,7 @@ interface CommandEnd {
   output?: string;
 }
 
-interface Job {
+interface RunningCommand {
   running: Running;
   /** What was said since the last look. */
   unread: Output;
@@ -47,8 +47,8 @@ interface Job {
  * BACKGROUND-2. All of them end with `close`, which resolves when they have ended; with the signal under which they
  *     were started; and with us, as every command does (sandbox SANDBOX-4).
  */
-export class BackgroundJobs {
-  readonly #jobs = new Map<string, Job>();
+export class RunningCommands {
+  readonly #commands = new Map<string, RunningCommand>();
   readonly #recorded: (id: string) => BackgroundCommand | undefined;
 
   /** `recorded`: what the log says of a command that an earlier process may have started. */
@@ -57,12 +57,12 @@ export class BackgroundJobs {
   }
 
   async start({ start, onStart, onEnd }: BackgroundOrder): Promise<ToolOutput> {
-    const busy = [...this.#jobs].filter(([, job]) => job.ended === undefined).map(([id]) => id);
+    const busy = [...this.#commands].filter(([, command]) => command.ended === undefined).map(([id]) => id);
     if (busy.length >= MOST_AT_ONCE)
       return refusal(`Not started: ${busy.join(", ")} run already. End one with bash_output and stop: true.`);
     const running = await start();
     const id = `bg-${running.pid}`;
-    const job: Job = {
+    const command: RunningCommand = {
       running,
       unread: new Output(MAX_OUTPUT_BYTES),
       begun: performance.now(),
@@ -70,51 +70,54 @@ export class BackgroundJobs {
       over: Promise.resolve(),
       waiting: 0,
     };
-    for (const stream of [running.stdout, running.stderr]) stream.on("data", (chunk: Buffer) => job.unread.push(chunk));
+    for (const stream of [running.stdout, running.stderr])
+      stream.on("data", (chunk: Buffer) => command.unread.push(chunk));
     running.stdin.on("error", () => {}).end();
     onStart(id, running.pid);
-    job.over = running.ended.then(({ code, signal, exceeded }) => {
-      job.ended = exitWords(code, exceeded);
+    command.over = running.ended.then(({ code, signal, exceeded }) => {
+      command.ended = exitWords(code, exceeded);
       const output = endOf(
-        [exceeded && exceededNotes[exceeded], job.unread.text().trimEnd()].filter(Boolean).join("\n"),
+        [exceeded && exceededNotes[exceeded], command.unread.text().trimEnd()].filter(Boolean).join("\n"),
       );
-      onEnd(id, { pid: running.pid, code, signal, ...(output && { output }) }, job.waiting > 0);
+      onEnd(id, { pid: running.pid, code, signal, ...(output && { output }) }, command.waiting > 0);
     });
-    this.#jobs.set(id, job);
+    this.#commands.set(id, command);
     this.#forgetOldest();
     return `${id} runs in the background. You are told when it ends; look at it, or wait for it, with bash_output.`;
   }
 
   async look(id: string, { wait, stop }: { wait: number; stop: boolean }, signal: AbortSignal): Promise<ToolOutput> {
-    const job = this.#jobs.get(id);
-    if (!job) return this.#earlier(id);
-    job.waiting += 1;
+    const command = this.#commands.get(id);
+    if (!command) return this.#earlier(id);
+    command.waiting += 1;
     try {
-      if (stop) await job.running.stop(GRACE_MS).then(() => job.over);
-      else if (wait > 0 && job.ended === undefined) await orAfter(wait, job.over, signal);
+      if (stop) await command.running.stop(GRACE_MS).then(() => command.over);
+      else if (wait > 0 && command.ended === undefined) await orAfter(wait, command.over, signal);
     } finally {
-      job.waiting -= 1;
+      command.waiting -= 1;
     }
-    const said = job.unread.text().trimEnd();
-    job.unread = new Output(MAX_OUTPUT_BYTES);
-    const seconds = Math.round((performance.now() - job.begun) / 1000);
-    return `${job.ended ?? `Still running after ${seconds} s.`}\n${said || "(no new output)"}`;
+    const said = command.unread.text().trimEnd();
+    command.unread = new Output(MAX_OUTPUT_BYTES);
+    const seconds = Math.round((performance.now() - command.begun) / 1000);
+    return `${command.ended ?? `Still running after ${seconds} s.`}\n${said || "(no new output)"}`;
   }
 
   #earlier(id: string): ToolOutput {
     const ended = this.#recorded(id)?.ended;
     if (ended?.interrupted) return refusal(`${id} ${ENDED_WITH_US}`);
     if (ended) return `${exitWords(ended.code, null)}\n${ended.output || "(no new output)"}`;
-    return refusal(`There is no background command "${id}". You have: ${[...this.#jobs.keys()].join(", ") || "none"}.`);
+    return refusal(
+      `There is no background command "${id}". You have: ${[...this.#commands.keys()].join(", ") || "none"}.`,
+    );
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#jobs.values()].map(({ running, over }) => running.stop(GRACE_MS).then(() => over)));
+    await Promise.all([...this.#commands.values()].map(({ running, over }) => running.stop(GRACE_MS).then(() => over)));
   }
 
   #forgetOldest(): void {
-    const ended = [...this.#jobs].filter(([, job]) => job.ended !== undefined);
-    for (const [id] of ended.slice(0, Math.max(0, this.#jobs.size - MOST_KEPT))) this.#jobs.delete(id);
+    const ended = [...this.#commands].filter(([, command]) => command.ended !== undefined);
+    for (const [id] of ended.slice(0, Math.max(0, this.#commands.size - MOST_KEPT))) this.#commands.delete(id);
   }
 }
 
@@ -153,7 +156,7 @@ const toLook = z.object({
   stop: z.boolean().default(false),
 });
 
-export function backgroundOutputTool(commands: BackgroundJobs): Tool {
+export function backgroundOutputTool(commands: RunningCommands): Tool {
   return defineTool({
     name: "bash_output",
     description: "New output of a background command, and whether it still runs.",

@@ -3,7 +3,7 @@ import { differences, statementsIn } from "../memory/contradictions.ts";
 import type { Embedder } from "../memory/meaning.ts";
 import type { Memory } from "../memory/memory.ts";
 import { type FoundSection, isListing, searchMemory, textOfNote, unsearched } from "../memory/search.ts";
-import { termsToFind } from "../memory/words.ts";
+import { termsToFind } from "../memory/search-terms.ts";
 import type { StampedFile } from "../store/run/memory-files.ts";
 import { refusalsAsResults } from "./file-refusals.ts";
 import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";

@@ -1,17 +1,17 @@
 import { z } from "zod";
 import type { BackgroundCommand } from "../projections/index.ts";
 import type { Binds, Network, Sandbox, ShellResult } from "../sandbox/index.ts";
-import { BackgroundJobs, backgroundOutputTool } from "./background.ts";
+import { backgroundOutputTool, RunningCommands } from "./background.ts";
 import { exceededNotes, fullNote, signalNote } from "./exit-words.ts";
 import { defineTool, type Tool, type ToolOutput } from "./tool.ts";
 
 /** `bash` and `bash_output`: commands in the sandbox, in the folders of one participant. */
 export function shellTools(ports: ShellPorts): Tool[] {
-  const commands = new BackgroundJobs(ports.recorded);
+  const commands = new RunningCommands(ports.recorded);
   return [shellTool(ports, commands), backgroundOutputTool(commands)];
 }
 
-export function shellTool(ports: ShellPorts, commands = new BackgroundJobs()): Tool {
+export function shellTool(ports: ShellPorts, commands = new RunningCommands()): Tool {
   const omissions = new Omissions();
   return defineTool({
     name: "bash",
@@ -143,7 +143,7 @@ async function startInBackground(
   ports: ShellPorts,
   omissions: Omissions,
   command: string,
-  commands: BackgroundJobs,
+  commands: RunningCommands,
   signal: AbortSignal,
 ): Promise<ToolOutput> {
   const { env, network, onProcess } = ports;

@@ -25,7 +25,7 @@ export interface TriggerOrder {
   missed?: MissedPolicy | undefined;
 }
 
-export interface Surroundings {
+export interface TriggerContext {
   now: Situation;
   /** In seconds. */
   at: number;
@@ -49,7 +49,7 @@ type Checked<T> = { ok: true; value: T } | { ok: false; reason: string };
 const MOST_TRIGGERS = 100;
 
 /** The checked trigger with its absolute time; or what is wrong, in words that help to fix it. */
-export function checkedTrigger(order: TriggerOrder, around: Surroundings): Checked<NewTrigger> {
+export function checkedTrigger(order: TriggerOrder, around: TriggerContext): Checked<NewTrigger> {
   if (Object.keys(around.now.triggers.open).length >= MOST_TRIGGERS)
     return wrong(`There are ${MOST_TRIGGERS} triggers already. Cancel those you no longer need (list_triggers).`);
   const when = conditionOf(order, around);
@@ -72,7 +72,7 @@ const EXAMPLES: Record<ConditionType, string> = {
   on_change: '{"url": "https://example.com/news", "every_seconds": 3600}, with "path" or "command" instead of "url"',
 };
 
-function conditionOf({ type, config, time_zone }: TriggerOrder, around: Surroundings): Checked<Condition> {
+function conditionOf({ type, config, time_zone }: TriggerOrder, around: TriggerContext): Checked<Condition> {
   const isOnTheWall = type === "scheduled" || type === "at_time";
   const zone = { time_zone: config.time_zone ?? time_zone ?? around.timeZone };
   const usual = type === "on_change" ? { every_seconds: USUAL_LOOK_SECONDS } : {};
@@ -89,7 +89,7 @@ function conditionOf({ type, config, time_zone }: TriggerOrder, around: Surround
 }
 
 /** The absolute time: computed once, here, and kept. */
-function firstDue(when: Condition, { at }: Surroundings): Checked<number | null> {
+function firstDue(when: Condition, { at }: TriggerContext): Checked<number | null> {
   switch (when.type) {
     case "scheduled": {
       const { cron, time_zone } = when.config;
@@ -148,7 +148,7 @@ function eventProblem({ event_pattern, filter = {} }: Extract<Condition, { type:
     : `${event_pattern} has no field "${unknown}", so it would never fire. Its fields: ${fields.join(", ")}.`;
 }
 
-function actionOf(asked: TriggerOrder["action"], around: Surroundings): Checked<TriggerAction> {
+function actionOf(asked: TriggerOrder["action"], around: TriggerContext): Checked<TriggerAction> {
   const action = typeof asked === "string" ? wake(asked) : withPayload(asked);
   const parsed = triggerActionSchema.safeParse(action);
   if (!parsed.success)
@@ -176,7 +176,7 @@ function withPayload({ type, payload = {}, ...rest }: Readonly<Record<string, un
   return { type, payload: payload instanceof Object ? { ...rest, ...payload } : payload };
 }
 
-function actionProblem({ type, payload }: TriggerAction, { now, callbacks, addressProblem }: Surroundings) {
+function actionProblem({ type, payload }: TriggerAction, { now, callbacks, addressProblem }: TriggerContext) {
   switch (type) {
     case "wake_agent":
       return undefined;

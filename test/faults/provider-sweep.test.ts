@@ -6,8 +6,8 @@ import { describe, expect, test } from "vitest";
 import { ModelFailure, type ModelRequest } from "../../src/models/model.ts";
 import { callsOf, entrySchema, type ReplyEntry, textOf } from "../../src/protocol/index.ts";
 import type { ProviderTurn } from "../../src/testing/index.ts";
+import { routeOf } from "../../src/testing/wire/provider-route.ts";
 import { replyFor } from "../../src/testing/wire/reply.ts";
-import { routeOf } from "../../src/testing/wire/route.ts";
 import { type Adapter, modelOf } from "./provider-adapters.ts";
 
 /**

@@ -6,7 +6,7 @@ import { checkOllama } from "../../src/cli/doctor/checks.ts";
 import { ApiClient } from "../../src/client/client.ts";
 import type { Utterance } from "../../src/mail/channels/utterance.ts";
 import { webhookChannel } from "../../src/mail/channels/webhook.ts";
-import { McpServers } from "../../src/mcp/client.ts";
+import { McpServers } from "../../src/mcp/mcp-servers.ts";
 import { createCatalog } from "../../src/models/catalog/catalog.ts";
 import { createEmbeddingModel } from "../../src/models/embeddings.ts";
 import { ModelFailure, type ModelRequest } from "../../src/models/model.ts";

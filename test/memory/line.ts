@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
+import { STOPWORDS, wordsIn } from "../../src/memory/search-terms.ts";
 import { sectionsOf } from "../../src/memory/sections.ts";
-import { STOPWORDS, wordsIn } from "../../src/memory/words.ts";
 
 export interface Part {
   path: string;

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
+import { termsToFind } from "../../src/memory/search-terms.ts";
 import { SCHEMA, SectionIndex } from "../../src/memory/section-index.ts";
-import { termsToFind } from "../../src/memory/words.ts";
 import type { Search } from "./line.ts";
 import type { LongDialogue } from "./long-dialogue.ts";
 

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
+import { termsToFind } from "../../src/memory/search-terms.ts";
 import { SCHEMA, SectionIndex } from "../../src/memory/section-index.ts";
-import { termsToFind } from "../../src/memory/words.ts";
 import { yearOf } from "./year.ts";
 
 test("of a fact that changed over a year, the newest comes first for at least 45 of 60", async () => {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { expect, onTestFinished } from "vitest";
-import { McpServers } from "../../src/mcp/client.ts";
+import { McpServers } from "../../src/mcp/mcp-servers.ts";
 import type { McpServerConfig } from "../../src/protocol/config.ts";
 import { Toolbox } from "../../src/tools/toolbox.ts";
 import { installed, whenInstalled } from "./installed.ts";

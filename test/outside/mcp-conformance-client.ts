@@ -1,4 +1,4 @@
-import { McpServers } from "../../src/mcp/client.ts";
+import { McpServers } from "../../src/mcp/mcp-servers.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 
 /**

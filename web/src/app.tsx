@@ -23,8 +23,8 @@ const Timeline = lazy(() => import("./timeline/timeline-view.tsx"));
 const Triggers = lazy(() => import("./triggers/triggers-view.tsx"));
 const Mesh = lazy(() => import("./meshes/mesh-view.tsx"));
 const Files = lazy(() => import("./files/files-view.tsx"));
-const loadNewAgent = () => import("./sidebar/new-agent.tsx");
-const NewAgent = lazy(loadNewAgent);
+const loadNewAgentForm = () => import("./sidebar/new-agent.tsx");
+const NewAgentForm = lazy(loadNewAgentForm);
 
 export function App() {
   const { state, problem, hasCome } = useAgents();
@@ -33,7 +33,7 @@ export function App() {
   useShortcuts();
   useNotifications();
   // Not needed to show the first screen, and there when somebody asks for it. What went wrong is said then.
-  useEffect(() => void loadNewAgent().catch(() => {}), []);
+  useEffect(() => void loadNewAgentForm().catch(() => {}), []);
   if (state === "locked" && !hasCome) return <Locked />;
   if (state === "unreachable") return <Unreachable problem={problem} />;
   return (
@@ -60,7 +60,7 @@ export function App() {
       {overlay === "new_agent" && (
         <Broken what="The form" of={overlay} isSmall>
           <Suspense>
-            <NewAgent />
+            <NewAgentForm />
           </Suspense>
         </Broken>
       )}

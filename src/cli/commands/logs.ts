@@ -6,7 +6,7 @@ import { type FactChoice, factFilter } from "../wording/fact-filter.ts";
 import { factLine } from "../wording/fact-line.ts";
 import { timestamp } from "../wording/format.ts";
 import { jsonLine } from "../wording/json-line.ts";
-import { cut, pad } from "../wording/width.ts";
+import { cutToWidth, pad } from "../wording/width.ts";
 
 export async function logs(
   call: Invocation,
@@ -66,7 +66,7 @@ function textOf(fact: Fact, { json, terminal }: Invocation): string {
   const { paint } = terminal;
   const head = `${String(fact.seq).padStart(5)}  ${timestamp(fact.ts)}  `;
   const type = pad(fact.type, TYPE_COLUMNS);
-  const words = cut(factLine(fact), Math.max(20, terminal.lineColumns - head.length - type.length - 2));
+  const words = cutToWidth(factLine(fact), Math.max(20, terminal.lineColumns - head.length - type.length - 2));
   return `${paint.dim(head)}${paint.cyan(type)}  ${words}\n`;
 }
 

@@ -174,7 +174,7 @@ export async function checkMcpServers(settings: Settings): Promise<Check[]> {
   const { env, config } = settings;
   if (!config.mcp_servers) return [];
   const scrubber = scrubberFor(settings);
-  const { McpServers } = await import("../../mcp/client.ts");
+  const { McpServers } = await import("../../mcp/mcp-servers.ts");
   const servers = new McpServers(config.mcp_servers, { env, now: Date.now });
   try {
     return (await servers.states()).map(({ name: server, state }): Check => {

@@ -5,7 +5,7 @@ import type { Activity } from "../wording/activity.ts";
 import { standingWords } from "../wording/standing.ts";
 import type { StoryLine } from "../wording/story.ts";
 import { storyText } from "../wording/story-text.ts";
-import { cut, plain } from "../wording/width.ts";
+import { cutToWidth, plain } from "../wording/width.ts";
 import { LiveRegion } from "./live-region.ts";
 
 export interface ChatView {
@@ -30,7 +30,7 @@ export function liveChat(
   const region = new LiveRegion(stderr, { after }, (columns) => {
     if (isStale) stands = standing();
     isStale = false;
-    return [paint.dim(cut(headOf(now(), stands, activity), columns)), ...prompt(columns)];
+    return [paint.dim(cutToWidth(headOf(now(), stands, activity), columns)), ...prompt(columns)];
   });
   const refresh = () => {
     isStale = true;

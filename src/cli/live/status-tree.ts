@@ -6,8 +6,8 @@ import { amount, costOf, count, elapsedTime, type Spent, spentIn, spentSince } f
 import { nameOf } from "../wording/names.ts";
 import type { Paint } from "../wording/paint.ts";
 import { isTold, stageTitle } from "../wording/stage-title.ts";
-import { cut, headline, pad, plain, widthOf } from "../wording/width.ts";
-import { type Branch, whyWaiting, workTree } from "../wording/work-tree.ts";
+import { cutToWidth, headline, pad, plain, widthOf } from "../wording/width.ts";
+import { type TreeRow, whyWaiting, workTree } from "../wording/work-tree.ts";
 
 export interface TreeView {
   now: Situation;
@@ -32,13 +32,13 @@ export function statusTree({ now, activity, seconds, before, columns, lines, pai
     hidden > 0 ? { node, stem: stem.replace(/^└/, "├").replace(/^ /, "│") } : { node, stem },
   );
   const rows = [
-    [paint.bold(cut(headOf(now, nodes, seconds, before), columns))],
-    [paint.yellow("★"), cut(` ${withActivity("coordinator", activity.get(COORDINATOR))}`, columns - 1)],
+    [paint.bold(cutToWidth(headOf(now, nodes, seconds, before), columns))],
+    [paint.yellow("★"), cutToWidth(` ${withActivity("coordinator", activity.get(COORDINATOR))}`, columns - 1)],
     ...branches.map((branch) => rowOf(branch, now, activity, columns, paint)),
   ];
   if (hidden > 0 && room > 0) {
     const seen = new Set(shown);
-    rows.push([paint.dim(cut(`└ ${summaryOf(nodes.filter((node) => !seen.has(node)))}`, columns))]);
+    rows.push([paint.dim(cutToWidth(`└ ${summaryOf(nodes.filter((node) => !seen.has(node)))}`, columns))]);
   }
   return rows.slice(0, lines).map((row) => row.join(""));
 }
@@ -64,15 +64,15 @@ function stagePart({ stages, agent: { run } }: Situation): string[] {
   return stage && isTold(stage) ? [stageTitle(stage).replace("Stage", "stage")] : [];
 }
 
-function rowOf({ node, stem }: Branch, now: Situation, activity: Activity, columns: number, paint: Paint): string[] {
+function rowOf({ node, stem }: TreeRow, now: Situation, activity: Activity, columns: number, paint: Paint): string[] {
   const { mark, colour } = LOOKS[node.status];
   const name = pad(node.id, 7);
   const room = columns - widthOf(`${stem}${mark} ${name} `);
-  if (room < 8) return [cut(`${stem}${mark} ${node.id}`, columns)];
+  if (room < 8) return [cutToWidth(`${stem}${mark} ${node.id}`, columns)];
   const aside = plain(asideOf(node, now, activity));
   // The task is what a reader knows the node by; it keeps at least a half of the line.
-  const task = cut(headline(node.spec.task), Math.max(Math.floor(room / 2), room - widthOf(aside) - 3));
-  const rest = aside === "" ? "" : cut(` — ${aside}`, room - widthOf(task));
+  const task = cutToWidth(headline(node.spec.task), Math.max(Math.floor(room / 2), room - widthOf(aside) - 3));
+  const rest = aside === "" ? "" : cutToWidth(` — ${aside}`, room - widthOf(task));
   return [`${paint.dim(stem)}${paint[colour](mark)} ${name} ${task}`, paint.dim(rest)];
 }
 

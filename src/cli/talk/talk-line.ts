@@ -3,7 +3,7 @@ import { failureOf } from "../wording/failure.ts";
 import { nameOf } from "../wording/names.ts";
 import type { Paint } from "../wording/paint.ts";
 import { askerName, asksFor, openQuestions, questionText } from "../wording/question-text.ts";
-import { cut, plain, plainLines, widthOf, wrapAfter } from "../wording/width.ts";
+import { cutToWidth, plain, plainLines, widthOf, wrapAfter } from "../wording/width.ts";
 import { type Key, LineEditor } from "./line-editor.ts";
 import { commonStart, completionsOf, HELP, meaningOf, type Saying } from "./typed-line.ts";
 
@@ -112,14 +112,14 @@ export class TalkLine {
     const { paint, now } = this.#ports;
     const question = this.#bound === undefined ? this.#current() : this.#bound;
     const whom = question
-      ? cut(`answer ${askerName((id) => nameOf(now().roster, id), question)}`, columns / 2 - 3)
+      ? cutToWidth(`answer ${askerName((id) => nameOf(now().roster, id), question)}`, columns / 2 - 3)
       : "";
     const prompt = whom === "" ? "› " : `${whom} › `;
     const asked = this.#asked(question, columns);
     const left = columns - widthOf(prompt) - 1;
     if (this.#editor.text === "") {
       const hint = question ? enterHint(question) : "type to talk to the coordinator, /help for more";
-      return [...asked, `${paint.bold(prompt)}${caret(" ", paint)}${paint.dim(cut(` ${hint}`, left))}`];
+      return [...asked, `${paint.bold(prompt)}${caret(" ", paint)}${paint.dim(cutToWidth(` ${hint}`, left))}`];
     }
     const { before, under, after } = this.#editor.view(Math.max(1, left));
     return [...asked, `${paint.bold(prompt)}${before}${caret(under, paint)}${after}`];
@@ -131,7 +131,7 @@ export class TalkLine {
     if (!question) {
       const list = open.map(({ id, worker_id }) => `${id} (${nameOf(now().roster, worker_id)})`).join(", ");
       return open.length > 1
-        ? [paint.yellow(cut(`? ${open.length} questions, /answer ID text: ${list}`, columns))]
+        ? [paint.yellow(cutToWidth(`? ${open.length} questions, /answer ID text: ${list}`, columns))]
         : [];
     }
     const others = open.length - 1;
@@ -141,7 +141,9 @@ export class TalkLine {
     const words = question.permission
       ? `${first} (${rest.length} more lines above; Enter shows them again)`
       : [first, ...rest.map((line) => plain(line))].join(" · ");
-    return [paint.yellow(cut(`? ${askerName((id) => nameOf(now().roster, id), question)}${more}: ${words}`, columns))];
+    return [
+      paint.yellow(cutToWidth(`? ${askerName((id) => nameOf(now().roster, id), question)}${more}: ${words}`, columns)),
+    ];
   }
 
   #bind(): void {

@@ -6,7 +6,7 @@ import { putMessage } from "../../mesh/files/new-message.ts";
 import type { Fact } from "../../protocol/index.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { factLine } from "../wording/fact-line.ts";
-import { cut } from "../wording/width.ts";
+import { cutToWidth } from "../wording/width.ts";
 import { isNews } from "./log.ts";
 import { layoutOf, parsedAddress, startedMeshes, type TxCall } from "./project.ts";
 import { followProject, meshOf, type ProjectRecord } from "./project-record.ts";
@@ -112,7 +112,7 @@ class MeshChat {
       if ((await show(this.#call, this.#layout, end)) !== EXIT.done) this.#hasFailed = true;
       return this.#endIfDone();
     }
-    if (isNews(fact)) this.#note(cut(factLine(fact), Math.max(20, this.#call.terminal.lineColumns)));
+    if (isNews(fact)) this.#note(cutToWidth(factLine(fact), Math.max(20, this.#call.terminal.lineColumns)));
   }
 
   #asked({ question_id, text, choices }: Extract<Fact, { type: "human.question" }>["data"]): void {

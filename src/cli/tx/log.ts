@@ -3,7 +3,7 @@ import { EXIT, type ExitCode } from "../exit-code.ts";
 import { factLine } from "../wording/fact-line.ts";
 import { timestamp } from "../wording/format.ts";
 import { jsonLine } from "../wording/json-line.ts";
-import { cut } from "../wording/width.ts";
+import { cutToWidth } from "../wording/width.ts";
 import { declaredMesh, layoutOf, type TxCall } from "./project.ts";
 import { allFacts, followProject, meshOf, projectRecordOf } from "./project-record.ts";
 
@@ -47,5 +47,5 @@ const NEWS: ReadonlySet<Fact["type"]> = new Set([
 function lineFor({ json, terminal }: TxCall, fact: Fact): string {
   if (json) return jsonLine(fact);
   const head = `${timestamp(fact.ts)}  `;
-  return `${terminal.paint.dim(head)}${cut(factLine(fact), Math.max(20, terminal.lineColumns - head.length))}\n`;
+  return `${terminal.paint.dim(head)}${cutToWidth(factLine(fact), Math.max(20, terminal.lineColumns - head.length))}\n`;
 }

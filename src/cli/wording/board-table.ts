@@ -15,7 +15,7 @@ import { openQuestions } from "./question-text.ts";
 import { isTold, stageTitle } from "./stage-title.ts";
 import { type Cell, table } from "./table.ts";
 import { headline } from "./width.ts";
-import { type Branch, workTree } from "./work-tree.ts";
+import { type TreeRow, workTree } from "./work-tree.ts";
 
 /** Stage by stage; sub-nodes under the node that made them. */
 export function boardTable(now: Situation, standing: Standing, columns: number, paint: Paint): string[] {
@@ -36,7 +36,7 @@ export function boardTable(now: Situation, standing: Standing, columns: number, 
 }
 
 function rowOf(
-  { node, stem }: Branch,
+  { node, stem }: TreeRow,
   now: Situation,
   standing: Standing,
   withDependencies: boolean,
@@ -63,7 +63,7 @@ const COLOURS = {
 };
 
 /** Before which lines a stage begins; none when there is nothing to tell apart. */
-function stagesAt(branches: readonly Branch[], { stages }: Situation): Map<number, Stage> {
+function stagesAt(branches: readonly TreeRow[], { stages }: Situation): Map<number, Stage> {
   const found = new Map<number, Stage>();
   if (!stages.some(isTold)) return found;
   let last: Stage | undefined;

@@ -1,4 +1,4 @@
-import { cut, pad, widthOf } from "./width.ts";
+import { cutToWidth, pad, widthOf } from "./width.ts";
 
 export interface Cell {
   text: string;
@@ -18,7 +18,7 @@ export function table(rows: readonly (readonly Cell[])[], width: number): string
       if (used >= width) return;
       const isLast = i === columns - 1;
       const room = Math.max(0, Math.min(widths[i] ?? 0, width - used));
-      const text = cut(cell.text, isLast ? width - used : room);
+      const text = cutToWidth(cell.text, isLast ? width - used : room);
       const painted = cell.paint ? cell.paint(text) : text;
       const gap = Math.min(GAP.length, width - used - room);
       line += isLast ? painted : painted + pad("", room - widthOf(text) + gap);

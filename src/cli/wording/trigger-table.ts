@@ -5,7 +5,7 @@ import { timestamp } from "./format.ts";
 import { nameOf } from "./names.ts";
 import type { Paint } from "./paint.ts";
 import { type Cell, table, tableWidth } from "./table.ts";
-import { cut, headline, plain, wrap } from "./width.ts";
+import { cutToWidth, headline, plain, wrap } from "./width.ts";
 
 /** One row per trigger if there is room; otherwise the time and the action go below it, since people look for those. */
 export function triggerTable(
@@ -30,7 +30,7 @@ export function triggerTable(
   const room = columns - INDENT.length;
   return table(short, columns).flatMap((line, i) => {
     const long = rows[i - 1]?.slice(TITLES.length).map(({ text }) => text) ?? [];
-    const below = long.length === 0 ? [] : wrap(cut(long.join(": "), MOST_LINES * room), room);
+    const below = long.length === 0 ? [] : wrap(cutToWidth(long.join(": "), MOST_LINES * room), room);
     return [line, ...below.map((text) => INDENT + text)];
   });
 }

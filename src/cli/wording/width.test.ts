@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { cut, harmless, plain, plainLines, widthOf, wrap, wrapMessage } from "./width.ts";
+import { cutToWidth, harmless, plain, plainLines, widthOf, wrap, wrapMessage } from "./width.ts";
 
 test("nothing that a model says can steer the terminal", () => {
   expect({
@@ -41,16 +41,16 @@ test("width is counted in columns, not in letters", () => {
 });
 
 test("a cut line says that it was cut and fits", () => {
-  expect([cut("abcdef", 6), cut("abcdef", 5), cut("日本語", 5), cut("ab cd", 4), cut("abc", 0)]).toEqual([
-    "abcdef",
-    "abcd…",
-    "日本…",
-    "ab…",
-    "",
-  ]);
+  expect([
+    cutToWidth("abcdef", 6),
+    cutToWidth("abcdef", 5),
+    cutToWidth("日本語", 5),
+    cutToWidth("ab cd", 4),
+    cutToWidth("abc", 0),
+  ]).toEqual(["abcdef", "abcd…", "日本…", "ab…", ""]);
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), fc.nat(30), (text, columns) => {
-      expect(widthOf(cut(text, columns))).toBeLessThanOrEqual(columns);
+      expect(widthOf(cutToWidth(text, columns))).toBeLessThanOrEqual(columns);
     }),
   );
 });

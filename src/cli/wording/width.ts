@@ -72,7 +72,7 @@ const WIDE =
   /^[\p{Emoji_Presentation}\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{17000}-\u{18aff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]$/u;
 
 /** The beginning that fits, with … if something was cut. */
-export function cut(text: string, columns: number): string {
+export function cutToWidth(text: string, columns: number): string {
   if (columns <= 0) return "";
   if (text.length <= columns && /^[ -~]*$/.test(text)) return text;
   if (widthOf(text) <= columns) return text;

@@ -2,7 +2,7 @@ import type { NodeState } from "../../projections/index.ts";
 import type { NodeId } from "../../protocol/index.ts";
 
 /** A node with the tree lines that lead to it: `│ ├`. */
-export interface Branch {
+export interface TreeRow {
   node: NodeState;
   stem: string;
 }
@@ -15,7 +15,7 @@ export function workTree(
   nodes: readonly NodeState[],
   parentOf: (id: NodeId) => NodeId | null,
   roots: "stemmed" | "bare",
-): Branch[] {
+): TreeRow[] {
   const shown = new Set(nodes.map((node) => node.id));
   const children = new Map<NodeId | null, NodeState[]>();
   for (const node of nodes) {
@@ -23,7 +23,7 @@ export function workTree(
     while (above !== null && !shown.has(above)) above = parentOf(above);
     children.set(above, [...(children.get(above) ?? []), node]);
   }
-  const under = (parent: NodeId | null, lead: string, isBare: boolean): Branch[] =>
+  const under = (parent: NodeId | null, lead: string, isBare: boolean): TreeRow[] =>
     (children.get(parent) ?? []).flatMap((node, at, all) => {
       const isLast = at === all.length - 1;
       const stem = isBare ? "" : `${lead}${isLast ? "└" : "├"} `;

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import type { MeshConfig } from "../../protocol/index.ts";
-import { agentsBeside, due, isDone, type Progress, planOf, type WorkflowPlan } from "./topology.ts";
+import { agentsBeside, due, isDone, planOf, type StepProgress, type WorkflowPlan } from "./topology.ts";
 
 const mesh = (config: Partial<MeshConfig>): WorkflowPlan =>
   planOf({ type: "persistent", agents: ["x/a", "x/b", "x/c"], ...config });
-const given = (...steps: [string, "given" | "done"][]): Progress => new Map(steps);
-const names = (plan: WorkflowPlan, progress: Progress) =>
+const given = (...steps: [string, "given" | "done"][]): StepProgress => new Map(steps);
+const names = (plan: WorkflowPlan, progress: StepProgress) =>
   due(plan, progress).map(({ at, agent, from }) => [at, agent, from.join(" ")]);
 
 test("sequential: each after the one before, with its results", () => {
@@ -48,7 +48,7 @@ test("nested: a map-reduce within a sequence, then a parallel step, then whoever
     workflow: ["a", { map: ["b", "c"], reduce: ["a"] }, { parallel: ["b", { sequential: ["c", "a"] }] }],
     completion_agent: "d",
   });
-  const done = (...steps: string[]): Progress => new Map(steps.map((step) => [step, "done"]));
+  const done = (...steps: string[]): StepProgress => new Map(steps.map((step) => [step, "done"]));
   expect(names(plan, done("0"))).toEqual([
     ["1.map.0", "b", "0"],
     ["1.map.1", "c", "0"],

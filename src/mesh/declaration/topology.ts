@@ -16,7 +16,7 @@ export type WorkflowPlan =
 /** The place of a step in the workflow: `0`, `1.map.2`. */
 export type StepPath = string;
 
-export type Progress = ReadonlyMap<StepPath, "given" | "done">;
+export type StepProgress = ReadonlyMap<StepPath, "given" | "done">;
 
 export interface DueStep {
   at: StepPath;
@@ -26,11 +26,11 @@ export interface DueStep {
 }
 
 /** The steps that are due now. */
-export function due(plan: WorkflowPlan, progress: Progress): DueStep[] {
+export function due(plan: WorkflowPlan, progress: StepProgress): DueStep[] {
   return walk(plan, progress, []).due;
 }
 
-export function isDone(plan: WorkflowPlan, progress: Progress): boolean {
+export function isDone(plan: WorkflowPlan, progress: StepProgress): boolean {
   return leaves(plan).every(({ at }) => progress.get(at) === "done");
 }
 
@@ -57,7 +57,11 @@ export function lastLeaves(plan: WorkflowPlan): StepPath[] {
   return last ? lastLeaves(last) : [];
 }
 
-function walk(plan: WorkflowPlan, progress: Progress, from: readonly StepPath[]): { due: DueStep[]; done: boolean } {
+function walk(
+  plan: WorkflowPlan,
+  progress: StepProgress,
+  from: readonly StepPath[],
+): { due: DueStep[]; done: boolean } {
   switch (plan.kind) {
     case "agent": {
       const status = progress.get(plan.at);

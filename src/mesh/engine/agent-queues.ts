@@ -7,7 +7,7 @@ import { MessageDelivery } from "./delivery.ts";
 import { Intake } from "./intake.ts";
 import type { MeshContext } from "./mesh-context.ts";
 import { OutboxRouting } from "./outbox-routing.ts";
-import { type End, isEnd, TaskEnds } from "./task-ends.ts";
+import { isEnd, type TaskEndKind, TaskEnds } from "./task-ends.ts";
 
 /**
  * The queues of one agent at work: what is delivered to it, what it says, and how its tasks end.
@@ -115,7 +115,7 @@ export class AgentQueues {
     if (message.header.type === "task") this.#answer(message);
   }
 
-  #answer(task: MeshMessage): [End, string] {
+  #answer(task: MeshMessage): [TaskEndKind, string] {
     const end = this.#ends.endOf(task.name);
     const words = end === undefined ? MOVED_BY_HAND : this.#ends.wordsOf(task.name, end);
     const type = end === "error" ? "error" : "task-complete";
@@ -134,7 +134,7 @@ export class AgentQueues {
   }
 
   /** The words with which it ended a task. */
-  wordsOf(task: string, end?: End): string {
+  wordsOf(task: string, end?: TaskEndKind): string {
     return this.#ends.wordsOf(task, end);
   }
 
@@ -173,7 +173,7 @@ export class AgentQueues {
   }
 
   /** AGENT-QUEUE-3. */
-  #takeEnd(message: MeshMessage, end: End): boolean {
+  #takeEnd(message: MeshMessage, end: TaskEndKind): boolean {
     const active = this.queues.first("active");
     const named = message.header["in-reply-to"];
     const task = named === undefined ? active : `${stemOf(named)}.md`;

@@ -74,7 +74,7 @@ export class MeshContext {
   /** Whose inbox gets the answer to a task: none for the human, who sees it anyway, nor for the agent itself. */
   #asker({ header }: Pick<MeshMessage, "header">, from: MeshAddress): Queues | undefined {
     if (header.from === BOARD) return this.ports.queuesOf(this.mesh, null);
-    const sender = senderOf(header.from, from.mesh, this.ports.directory());
+    const sender = senderOf(header.from, from.mesh, this.ports.agentsByMesh());
     if (sender === null || sender === "human" || addressName(sender) === addressName(from)) return undefined;
     if (sender.agent === null && sender.mesh === this.mesh) return undefined;
     return this.ports.queuesOf(sender.mesh, sender.agent);

@@ -1,7 +1,7 @@
 import type { MeshFact } from "../../protocol/index.ts";
 import type { MeshMessage } from "../files/mesh-message.ts";
 import type { Queues } from "../files/queue.ts";
-import type { Directory } from "./message-route.ts";
+import type { AgentsByMesh } from "./message-route.ts";
 
 /** What a mesh needs from the runtime. */
 export interface MeshPorts {
@@ -17,7 +17,7 @@ export interface MeshPorts {
   /** Hands a message to the human, at most once for each name. */
   human(agent: string, message: MeshMessage): void;
   /** All meshes, this one included. */
-  directory(): Directory;
+  agentsByMesh(): AgentsByMesh;
   queuesOf(mesh: string, agent: string | null): Queues | undefined;
   /** We have changed the queues of another mesh. */
   changed(mesh: string): void;

@@ -1,16 +1,16 @@
 import type { MessageHeader } from "../../protocol/index.ts";
 import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
-import { type DueStep, due, isDone, type Progress, type WorkflowPlan } from "../declaration/topology.ts";
+import { type DueStep, due, isDone, type StepProgress, type WorkflowPlan } from "../declaration/topology.ts";
 import { addressName, type QueueName } from "../files/layout.ts";
 import { clipped, type MeshMessage, readMessage } from "../files/mesh-message.ts";
 import { MAX_MESSAGE } from "../files/message-file.ts";
 import { derivedName, stemOf } from "../files/message-names.ts";
 import type { Queues } from "../files/queue.ts";
 import type { AgentQueues } from "./agent-queues.ts";
-import { TaskGates } from "./gates.ts";
 import { Intake } from "./intake.ts";
 import { sameDistance } from "./loop-guard.ts";
 import type { MeshContext } from "./mesh-context.ts";
+import { TaskGates } from "./task-gates.ts";
 import { correctionAt, isOver, type TaskStep, TaskSteps } from "./task-steps.ts";
 
 /**
@@ -80,7 +80,7 @@ export class MeshTasks {
   }
 
   /** The plan of the active task, and how far it is. */
-  progress(): { plan: WorkflowPlan; progress: Progress } {
+  progress(): { plan: WorkflowPlan; progress: StepProgress } {
     const active = this.queues.first("active");
     if (active === undefined) return { plan: this.#declared.plan, progress: new Map() };
     return { plan: this.#steps.planOf(active), progress: this.#steps.progress(active) };

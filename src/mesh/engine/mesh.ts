@@ -3,7 +3,7 @@ import type { MeshState } from "../../protocol/index.ts";
 import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
 import type { Layout, QueueName } from "../files/layout.ts";
 import { type QueueChanges, Queues } from "../files/queue.ts";
-import { QUIET_MS } from "../files/queue-files.ts";
+import { UNCHANGED_MS } from "../files/queue-files.ts";
 import { AgentQueues } from "./agent-queues.ts";
 import { completedTasks } from "./completed-tasks.ts";
 import { errorText, gist, MeshContext } from "./mesh-context.ts";
@@ -209,7 +209,7 @@ export class Mesh {
     this.#lookTimer ??= setTimeout(() => {
       this.#lookTimer = undefined;
       this.look();
-    }, QUIET_MS);
+    }, UNCHANGED_MS);
   }
 
   /** As it is now; the file may be a moment behind. */

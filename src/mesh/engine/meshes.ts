@@ -13,7 +13,7 @@ import { HeldMeshes } from "./held-meshes.ts";
 import type { Member } from "./member.ts";
 import { MemberRegistry } from "./member-registry.ts";
 import type { Mesh } from "./mesh.ts";
-import type { Directory } from "./message-route.ts";
+import type { AgentsByMesh } from "./message-route.ts";
 import { OpenMeshes } from "./open-meshes.ts";
 import { clearTmp, refuseLinkedProject } from "./running-folder.ts";
 
@@ -66,7 +66,7 @@ export class Meshes {
     this.#declarations = new DeclarationWatcher(layout, () => void this.reloadSoon().catch(() => {}));
     this.#open = new OpenMeshes(layout, this.#registry, {
       ...ports,
-      directory: () => this.directory(),
+      agentsByMesh: () => this.agentsByMesh(),
       onProblem: (error) => this.#problems.set(error.file, error.message),
     });
   }
@@ -139,7 +139,7 @@ export class Meshes {
     return new Map([...named].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  directory(): Directory {
+  agentsByMesh(): AgentsByMesh {
     return new Map([...this.declared()].map(([name, { agents }]) => [name, [...agents.keys()]]));
   }
 

@@ -16,15 +16,15 @@ export type MessageRoute =
   | { kind: "nowhere"; reason: string };
 
 /** The agents of every mesh, by the mesh's name. */
-export type Directory = ReadonlyMap<string, readonly string[]>;
+export type AgentsByMesh = ReadonlyMap<string, readonly string[]>;
 
 /** Where a message goes (seed 004, "Routing Destinations"). Pure. */
 export function messageRouteOf(
   { to, type }: Pick<MessageHeader, "to" | "type">,
   from: MeshAddress,
-  directory: Directory,
+  agentsByMesh: AgentsByMesh,
 ): MessageRoute {
-  const own = directory.get(from.mesh) ?? [];
+  const own = agentsByMesh.get(from.mesh) ?? [];
   if (to === "human") return { kind: "human" };
   if (to === BOARD) return { kind: "board" };
   if (to === "mesh" || to === from.mesh) {
@@ -33,13 +33,14 @@ export function messageRouteOf(
     return { kind: "mesh", mesh: from.mesh };
   }
   if (own.includes(to)) return { kind: "agent", mesh: from.mesh, agent: to };
-  if (directory.has(to)) return { kind: "mesh", mesh: to };
+  if (agentsByMesh.has(to)) return { kind: "mesh", mesh: to };
   const [mesh = "", agent = "", ...more] = to.split("/");
-  if (more.length === 0 && agent !== "" && directory.get(mesh)?.includes(agent)) return { kind: "agent", mesh, agent };
+  if (more.length === 0 && agent !== "" && agentsByMesh.get(mesh)?.includes(agent))
+    return { kind: "agent", mesh, agent };
   const agents = own.length > 0 ? `Agents here: ${own.join(", ")}. ` : "";
   return {
     kind: "nowhere",
-    reason: `"to": there is no ${to} for ${addressName(from)}. ${agents}Meshes: ${[...directory.keys()].join(", ")}. Also: mesh, human.`,
+    reason: `"to": there is no ${to} for ${addressName(from)}. ${agents}Meshes: ${[...agentsByMesh.keys()].join(", ")}. Also: mesh, human.`,
   };
 }
 
@@ -55,11 +56,11 @@ export function senderProblem(from: string, address: MeshAddress, route: Message
 }
 
 /** Where an answer goes, if anywhere; a short name means an agent of the mesh in which the message was sent. */
-export function senderOf(from: string, within: string, directory: Directory): MeshAddress | "human" | null {
+export function senderOf(from: string, within: string, agentsByMesh: AgentsByMesh): MeshAddress | "human" | null {
   if (from === "human") return "human";
-  if (directory.get(within)?.includes(from)) return { mesh: within, agent: from };
+  if (agentsByMesh.get(within)?.includes(from)) return { mesh: within, agent: from };
   const [mesh = "", agent] = from.split("/");
-  if (!directory.has(mesh)) return null;
+  if (!agentsByMesh.has(mesh)) return null;
   if (agent === undefined) return { mesh, agent: null };
-  return directory.get(mesh)?.includes(agent) ? { mesh, agent } : null;
+  return agentsByMesh.get(mesh)?.includes(agent) ? { mesh, agent } : null;
 }

@@ -287,7 +287,7 @@ test("MESHES-1: a broken config is said and changes nothing; mended it holds; re
   const mended = reloaded();
   project.declare({ ...pair, agents: ["x/a", "x/b"], workflow: ["a", "b"] });
   expect(await mended).toEqual({ type: "mesh.reloaded", data: { mesh: "m", problem: null } });
-  expect(project.meshes.directory()).toEqual(new Map([["m", ["a", "b"]]]));
+  expect(project.meshes.agentsByMesh()).toEqual(new Map([["m", ["a", "b"]]]));
 
   const closed = project.next(({ type }) => type === "mesh.closed");
   rmSync(join(project.layout.configs, "m.json"));
@@ -318,12 +318,12 @@ test("two agents whose sessions would have one name are refused, at the start an
   const reloaded = project.next(({ type }) => type === "mesh.reloaded");
   project.declare(second);
   expect((await reloaded).data).toEqual({ mesh: "m-b", problem });
-  expect(project.meshes.directory().get("m-b")).toEqual(["c"]);
+  expect(project.meshes.agentsByMesh().get("m-b")).toEqual(["c"]);
 
   const mended = project.next((fact) => fact.type === "mesh.reloaded" && fact.data.problem === null);
   rmSync(join(project.layout.configs, "m.json"));
   await mended;
-  expect(project.meshes.directory()).toEqual(new Map([["m-b", ["a"]]]));
+  expect(project.meshes.agentsByMesh()).toEqual(new Map([["m-b", ["a"]]]));
 });
 
 test("MESHES-1: a changed prompt or capability is seen, holds from the next prompt on, and the next task is for a new member", async () => {

@@ -8,7 +8,7 @@ import { Queues } from "../files/queue.ts";
 import { QueueWatcher } from "../files/watcher.ts";
 import type { MemberRegistry } from "./member-registry.ts";
 import { Mesh } from "./mesh.ts";
-import type { Directory } from "./message-route.ts";
+import type { AgentsByMesh } from "./message-route.ts";
 import { makeFolders, putAway, refuseLinks, takeBack } from "./running-folder.ts";
 
 export interface OpenMeshesPorts {
@@ -16,7 +16,7 @@ export interface OpenMeshesPorts {
   record(fact: MeshFact): void;
   gate(mesh: DeclaredMesh, name: string): Promise<string | null>;
   human(mesh: string, agent: string, message: MeshMessage): void;
-  directory(): Directory;
+  agentsByMesh(): AgentsByMesh;
   /** The folders of a mesh that is to wake cannot be used. */
   onProblem(error: MeshConfigError): void;
 }
@@ -54,7 +54,7 @@ export class OpenMeshes {
       tell: (agent, message) => this.#registry.tell(mesh.declared, name, agent, message),
       gate: (gate) => this.#ports.gate(mesh.declared, gate),
       human: (agent, message) => this.#ports.human(name, agent, message),
-      directory: () => this.#ports.directory(),
+      agentsByMesh: () => this.#ports.agentsByMesh(),
       queuesOf: (other, agent) => this.#queuesOf({ mesh: other, agent }),
       // Later, so that a mesh that is moving its own messages now is not interrupted.
       changed: (other) => queueMicrotask(() => this.meshes.get(other)?.moveAll()),

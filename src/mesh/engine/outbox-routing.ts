@@ -4,21 +4,21 @@ import type { Queues } from "../files/queue.ts";
 import { distanceFields } from "./loop-guard.ts";
 import type { MeshContext } from "./mesh-context.ts";
 import { type MessageRoute, messageRouteOf, senderProblem } from "./message-route.ts";
-import type { End } from "./task-ends.ts";
+import type { TaskEndKind } from "./task-ends.ts";
 
 /** Takes messages out of one agent's outbox and moves them to their destinations. */
 export class OutboxRouting {
   readonly #queues: Queues;
   readonly #agent: string;
   readonly #context: MeshContext;
-  readonly #takeEnd: (message: MeshMessage, end: End) => boolean;
+  readonly #takeEnd: (message: MeshMessage, end: TaskEndKind) => boolean;
 
   /** `takeEnd` is called for a message that ends a task of the agent; it returns true if something moved. */
   constructor(
     queues: Queues,
     agent: string,
     context: MeshContext,
-    takeEnd: (message: MeshMessage, end: End) => boolean,
+    takeEnd: (message: MeshMessage, end: TaskEndKind) => boolean,
   ) {
     this.#queues = queues;
     this.#agent = agent;
@@ -38,7 +38,7 @@ export class OutboxRouting {
     if (message === undefined) return this.#queues.noticed("outbox", name);
     if ("reason" in message) return this.#refuse(name, message.reason);
     const { address } = this.#queues;
-    const route = messageRouteOf(message.header, address, this.#context.ports.directory());
+    const route = messageRouteOf(message.header, address, this.#context.ports.agentsByMesh());
     const problem = route.kind === "nowhere" ? route.reason : senderProblem(message.header.from, address, route);
     return problem === undefined ? this.#send(message, route) : this.#refuse(name, problem);
   }

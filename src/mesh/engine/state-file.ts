@@ -2,14 +2,14 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { type MeshState, meshStateSchema } from "../../protocol/index.ts";
 import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
-import { isDone, leaves, type Progress, type WorkflowPlan } from "../declaration/topology.ts";
+import { isDone, leaves, type StepProgress, type WorkflowPlan } from "../declaration/topology.ts";
 import type { Layout } from "../files/layout.ts";
 
 export interface MeshProgress {
   declared: DeclaredMesh;
   /** Of its active task. */
   plan: WorkflowPlan;
-  progress: Progress;
+  progress: StepProgress;
   isActive: boolean;
   isWaiting: boolean;
   tasksCompleted: number;

@@ -5,7 +5,7 @@ import type { Queues } from "../files/queue.ts";
 
 /** How a task can end. Its end text is stored beside it in `complete`, under its name with this suffix. */
 const ENDS = ["result", "error"] as const;
-export type End = (typeof ENDS)[number];
+export type TaskEndKind = (typeof ENDS)[number];
 
 /** Whether a file holds the end text of a task. */
 export function isEnd(name: string): boolean {
@@ -23,7 +23,7 @@ export class TaskEnds {
   }
 
   /** How the task ended; undefined if the agent has said nothing. */
-  endOf(task: string): End | undefined {
+  endOf(task: string): TaskEndKind | undefined {
     return ENDS.find((end) => this.#queues.has("complete", derivedName(task, end)));
   }
 
@@ -38,7 +38,7 @@ export class TaskEnds {
   }
 
   /** The words with which the agent ended a task. */
-  wordsOf(task: string, end: End = "result"): string {
+  wordsOf(task: string, end: TaskEndKind = "result"): string {
     const result = readMessage(this.#queues, "complete", derivedName(task, end));
     if (!result || "reason" in result) return `(${this.#agent} wrote no result text; its files are in shared/output/.)`;
     return result.body.trim();

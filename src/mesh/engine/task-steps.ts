@@ -3,16 +3,16 @@ import {
   isDone,
   lastLeaves,
   leaves,
-  type Progress,
   planAfterFailures,
   type RoutedPlan,
   type StepPath,
+  type StepProgress,
   type WorkflowPlan,
 } from "../declaration/topology.ts";
 import type { QueueName } from "../files/layout.ts";
 import { derivedName, stemOf } from "../files/message-names.ts";
 import type { Queues } from "../files/queue.ts";
-import type { End } from "./task-ends.ts";
+import type { TaskEndKind } from "./task-ends.ts";
 
 /** A step of a mesh's task: its place in the workflow, and its agent. */
 export interface TaskStep {
@@ -23,7 +23,7 @@ export interface TaskStep {
 /** The queues of an agent, and the end texts of its tasks. */
 export interface StepQueues {
   readonly queues: Queues;
-  wordsOf(task: string, end?: End): string;
+  wordsOf(task: string, end?: TaskEndKind): string;
 }
 
 /** The progress of a mesh's tasks, read from the queues of its agents. */
@@ -55,7 +55,7 @@ export class TaskSteps {
     return this.queuesOf(agent)?.has("complete", derivedName(derivedName(task, at), "error")) ?? false;
   }
 
-  progress(task: string): Progress {
+  progress(task: string): StepProgress {
     const progress = new Map<StepPath, "given" | "done">();
     for (const { at, agent } of this.#all(task)) {
       const queue = this.queuesOf(agent)?.find(derivedName(task, at));

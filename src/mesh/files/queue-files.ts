@@ -5,7 +5,7 @@ import type { QueueName } from "./layout.ts";
 /** Queue folders on disk: what is in them, and the two ways to move a message into one. */
 
 /** How long a file must be unchanged before it counts as complete. */
-export const QUIET_MS = 100;
+export const UNCHANGED_MS = 100;
 
 /** Temporary files of editors, hidden files and the reasons beside quarantined messages are not messages. */
 export function isMessageName(name: string, queue: QueueName): boolean {
@@ -26,7 +26,7 @@ export function messagesIn(dir: string, queue: QueueName): Map<string, Arrival> 
     if (!stat) continue;
     // Somebody may still be writing it; others write to these two queues only.
     const isOpen = queue === "inbox" || queue === "outbox";
-    const isYoung = isOpen && Math.abs(now - Number(stat.mtimeMs)) < QUIET_MS;
+    const isYoung = isOpen && Math.abs(now - Number(stat.mtimeMs)) < UNCHANGED_MS;
     // The outbox is read in the order in which it was written: we rewrite its messages (loop-guard.ts).
     const at = queue === "outbox" ? stat.mtimeMs * 1_000_000n : stat.ctimeNs;
     found.set(name, { at, isYoung });

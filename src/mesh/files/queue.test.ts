@@ -151,7 +151,7 @@ class World {
       tell: () => new Promise(() => {}),
       gate: async () => null,
       human: () => {},
-      directory: () => new Map([["m", ["a"]]]),
+      agentsByMesh: () => new Map([["m", ["a"]]]),
       queuesOf: (_, agent) => (agent === null ? mesh.queues : mesh.agents.get(agent)),
       changed: () => {},
       idle: () => {},

@@ -1,7 +1,7 @@
 import { type FSWatcher, lstatSync, mkdirSync, statSync, watch } from "node:fs";
 import { join } from "node:path";
 import { QUEUES, type QueueName } from "./layout.ts";
-import { isMessageName, QUIET_MS } from "./queue-files.ts";
+import { isMessageName, UNCHANGED_MS } from "./queue-files.ts";
 
 /**
  * Notices which message files appear in the queues of an agent or a mesh, and which disappear.
@@ -78,7 +78,7 @@ export class QueueWatcher {
       this.#repair = undefined;
       this.#watchAll();
       this.#notice.look();
-    }, QUIET_MS);
+    }, UNCHANGED_MS);
   }
 
   #poll(): void {
@@ -116,7 +116,7 @@ export class QueueWatcher {
     const timer = setTimeout(() => {
       this.#growing.delete(key);
       this.#notice.changed(queue, name);
-    }, QUIET_MS);
+    }, UNCHANGED_MS);
     this.#growing.set(key, timer);
   }
 

@@ -1,18 +1,20 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { PATIENCE, type Rest, TaskWatch } from "./task-watch.ts";
+import { type IdleProgram, PATIENCE, TaskWatch } from "./task-watch.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
 afterEach(() => void vi.useRealTimers());
 
 /** A program at rest, with the time (in seconds) of everything that is done about it. */
-function resting(how: Partial<Rest> & { isSeen?: boolean; isWaiting?: () => boolean; isActive?: () => boolean } = {}) {
+function resting(
+  how: Partial<IdleProgram> & { isSeen?: boolean; isWaiting?: () => boolean; isActive?: () => boolean } = {},
+) {
   const { isSeen = true, isWaiting = () => false, isActive = () => true, ...rest } = how;
   const began = performance.now();
   const done: string[] = [];
   const note = (what: string) => void done.push(`${Math.round((performance.now() - began) / 1000)} s: ${what}`);
   const watch = new TaskWatch({
     ...{ isSeen, isWaiting, isActive },
-    rest: async () => ({
+    idle: async () => ({
       stop: isSeen ? "Stop" : null,
       quietMs: performance.now() - began,
       isAttended: false,

@@ -1,7 +1,7 @@
 import type { SessionState } from "./session-state.ts";
 
 /** What is visible of a program that is idle. */
-export interface Rest {
+export interface IdleProgram {
   /** How its last turn ended, if its hooks tell. */
   stop: "Stop" | "StopFailure" | null;
   /** How long it has said nothing. */
@@ -18,7 +18,7 @@ export interface TaskWatchPorts {
   /** It has asked somebody something since it was told something: it may wait for the answer. */
   isWaiting(): boolean;
   /** Undefined if it works, asks something, or has ended. */
-  rest(): Promise<Rest | undefined>;
+  idle(): Promise<IdleProgram | undefined>;
   /** Types a reminder; `mark` is a part of it that nothing else has. */
   remind(text: string, mark: string): Promise<void>;
   /** Its task has failed. */
@@ -129,24 +129,24 @@ export class TaskWatch {
 
   async #check(): Promise<void> {
     const { task } = this;
-    const rest = await this.#ports.rest();
+    const idle = await this.#ports.idle();
     // Whatever ends these tells it something, or changes its state, and then this is done again: TASK-WATCH-2.
-    if (task === undefined || !rest || !this.#isResting || this.#isClosed || this.#ports.isWaiting()) return;
-    if (rest.isAttended) return this.#arm(this.#patience.attended);
-    const left = this.#patienceFor(rest) - this.#restedMs(rest);
+    if (task === undefined || !idle || !this.#isResting || this.#isClosed || this.#ports.isWaiting()) return;
+    if (idle.isAttended) return this.#arm(this.#patience.attended);
+    const left = this.#patienceFor(idle) - this.#restedMs(idle);
     if (left > 0) return this.#arm(left);
     this.#since = performance.now();
-    if (rest.stop === "StopFailure") await this.#tryAgain(task);
+    if (idle.stop === "StopFailure") await this.#tryAgain(task);
     else await this.#remind(task);
     this.#arm();
   }
 
-  #restedMs({ quietMs }: Rest): number {
+  #restedMs({ quietMs }: IdleProgram): number {
     const rested = performance.now() - this.#since;
     return this.#ports.isSeen ? rested : Math.min(rested, quietMs);
   }
 
-  #patienceFor({ stop }: Rest): number {
+  #patienceFor({ stop }: IdleProgram): number {
     const { rest, quiet, failure } = this.#patience;
     if (stop === "StopFailure") return failure[this.#failures] ?? 0;
     return (this.#ports.isSeen ? rest : quiet)[this.#reminders] ?? 0;

@@ -96,7 +96,7 @@ export class TmuxMember implements Member {
         isSeen: TERMINAL_KINDS[ports.kind].input !== null,
         isActive: ports.isActive,
         isWaiting: () => ports.notes.isWaiting(),
-        rest: async () => (await this.#opening?.catch(() => undefined))?.rest(),
+        idle: async () => (await this.#opening?.catch(() => undefined))?.idle(),
         remind: (text, mark) => this.#remind(text, mark),
         giveUp: ports.giveUp,
         waitsForPerson: ports.waitsForPerson,

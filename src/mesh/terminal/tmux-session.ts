@@ -2,7 +2,7 @@ import { type Hook, HookFile } from "./hook-file.ts";
 import { PaneConnection } from "./pane-connection.ts";
 import type { PaneView } from "./pane-view.ts";
 import { type SessionState, SessionStateReader } from "./session-state.ts";
-import type { Rest } from "./task-watch.ts";
+import type { IdleProgram } from "./task-watch.ts";
 import { inputOf, type TerminalKind } from "./terminal-kind.ts";
 import { NoTmux, type TmuxServer } from "./tmux-server.ts";
 import { Typist, Undelivered } from "./typist.ts";
@@ -111,7 +111,7 @@ export class TmuxSession {
   }
 
   /** What is seen of it if it does nothing now; undefined if it works, asks something, or has ended. */
-  async rest(): Promise<Rest | undefined> {
+  async idle(): Promise<IdleProgram | undefined> {
     await this.#hooks?.read();
     const view = await this.#look();
     if (view.isDead || !this.isAlive) return undefined;

@@ -7,7 +7,7 @@ import {
   googleQuirks,
   openaiQuirks,
   openrouterQuirks,
-  type Quirks,
+  type ProviderQuirks,
 } from "../wire/provider-quirks.ts";
 import { createSdkWire } from "../wire/sdk-wire.ts";
 import type { Wire } from "../wire/wire.ts";
@@ -25,12 +25,17 @@ export interface Provider {
   readonly url: string;
   /** The version segment that people leave out of base URLs. */
   readonly version: string;
-  quirks(model: string): Quirks;
+  quirks(model: string): ProviderQuirks;
   connect(connection: ProviderConnection): Promise<WireFactory>;
 }
 
 /** A connection to a provider: creates the wire of one of its models. */
-export type WireFactory = (model: string, quirks: Quirks, maxSearches: number | null, settings: ModelSettings) => Wire;
+export type WireFactory = (
+  model: string,
+  quirks: ProviderQuirks,
+  maxSearches: number | null,
+  settings: ModelSettings,
+) => Wire;
 
 export interface ProviderConnection {
   baseURL: string;

@@ -7,7 +7,7 @@ import { ChatReader } from "./chat-reader.ts";
 import { GrowingBody } from "./growing-body.ts";
 import type { Post, PostResponse } from "./post.ts";
 import { PromptWriter } from "./prompt-writer.ts";
-import type { Quirks } from "./provider-quirks.ts";
+import type { ProviderQuirks } from "./provider-quirks.ts";
 import { createEventReader } from "./sse.ts";
 import { wellFormedJson } from "./well-formed.ts";
 import type { Take, Wire } from "./wire.ts";
@@ -29,7 +29,7 @@ export interface ChatServer {
 export function createChatWire(
   provider: string,
   model: string,
-  quirks: Quirks,
+  quirks: ProviderQuirks,
   server: ChatServer,
   settings: ModelSettings = {},
 ): Wire {

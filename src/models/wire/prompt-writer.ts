@@ -15,7 +15,7 @@ import {
   type ResultEntry,
 } from "../../protocol/index.ts";
 import type { ShownResult } from "../model.ts";
-import type { Quirks } from "./provider-quirks.ts";
+import type { ProviderQuirks } from "./provider-quirks.ts";
 import { wellFormed, wellFormedJson } from "./well-formed.ts";
 
 type AssistantMessage = Extract<LanguageModelV4Message, { role: "assistant" }>;
@@ -41,7 +41,7 @@ type AssistantPart = AssistantMessage["content"][number];
 export class PromptWriter {
   /** How the names of its models begin. */
   readonly #provider: string;
-  readonly #quirks: Quirks;
+  readonly #quirks: ProviderQuirks;
   readonly #users = new WeakMap<Entry, { first: Entry; message: UserMessage }>();
   readonly #replies = new WeakMap<Entry, WrittenReply>();
   readonly #results = new WeakMap<Entry, { reply: Entry; message: ToolMessage }>();
@@ -50,7 +50,7 @@ export class PromptWriter {
   readonly #said: { message: LanguageModelV4Message; end: number }[] = [];
   #lastSystem: { system: string; message: SystemMessage } | undefined;
 
-  constructor(provider: string, quirks: Quirks) {
+  constructor(provider: string, quirks: ProviderQuirks) {
     this.#provider = `${provider}/`;
     this.#quirks = quirks;
   }
@@ -169,7 +169,7 @@ export function cacheKeyOf(system: string, history: readonly Entry[]): string {
 
 const cacheKeys = new WeakMap<Entry, string>();
 
-function assistantPart(part: Part, foreign: boolean, quirks: Quirks): AssistantPart | null {
+function assistantPart(part: Part, foreign: boolean, quirks: ProviderQuirks): AssistantPart | null {
   switch (part.type) {
     case "text": {
       const text = wellFormed(part.text);
@@ -200,7 +200,7 @@ function assistantPart(part: Part, foreign: boolean, quirks: Quirks): AssistantP
   }
 }
 
-function resultPart(entry: ResultEntry, foreign: boolean, quirks: Quirks): LanguageModelV4ToolResultPart {
+function resultPart(entry: ResultEntry, foreign: boolean, quirks: ProviderQuirks): LanguageModelV4ToolResultPart {
   const value = wellFormed(entry.content);
   const shown = "shown" in entry ? (entry as ShownResult).shown : undefined;
   return {

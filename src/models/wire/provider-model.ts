@@ -4,7 +4,7 @@ import { modelFailureOf, notAReply, type ProviderContact, truncated } from "../f
 import { type FailureReason, type Model, ModelFailure, type ModelRequest } from "../model.ts";
 import { type Attempt, type AttemptLimits, type BreakReason, beginAttempt, type StartTimer } from "./attempt.ts";
 import { HistoryBug } from "./prompt-writer.ts";
-import type { Quirks } from "./provider-quirks.ts";
+import type { ProviderQuirks } from "./provider-quirks.ts";
 import { ReplyReader, usageOf } from "./reply-reader.ts";
 import type { Wire } from "./wire.ts";
 
@@ -34,7 +34,7 @@ export interface ProviderModelSettings extends ProviderContact {
   /** As people write it, `provider/model`. */
   id: string;
   wire: Wire;
-  quirks: Quirks;
+  quirks: ProviderQuirks;
   contextWindow: number;
   searchesWeb: boolean;
   seesPictures?: boolean;
@@ -67,7 +67,7 @@ export function createProviderModel(settings: ProviderModelSettings, ports: Prov
 class ProviderModel {
   readonly #id: string;
   readonly #wire: Wire;
-  readonly #quirks: Quirks;
+  readonly #quirks: ProviderQuirks;
   readonly #contact: ProviderContact;
   readonly #ports: ProviderModelPorts;
   readonly #maxChars: number;

@@ -4,7 +4,7 @@ import type { JSONObject } from "@ai-sdk/provider";
  * What is special about a provider, as data. The one adapter (provider-model.ts) reads this record and never checks the
  * name of a provider.
  */
-export interface Quirks {
+export interface ProviderQuirks {
   /** The SDK's namespace in provider options and metadata. */
   readonly key: string;
   /** Sent with every request. */
@@ -44,7 +44,7 @@ export interface Quirks {
 /** How long a provider may send nothing at all. */
 export const STALL_MS = 120_000;
 
-const plain: Quirks = {
+const plain: ProviderQuirks = {
   key: "",
   options: {},
   cacheKeyOption: null,
@@ -64,7 +64,7 @@ const plain: Quirks = {
   stallMs: STALL_MS,
 };
 
-export const anthropicQuirks: Quirks = {
+export const anthropicQuirks: ProviderQuirks = {
   ...plain,
   key: "anthropic",
   // Without tool streaming the API checks a call's JSON before it sends it.
@@ -78,7 +78,7 @@ export const anthropicQuirks: Quirks = {
   maxOutputTokens: 32_000,
 };
 
-export const openaiQuirks: Quirks = {
+export const openaiQuirks: ProviderQuirks = {
   ...plain,
   key: "openai",
   // Else our record would depend on what the provider keeps of it.
@@ -90,7 +90,7 @@ export const openaiQuirks: Quirks = {
   namesFinish: false,
 };
 
-export const googleQuirks: Quirks = {
+export const googleQuirks: ProviderQuirks = {
   ...plain,
   key: "google",
   search: { id: "google.google_search", name: "google_search", takesMaxUses: false },
@@ -98,7 +98,7 @@ export const googleQuirks: Quirks = {
   foreignCall: { thoughtSignature: "skip_thought_signature_validator" },
 };
 
-export const openrouterQuirks: Quirks = {
+export const openrouterQuirks: ProviderQuirks = {
   ...plain,
   key: "openrouter",
   options: { usage: { include: true } },
@@ -109,6 +109,6 @@ export const openrouterQuirks: Quirks = {
 };
 
 /** A local server may have to load a model and read a long prompt before its first byte. */
-export function compatibleQuirks(key: string): Quirks {
+export function compatibleQuirks(key: string): ProviderQuirks {
   return { ...plain, key, wantsCallsAsJson: true, stallMs: 290_000 };
 }

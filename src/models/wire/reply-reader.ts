@@ -2,7 +2,7 @@ import type { JSONValue, LanguageModelV4StreamPart, LanguageModelV4Usage, Shared
 import type { Part, Usage } from "../../protocol/index.ts";
 import { isCutStream, isHarmless } from "../failure.ts";
 import type { ModelRequest } from "../model.ts";
-import type { Quirks } from "./provider-quirks.ts";
+import type { ProviderQuirks } from "./provider-quirks.ts";
 import { createRawArguments, type RawArguments } from "./raw-arguments.ts";
 
 type StreamPart = LanguageModelV4StreamPart;
@@ -29,7 +29,7 @@ export class ReplyReader {
   began = false;
   /** Characters so far. */
   size = 0;
-  readonly #quirks: Quirks;
+  readonly #quirks: ProviderQuirks;
   readonly #onDelta: ReplyListeners["onDelta"];
   readonly #onWarning: ReplyListeners["onWarning"];
   readonly #rawArguments: RawArguments | undefined;
@@ -39,7 +39,7 @@ export class ReplyReader {
   readonly #taken = new Set<string>();
   #calls = 0;
 
-  constructor(quirks: Quirks, { onDelta, onWarning }: ReplyListeners) {
+  constructor(quirks: ProviderQuirks, { onDelta, onWarning }: ReplyListeners) {
     this.#quirks = quirks;
     this.#onDelta = onDelta;
     this.#onWarning = onWarning;

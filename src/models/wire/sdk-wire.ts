@@ -4,7 +4,7 @@ import type { ModelSettings } from "../../protocol/config.ts";
 import type { ModelRequest, ToolSpec } from "../model.ts";
 import type { Attempt } from "./attempt.ts";
 import { cacheKeyOf, PromptWriter } from "./prompt-writer.ts";
-import type { Quirks } from "./provider-quirks.ts";
+import type { ProviderQuirks } from "./provider-quirks.ts";
 import { wellFormed, wellFormedJson } from "./well-formed.ts";
 import type { Take, Wire } from "./wire.ts";
 
@@ -14,7 +14,7 @@ type Tools = NonNullable<LanguageModelV4CallOptions["tools"]>;
 export function createSdkWire(
   provider: string,
   language: LanguageModelV4,
-  quirks: Quirks,
+  quirks: ProviderQuirks,
   maxSearches: number | null,
   settings: ModelSettings = {},
 ): Wire {
@@ -80,7 +80,10 @@ async function readAll<T extends Parameters<Take>[0]>(stream: ReadableStream<T>,
 const WEB_SEARCH = "web_search";
 
 /** Toolboxes hand over the same array every turn, so its translation is kept. */
-function createToolWriter({ search }: Quirks, maxSearches: number | null): (tools: readonly ToolSpec[]) => Tools {
+function createToolWriter(
+  { search }: ProviderQuirks,
+  maxSearches: number | null,
+): (tools: readonly ToolSpec[]) => Tools {
   const written = new WeakMap<readonly ToolSpec[], Tools>();
   const toolOf = ({ name, description, parameters }: ToolSpec): Tools[number] => {
     if (name === WEB_SEARCH && search !== null && maxSearches !== null) {

@@ -1,7 +1,7 @@
 import type { Letter, Situation } from "../../projections/index.ts";
 import { HUMAN, type NewFact, type RunId } from "../../protocol/index.ts";
 import type { PendingLog } from "../state/pending-log.ts";
-import type { Start } from "../state/start-facts.ts";
+import type { AgentStart } from "../state/start-facts.ts";
 import type { Team } from "../team/team.ts";
 import {
   type ChannelName,
@@ -28,7 +28,7 @@ interface VoicePorts {
   /** Resolves when a start that is under way has been recorded. */
   settled(): Promise<unknown>;
   /** The next run; false when another has begun meanwhile. */
-  begin(order: Start): Promise<boolean>;
+  begin(order: AgentStart): Promise<boolean>;
   /** An agent that rests takes up its work; resolves with what keeps it from that, in words. */
   goOn(): Promise<string>;
   /** What the human wrote into `GOAL.md` is heard before what they say. */

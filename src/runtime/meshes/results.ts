@@ -6,7 +6,7 @@ import { titleOf } from "../../mesh/files/message-file.ts";
 import { Queues } from "../../mesh/files/queue.ts";
 import { type ForeignFile, filesIn, openIn } from "../../store/disk/foreign-folder.ts";
 import type { OpenFile } from "../../store/disk/walk.ts";
-import type { HostedMeshes } from "./project.ts";
+import type { HostedMeshes } from "./hosted-meshes.ts";
 
 /**
  * The results of a mesh's work: the end text of its last task, and the files in shared/output.

@@ -6,7 +6,7 @@ import { type MeshMessage, readMessage } from "../../mesh/files/mesh-message.ts"
 import { format, titleOf } from "../../mesh/files/message-file.ts";
 import { derivedName } from "../../mesh/files/message-names.ts";
 import { Queues } from "../../mesh/files/queue.ts";
-import type { HostedMeshes } from "./project.ts";
+import type { HostedMeshes } from "./hosted-meshes.ts";
 
 /** A mesh as it is shown to people. */
 export function meshView(hosted: HostedMeshes, name: string) {

@@ -7,7 +7,7 @@ import { LONGEST_WORDS } from "../../protocol/words.ts";
 import { writeFileAtomic } from "../../store/disk/atomic-file.ts";
 import { codeOf } from "../../store/disk/disk.ts";
 import type { PendingLog } from "./pending-log.ts";
-import type { Start, WhyStarted } from "./start-facts.ts";
+import type { AgentStart, WhyStarted } from "./start-facts.ts";
 
 /** Text of at most four bytes per character. */
 const MOST_BYTES = 4 * LONGEST_WORDS;
@@ -35,7 +35,7 @@ export class GoalFile {
   }
 
   /** What the person wrote there since the last run; a new goal goes there, unless they just wrote another. */
-  async changesAtStart(why: WhyStarted, { goal, trigger }: Start): Promise<NewFact[]> {
+  async changesAtStart(why: WhyStarted, { goal, trigger }: AgentStart): Promise<NewFact[]> {
     if (why === "created") return [];
     const changes = await this.#changes();
     const isEdited = changes.some(({ type }) => type === "goal.set");

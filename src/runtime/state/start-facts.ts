@@ -12,7 +12,7 @@ import { isTaken } from "./taken-node.ts";
 
 export type WhyStarted = FactOf<"agent.started">["data"]["why"];
 
-export interface Start {
+export interface AgentStart {
   budget_usd?: number | undefined;
   budget_tokens?: number | undefined;
   /** Of the run that begins; the agent's first one if left out. */
@@ -31,7 +31,7 @@ export interface Start {
 export function startOf(
   now: Situation,
   why: WhyStarted,
-  { budget_usd, budget_tokens, goal, trigger, first = [], goal_changes = [], coordinator_decides = false }: Start,
+  { budget_usd, budget_tokens, goal, trigger, first = [], goal_changes = [], coordinator_decides = false }: AgentStart,
   { pid, programFor, kindOf }: { pid: number } & ProgramNames,
 ): { facts: NewFact[]; goingOn: NodeState[] } {
   const under = now.agent.run;

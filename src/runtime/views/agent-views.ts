@@ -11,13 +11,13 @@ import { NOT_THERE, type Sight, sightOf } from "../../triggers/change.ts";
 import { placesOf } from "../programs/command-places.ts";
 
 /** Visible files, and the names of their folders that a command may use. */
-export interface View {
+export interface VisibleFiles {
   scope: Scope;
   env: Readonly<Record<string, string>>;
 }
 
 /** What an agent itself may see. */
-export function viewOf(agentDir: string, now: Situation): View {
+export function visibleFilesOf(agentDir: string, now: Situation): VisibleFiles {
   const { run, created } = now.agent;
   const published = manifestsOf(() => now.board);
   const scope = coordinatorScope({ agentDir, runId: run?.id ?? "run-1", project: created.project, published });
@@ -25,9 +25,9 @@ export function viewOf(agentDir: string, now: Situation): View {
 }
 
 /** Resolves with the current content; rejects, in words, if it cannot be read. */
-export type LookAt = (what: Watched, view: View, signal: AbortSignal) => Promise<Sight>;
+export type LookAt = (what: Watched, view: VisibleFiles, signal: AbortSignal) => Promise<Sight>;
 
-interface Hands {
+interface LookPorts {
   sandbox: () => Promise<Sandbox>;
   fetching: () => FetchOptions;
   network: () => Network | undefined;
@@ -44,7 +44,7 @@ const MARGIN = 8 * 1024;
 const COMMAND_SECONDS = 60;
 
 /** The same tools as those of the team, with the same limits: its files, the guarded fetch, the sandbox. */
-export function looking({ sandbox, fetching, network, scrubber }: Hands): LookAt {
+export function looking({ sandbox, fetching, network, scrubber }: LookPorts): LookAt {
   const shown = (text: string) => scrubber.text(text.slice(0, MOST_TEXT + MARGIN)).slice(0, MOST_TEXT);
   return async ({ path, url, command }, view, signal) => {
     if (path !== undefined) {
@@ -96,7 +96,7 @@ async function outputOf(
   command: string,
   sandbox: Sandbox,
   network: Network | undefined,
-  { scope, env }: View,
+  { scope, env }: VisibleFiles,
   signal: AbortSignal,
 ): Promise<string> {
   if (sandbox.kind === "none") throw new Error(`Commands are refused: ${sandbox.about}`);

@@ -13,7 +13,7 @@ import {
 import { afterIdQuery } from "../../protocol/api/page-query.ts";
 import { commandParams } from "../../protocol/commands.ts";
 import { hostedMeshes, noMesh, projectView, recordOfMeshes } from "../../runtime/mesh-commands.ts";
-import type { HostedMeshes } from "../../runtime/meshes/project.ts";
+import type { HostedMeshes } from "../../runtime/meshes/hosted-meshes.ts";
 import { queuesView, wholeMessageView } from "../../runtime/meshes/views.ts";
 import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
 import { notFound } from "../refusal.ts";

@@ -1,9 +1,9 @@
 import type { WireFinish } from "../provider-turn.ts";
 import { type JsonRecord, recordOf, recordsOf, stringOf, wordsOf } from "./json.ts";
-import { frame, joined, type ProviderMessage, pieces, type Wire, type WireReply } from "./wire.ts";
+import { frame, joined, type ProviderMessage, type ProviderWire, pieces, type WireReply } from "./wire.ts";
 
 /** Anthropic Messages: `POST /v1/messages`. */
-export const anthropicWire: Wire = {
+export const anthropicWire: ProviderWire = {
   read(body) {
     return {
       system: wordsOf(body.system),

@@ -1,9 +1,9 @@
 import type { WireFinish } from "../provider-turn.ts";
 import { type JsonRecord, parsedOr, recordOf, recordsOf, stringOf, wordsOf } from "./json.ts";
-import { frame, joined, type ProviderMessage, pieces, type Wire, type WireReply } from "./wire.ts";
+import { frame, joined, type ProviderMessage, type ProviderWire, pieces, type WireReply } from "./wire.ts";
 
 /** Google Gemini: `POST /v1beta/models/NAME:streamGenerateContent?alt=sse` and `:generateContent`. */
-export const geminiWire: Wire = {
+export const geminiWire: ProviderWire = {
   read(body) {
     const declared = (tool: JsonRecord) =>
       recordsOf(tool.functionDeclarations).map((declaration) => stringOf(declaration.name));

@@ -1,9 +1,17 @@
 import type { WireFinish } from "../provider-turn.ts";
 import { type JsonRecord, parsedOr, recordOf, recordsOf, stringOf, wordsOf } from "./json.ts";
-import { type ChatVendor, frame, joined, type ProviderMessage, pieces, type Wire, type WireReply } from "./wire.ts";
+import {
+  type ChatVendor,
+  frame,
+  joined,
+  type ProviderMessage,
+  type ProviderWire,
+  pieces,
+  type WireReply,
+} from "./wire.ts";
 
 /** Chat Completions: `POST …/chat/completions`, as OpenAI, OpenRouter and Ollama (and those like them) answer it. */
-export function openaiChatWire(vendor: ChatVendor): Wire {
+export function openaiChatWire(vendor: ChatVendor): ProviderWire {
   return {
     read(body) {
       const messages = recordsOf(body.messages);

@@ -1,8 +1,8 @@
 import { type JsonRecord, parsedOr, recordsOf, stringOf, wordsOf } from "./json.ts";
-import { frame, joined, type ProviderMessage, pieces, type Wire, type WireReply } from "./wire.ts";
+import { frame, joined, type ProviderMessage, type ProviderWire, pieces, type WireReply } from "./wire.ts";
 
 /** OpenAI Responses: `POST /v1/responses`. */
-export const openaiResponsesWire: Wire = {
+export const openaiResponsesWire: ProviderWire = {
   read(body) {
     const input = typeof body.input === "string" ? [{ role: "user", content: body.input }] : recordsOf(body.input);
     const isSystem = (item: JsonRecord) => item.role === "system" || item.role === "developer";

@@ -7,8 +7,8 @@ import { createOpenRouter } from "@openrouter/ai-sdk-provider";
 import { describe, expect, test } from "vitest";
 import { type ProviderServerOptions, startProviderServer } from "../provider-server.ts";
 import type { ProviderTurn } from "../provider-turn.ts";
+import { routeOf } from "./provider-route.ts";
 import { replyFor } from "./reply.ts";
-import { routeOf } from "./route.ts";
 
 /** The vendors' own clients are the judges: what they read from us is what they would read from the vendor. */
 const clients: Record<string, (url: string) => LanguageModelV4> = {

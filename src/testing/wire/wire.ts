@@ -10,7 +10,7 @@ import type { JsonRecord } from "./json.ts";
  * TEST-WIRE-2. Frames before `ending` carry content only; without those from `ending` on, a client must not take the
  *     reply for complete, although every call in it may be.
  */
-export interface Wire {
+export interface ProviderWire {
   read(body: JsonRecord): Conversation;
   stream(reply: WireReply): WireStream;
   /** The body of a reply that was not asked to stream. */

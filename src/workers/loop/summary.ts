@@ -1,5 +1,5 @@
 import { callsOf, type Entry, textOf } from "../../protocol/index.ts";
-import { cut } from "./trimming.ts";
+import { abridged } from "./trimming.ts";
 
 /** A part of a summary. */
 export interface SummarySection {
@@ -73,13 +73,15 @@ export function lastStep(shown: readonly Entry[], keptFrom: number): string {
     .flatMap((entry) => {
       switch (entry.role) {
         case "assistant": {
-          const calls = callsOf(entry).map((call) => `You called ${call.name}: ${cut(JSON.stringify(call.args), 400)}`);
+          const calls = callsOf(entry).map(
+            (call) => `You called ${call.name}: ${abridged(JSON.stringify(call.args), 400)}`,
+          );
           return [textOf(entry).trim(), ...calls].filter((line) => line !== "").join("\n");
         }
         case "tool":
-          return `${entry.tool} ${entry.ok ? "gave" : "failed"}: ${cut(entry.content, LONGEST_STEP)}`;
+          return `${entry.tool} ${entry.ok ? "gave" : "failed"}: ${abridged(entry.content, LONGEST_STEP)}`;
         case "user":
-          return `${entry.from} said: ${cut(entry.content, LONGEST_STEP)}`;
+          return `${entry.from} said: ${abridged(entry.content, LONGEST_STEP)}`;
         default:
           return [];
       }

@@ -50,12 +50,12 @@ const SHORT = 400;
 function shortResult(entry: Entry): Entry {
   if (entry.role !== "tool") return entry;
   const { picture: _, ...result } = entry;
-  return { ...result, content: cut(entry.content, SHORT) };
+  return { ...result, content: abridged(entry.content, SHORT) };
 }
 
 function shortWords(entry: Entry): Entry {
   return entry.role === "user" || entry.role === "summary"
-    ? { ...entry, content: cut(entry.content, 4 * SHORT) }
+    ? { ...entry, content: abridged(entry.content, 4 * SHORT) }
     : entry;
 }
 
@@ -67,13 +67,13 @@ function shortPart(part: Part): Part {
   if (part.type !== "call" || typeof part.args !== "object" || part.args === null) return part;
   const args = Object.entries(part.args).map(([name, value]) => [
     name,
-    typeof value === "string" ? cut(value, SHORT) : value,
+    typeof value === "string" ? abridged(value, SHORT) : value,
   ]);
   return { ...part, args: Object.fromEntries(args) };
 }
 
 /** The beginning of a text, saying that it is only that. */
-export function cut(text: string, length: number): string {
+export function abridged(text: string, length: number): string {
   return text.length > length
     ? `${text.slice(0, length).toWellFormed()}\n(… ${text.length - length} more characters are left out here)`
     : text;

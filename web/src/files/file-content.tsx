@@ -27,7 +27,7 @@ interface ContentProps {
 }
 
 /** What is in a file: markdown, source with colours, or a picture. */
-export function FileContent(props: ContentProps) {
+export function FileViewer(props: ContentProps) {
   const picture = PICTURES.get(kindOf(props.path));
   return picture ? <Picture {...props} type={picture} /> : <Text {...props} />;
 }

@@ -3,7 +3,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { Link } from "../shell/link.tsx";
 import { useMore } from "../shell/more.tsx";
 import { size } from "../text/figures.ts";
-import type { Branch } from "./tree.ts";
+import type { TreeEntry } from "./tree.ts";
 
 const ROW =
   "flex min-h-11 w-full items-center gap-1.5 rounded-md pr-2 text-left text-[13px] hover:bg-hover md:min-h-7 aria-[current]:bg-tint aria-[current]:font-semibold";
@@ -16,7 +16,7 @@ export function FileTree({
 }: {
   agent: string;
   screen: "files" | "memory";
-  tree: readonly Branch[];
+  tree: readonly TreeEntry[];
   current: string;
 }) {
   return (
@@ -35,9 +35,9 @@ function Branches({
   current,
   children,
 }: {
-  branches: readonly Branch[];
+  branches: readonly TreeEntry[];
   current: string;
-  children: (branch: Branch) => ReactNode;
+  children: (branch: TreeEntry) => ReactNode;
 }) {
   const { shown, more } = useMore(
     branches,
@@ -55,7 +55,7 @@ function Branches({
 interface RowProps {
   agent: string;
   screen: "files" | "memory";
-  branch: Branch;
+  branch: TreeEntry;
   current: string;
   depth: number;
   isOpen: boolean;
@@ -80,7 +80,7 @@ function FileRow({ agent, screen, branch, current, depth }: RowProps) {
   );
 }
 
-function FolderRow({ below, isOpen: isOpenAtFirst, ...props }: RowProps & { below: readonly Branch[] }) {
+function FolderRow({ below, isOpen: isOpenAtFirst, ...props }: RowProps & { below: readonly TreeEntry[] }) {
   const { branch, current, depth } = props;
   const isOnTheWay = current.startsWith(`${branch.path}/`);
   const [isOpen, setOpen] = useState(isOnTheWay || isOpenAtFirst);

@@ -8,7 +8,7 @@ import { complain } from "../shell/overlay.ts";
 import { count, gist } from "../text/figures.ts";
 import { visible } from "../text/visible.ts";
 import { FileTree } from "./file-tree.tsx";
-import { Insights } from "./insights.tsx";
+import { InsightList } from "./insights.tsx";
 import { fileAt } from "./moment.ts";
 import { passage } from "./passage.ts";
 import { Preview } from "./preview.tsx";
@@ -54,7 +54,7 @@ export default function FilesView({ agent, shelf, path }: { agent: string; shelf
           className={`min-h-0 w-full shrink-0 overflow-y-auto border-r border-line p-2 md:block md:w-72 ${path ? "hidden" : ""}`}
         >
           <ListState files={files} shelf={shelf} isEmpty={listed.length === 0} />
-          {shelf === "memory" && !found && <Insights agent={agent} insights={situation.insights} />}
+          {shelf === "memory" && !found && <InsightList agent={agent} insights={situation.insights} />}
           {found ? (
             <Found agent={agent} found={found} onDone={() => setFound(null)} />
           ) : (

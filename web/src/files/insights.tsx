@@ -4,7 +4,7 @@ import { nameOf } from "../entity/message-block.tsx";
 import { Markdown } from "../text/markdown.tsx";
 
 /** What workers offered to the memory and the coordinator has not decided about. */
-export function Insights({ agent, insights }: { agent: string; insights: Offered }) {
+export function InsightList({ agent, insights }: { agent: string; insights: Offered }) {
   const open = Object.values(insights.open);
   if (open.length === 0) return null;
   return (

@@ -10,7 +10,7 @@ import type { AgentView } from "../live/view.ts";
 import { Link } from "../shell/link.tsx";
 import { goTo } from "../shell/route.ts";
 import { visible } from "../text/visible.ts";
-import { FileContent, isMarkdown } from "./file-content.tsx";
+import { FileViewer, isMarkdown } from "./file-content.tsx";
 
 interface PreviewProps {
   view: AgentView;
@@ -60,7 +60,7 @@ export function Preview({ view, situation, shelf, path, tick }: PreviewProps) {
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
       <div className="min-h-0 flex-1 overflow-auto p-4 md:p-6" tabIndex={0}>
-        <FileContent address={address} path={path} tick={tick} isRaw={isRaw} />
+        <FileViewer address={address} path={path} tick={tick} isRaw={isRaw} />
       </div>
     </div>
   );

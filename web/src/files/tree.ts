@@ -1,22 +1,22 @@
 import type { FileItem } from "../live/api.ts";
 import { visible } from "../text/visible.ts";
 
-export interface Branch {
+export interface TreeEntry {
   name: string;
   path: string;
   bytes: number;
   /** Null for a file. */
-  children: Branch[] | null;
+  children: TreeEntry[] | null;
 }
 
 /** A flat list of paths as a tree: folders first, then by name, numbers as numbers. */
-export function treeOf(files: readonly FileItem[]): Branch[] {
-  const root: Branch = { name: "", path: "", bytes: 0, children: [] };
-  const folders = new Map<string, Branch>([["", root]]);
-  const folderAt = (path: string): Branch => {
+export function treeOf(files: readonly FileItem[]): TreeEntry[] {
+  const root: TreeEntry = { name: "", path: "", bytes: 0, children: [] };
+  const folders = new Map<string, TreeEntry>([["", root]]);
+  const folderAt = (path: string): TreeEntry => {
     const known = folders.get(path);
     if (known) return known;
-    const made: Branch = { name: visible(nameIn(path)), path, bytes: 0, children: [] };
+    const made: TreeEntry = { name: visible(nameIn(path)), path, bytes: 0, children: [] };
     folders.set(path, made);
     folderAt(parentOf(path)).children?.push(made);
     return made;
@@ -30,8 +30,8 @@ export function treeOf(files: readonly FileItem[]): Branch[] {
 
 const byName = new Intl.Collator(undefined, { numeric: true }).compare;
 
-function sorted(branches: Branch[]): Branch[] {
-  const rank = ({ children }: Branch) => (children ? 0 : 1);
+function sorted(branches: TreeEntry[]): TreeEntry[] {
+  const rank = ({ children }: TreeEntry) => (children ? 0 : 1);
   return branches
     .map((branch) => (branch.children ? { ...branch, children: sorted(branch.children) } : branch))
     .sort((a, b) => rank(a) - rank(b) || byName(a.name, b.name));

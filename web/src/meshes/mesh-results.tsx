@@ -1,6 +1,6 @@
 import { ChevronRight, Download } from "lucide-react";
 import { useState } from "react";
-import { FileContent } from "../files/file-content.tsx";
+import { FileViewer } from "../files/file-content.tsx";
 import { type MeshResults, meshFileAddress, meshResults } from "../live/api.ts";
 import { useLoaded } from "../live/use-live.ts";
 import { StatusDot } from "../shell/status.tsx";
@@ -117,7 +117,7 @@ function FileRow({ project, mesh, file }: Omit<ResultsProps, "tick"> & { file: M
       {isOpen && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
         <div className="max-h-96 overflow-auto px-3 pt-1 pb-3 md:px-9" tabIndex={0}>
-          <FileContent address={address} path={file.path} tick={String(file.at)} />
+          <FileViewer address={address} path={file.path} tick={String(file.at)} />
         </div>
       )}
     </>

@@ -4,7 +4,7 @@ import { Outline } from "../entity/entity-view.tsx";
 import { restore } from "../entity/steering.ts";
 import type { AgentSummary, InboxItem } from "../live/api.ts";
 import { useAgents } from "../live/use-live.ts";
-import { NeedsYou, needsPerson, Unread } from "../sidebar/needs-you.tsx";
+import { NeedsYou, needsPerson, UnreadMessages } from "../sidebar/needs-you.tsx";
 import { age, count, firstLine, gist, money } from "../text/figures.ts";
 import { Link } from "./link.tsx";
 import { useMore } from "./more.tsx";
@@ -38,7 +38,7 @@ export function Home() {
         <div className="mx-auto max-w-4xl">
           <Waiting inbox={inbox} />
           <div className="md:hidden">
-            <Unread list={list} />
+            <UnreadMessages list={list} />
           </div>
           {state === "loading" && <Outline />}
           <ul className="grid grid-cols-1 gap-2 lg:grid-cols-2">

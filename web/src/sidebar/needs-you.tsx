@@ -93,7 +93,7 @@ export function pagePlaceOf({
 }
 
 /** The number of messages that do not wait for the person; the dots show where they are. */
-export function Unread({ list }: { list: readonly AgentSummary[] }) {
+export function UnreadMessages({ list }: { list: readonly AgentSummary[] }) {
   const [isBusy, setBusy] = useState(false);
   const unread = list.reduce((sum, each) => sum + each.unread, 0);
   if (unread === 0) return null;

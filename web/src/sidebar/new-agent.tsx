@@ -18,7 +18,7 @@ const NOTHING_KNOWN: Models = {
   next_after: null,
 };
 
-export default function NewAgent() {
+export default function NewAgentForm() {
   const models = useLoaded("models", listModels);
   const { create, problem, fields, isBusy } = useCreation();
   const [model, setModel] = useState("");

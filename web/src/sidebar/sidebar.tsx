@@ -8,7 +8,7 @@ import { useRoute } from "../shell/route.ts";
 import { switchTheme, useIsDark } from "../shell/theme.ts";
 import { AgentGroup } from "./agent-group.tsx";
 import { MeshList } from "./mesh-list.tsx";
-import { NeedsYou, Unread } from "./needs-you.tsx";
+import { NeedsYou, UnreadMessages } from "./needs-you.tsx";
 
 const ICON = "grid size-11 place-items-center rounded-md text-dim hover:bg-hover hover:text-ink md:size-8";
 
@@ -44,7 +44,7 @@ export function Sidebar() {
       {/* On top, however far down the team is that one looks at. */}
       <div className="max-h-[45%] shrink-0 overflow-y-auto overscroll-contain bg-panel px-2 pt-2 empty:hidden">
         <NeedsYou items={inbox} />
-        <Unread list={list} />
+        <UnreadMessages list={list} />
       </div>
       <div className="min-h-0 flex-1 overflow-y-auto overscroll-contain bg-panel px-2 py-2">
         {state === "loading" && <SidebarSkeleton />}

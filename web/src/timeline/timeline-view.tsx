@@ -10,7 +10,7 @@ import { useMore } from "../shell/more.tsx";
 import { goTo, useRoute } from "../shell/route.ts";
 import { age, clockTime, count, exactTime, secondTime } from "../text/figures.ts";
 import { factWords } from "./fact-words.ts";
-import { axisOf, drawnOf, type Span, spansIn } from "./spans.ts";
+import { axisOf, drawnOf, type Period, periodsIn } from "./periods.ts";
 
 /** A bar for each worker, and every fact: a click goes to that moment, on this and on every other screen. */
 export default function TimelineView({ agent }: { agent: string }) {
@@ -21,7 +21,7 @@ export default function TimelineView({ agent }: { agent: string }) {
   const facts = useWholeLog(agent, newest);
   const length = facts?.length ?? 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the log only grows; its length says that it did
-  const spans = useMemo(() => (facts ? spansIn(facts, facts.at(-1)?.ts ?? 0) : []), [facts, length]);
+  const periods = useMemo(() => (facts ? periodsIn(facts, facts.at(-1)?.ts ?? 0) : []), [facts, length]);
   const { situation } = view;
   if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
   // Also in replay: who came after the moment has a bar, and a name only in what is so now.
@@ -33,7 +33,7 @@ export default function TimelineView({ agent }: { agent: string }) {
       {/* In replay the bar above every screen has it. */}
       {at === null && <Scrubber newest={Math.max(newest, facts.length)} />}
       <div className="min-h-0 flex-1 overflow-y-auto bg-page">
-        <Bars agent={agent} spans={spans} moment={moment} />
+        <Bars agent={agent} periods={periods} moment={moment} />
         <FactList agent={agent} facts={facts} at={at ?? length} />
       </div>
     </div>
@@ -88,8 +88,8 @@ function Scrubber({ newest }: { newest: number }) {
 
 const MOST_BARS = 100;
 
-const COLOURS: Record<Span["kind"], string> = { busy: "bg-busy", waiting: "bg-off/50", asking: "bg-wait" };
-const WORDS: Record<Span["kind"], string> = {
+const COLOURS: Record<Period["kind"], string> = { busy: "bg-busy", waiting: "bg-off/50", asking: "bg-wait" };
+const WORDS: Record<Period["kind"], string> = {
   busy: "working",
   waiting: "waiting for the team",
   asking: "waiting for you",
@@ -97,22 +97,22 @@ const WORDS: Record<Span["kind"], string> = {
 
 const Bars = memo(function Bars({
   agent,
-  spans,
+  periods,
   moment,
 }: {
   agent: string;
-  spans: readonly Span[];
+  periods: readonly Period[];
   moment: Fact | undefined;
 }) {
-  const axis = axisOf(spans);
-  const drawn = Map.groupBy(drawnOf(spans, axis), ({ worker }) => worker);
+  const axis = axisOf(periods);
+  const drawn = Map.groupBy(drawnOf(periods, axis), ({ worker }) => worker);
   // In the order they began, not in the order they ended.
-  const workers = [...new Set(spans.toSorted((a, b) => a.seq - b.seq).map(({ worker }) => worker))];
+  const workers = [...new Set(periods.toSorted((a, b) => a.seq - b.seq).map(({ worker }) => worker))];
   const { shown, more } = useMore(workers, MOST_BARS, () => false);
   if (workers.length === 0) return <p className="p-5 text-dim">No one has worked yet.</p>;
   const percent = (ts: number) => axis.place(ts) * 100;
-  const from = spans.reduce((least, span) => Math.min(least, span.from), Number.POSITIVE_INFINITY);
-  const to = spans.reduce((most, span) => Math.max(most, span.to), 0);
+  const from = periods.reduce((least, period) => Math.min(least, period.from), Number.POSITIVE_INFINITY);
+  const to = periods.reduce((most, period) => Math.max(most, period.to), 0);
   return (
     <section aria-label="Who worked when" className="border-b border-line px-3 py-3 md:px-5">
       <div className="grid grid-cols-[minmax(5rem,9rem)_1fr] items-center gap-x-3">
@@ -122,8 +122,8 @@ const Bars = memo(function Bars({
               {nameOf(agent, worker)}
             </span>
             <div className="relative isolate col-start-2 h-7 border-l border-line" style={{ gridRow: index + 1 }}>
-              {drawn.get(worker)?.map((span) => (
-                <Bar key={span.seq} span={span} name={nameOf(agent, worker)} percent={percent} />
+              {drawn.get(worker)?.map((period) => (
+                <Bar key={period.seq} period={period} name={nameOf(agent, worker)} percent={percent} />
               ))}
             </div>
           </div>
@@ -156,22 +156,22 @@ const Bars = memo(function Bars({
 });
 
 interface BarProps {
-  span: Span;
+  period: Period;
   name: string;
   percent: (ts: number) => number;
 }
 
-function Bar({ span, name, percent }: BarProps) {
-  const width = Math.max(0, percent(span.to) - percent(span.from));
+function Bar({ period, name, percent }: BarProps) {
+  const width = Math.max(0, percent(period.to) - percent(period.from));
   return (
     <button
       type="button"
-      onClick={() => goTo(span.seq)}
-      aria-label={`${name} ${WORDS[span.kind]}${span.node ? ` on ${span.node}` : ""} from ${clockTime(span.from)}`}
-      title={`${WORDS[span.kind]}${span.node ? ` · ${span.node}` : ""} · ${exactTime(span.from)}`}
-      className={`keeps-colour absolute top-1.5 h-4 min-w-[3px] rounded-sm hover:opacity-80 ${COLOURS[span.kind]}`}
+      onClick={() => goTo(period.seq)}
+      aria-label={`${name} ${WORDS[period.kind]}${period.node ? ` on ${period.node}` : ""} from ${clockTime(period.from)}`}
+      title={`${WORDS[period.kind]}${period.node ? ` · ${period.node}` : ""} · ${exactTime(period.from)}`}
+      className={`keeps-colour absolute top-1.5 h-4 min-w-[3px] rounded-sm hover:opacity-80 ${COLOURS[period.kind]}`}
       style={{
-        left: `min(${percent(span.from)}%, 100% - 3px)`,
+        left: `min(${percent(period.from)}%, 100% - 3px)`,
         width: `${width}%`,
         // A short bar is wider than its time, and must not lie under the long one that follows.
         zIndex: 100 - Math.ceil(width),

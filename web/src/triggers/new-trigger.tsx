@@ -57,7 +57,7 @@ const CONDITIONS: Record<ConditionType, { says: string; field: Field }> = {
 };
 const TYPES = Object.keys(CONDITIONS) as ConditionType[];
 
-export function NewTrigger({ agent, onClose }: { agent: string; onClose: () => void }) {
+export function NewTriggerForm({ agent, onClose }: { agent: string; onClose: () => void }) {
   const [type, setType] = useState<ConditionType>("delayed");
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);

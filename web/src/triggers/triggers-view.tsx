@@ -10,7 +10,7 @@ import { useAgent } from "../live/use-live.ts";
 import { complain } from "../shell/overlay.ts";
 import { useRest } from "../shell/rest.ts";
 import { count } from "../text/figures.ts";
-import { NewTrigger } from "./new-trigger.tsx";
+import { NewTriggerForm } from "./new-trigger.tsx";
 import { triggerStateWords } from "./trigger-words.ts";
 
 /** The agent's triggers, active and ended: from the fold, so that replay shows them as they were. */
@@ -62,7 +62,7 @@ export default function TriggersView({ agent }: { agent: string }) {
           )}
         </div>
       </div>
-      {isAdding && <NewTrigger agent={agent} onClose={() => setAdding(false)} />}
+      {isAdding && <NewTriggerForm agent={agent} onClose={() => setAdding(false)} />}
     </div>
   );
 }

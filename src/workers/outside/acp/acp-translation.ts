@@ -125,7 +125,7 @@ export class AcpTranslation {
     const events = [...closed, ...used];
     const words = this.#lastWords;
     const rested = { kind: "rested", words, ...cost } as const;
-    if (this.#hasFailed) return [...events, { ...rested, how: "failed", retryable: isPassing(words) }];
+    if (this.#hasFailed) return [...events, { ...rested, how: "failed", retryable: isTransient(words) }];
     const { stopReason } = turn;
     if (stopReason === "refusal") return [...events, { ...rested, how: "refused" }];
     // An agent that was denied something may stop there as if it had been told to.
@@ -140,7 +140,7 @@ export class AcpTranslation {
   turnFailed(error: string): OutsideEvent[] {
     const closed = this.#closed();
     this.#usage.callFailed();
-    return [...closed, { kind: "rested", how: "failed", words: error, retryable: isPassing(error) }];
+    return [...closed, { kind: "rested", how: "failed", words: error, retryable: isTransient(error) }];
   }
 
   /** The program has gone: nothing is left open. */
@@ -259,7 +259,7 @@ interface Call extends AskedCall {
 const DENIED = "Not run: permission was not given.";
 
 /** What may be gone when it is tried again: limits, overload, the network. */
-export function isPassing(error: string): boolean {
+export function isTransient(error: string): boolean {
   return /\b(408|429|5\d\d)\b|overload|rate.?limit|quota|time.?out|timed out|ECONN|ENOTFOUND|network|unavailable|fetch failed/i.test(
     error,
   );

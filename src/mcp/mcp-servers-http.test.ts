@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { McpServerConfig } from "../protocol/config.ts";
 import { Toolbox } from "../tools/toolbox.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
-import { McpServers } from "./client.ts";
+import { McpServers } from "./mcp-servers.ts";
 
 test("a server that was begun anew and has forgotten us is greeted again, and the call runs once", async () => {
   const calls: number[] = [];

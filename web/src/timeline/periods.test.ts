@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Fact, NewFact } from "../../../src/protocol/index.ts";
-import { axisOf, drawnOf, spansIn } from "./spans.ts";
+import { axisOf, drawnOf, periodsIn } from "./periods.ts";
 
 const alice = { worker_id: "alice", node_id: "node-1" } as const;
 const bob = { worker_id: "bob", node_id: "node-2" } as const;
@@ -13,7 +13,7 @@ test("whoever works, waits and asks has a stretch for each, and what has not end
     [6, { type: "worker.waiting", data: { ...bob, for: "children" } }],
     [8, { type: "worker.idle", data: { worker_id: "alice" } }],
   );
-  expect(spansIn(facts, 10).map(({ worker, kind, from, to }) => [worker, kind, from, to])).toEqual([
+  expect(periodsIn(facts, 10).map(({ worker, kind, from, to }) => [worker, kind, from, to])).toEqual([
     ["alice", "busy", 0, 4],
     ["bob", "busy", 5, 6],
     ["alice", "asking", 4, 8],
@@ -28,7 +28,7 @@ test("a night in which nobody worked is a narrow gap, and time goes on to its ri
     [36_000, { type: "worker.busy", data: bob }],
     [36_050, { type: "worker.idle", data: { worker_id: "bob" } }],
   );
-  const axis = axisOf(spansIn(facts, 36_050));
+  const axis = axisOf(periodsIn(facts, 36_050));
   const place = (ts: number) => Math.round(axis.place(ts) * 100);
   expect([0, 50, 18_000, 36_000, 36_050].map(place)).toEqual([0, 49, 50, 51, 100]);
   expect(axis.folds).toEqual([{ at: 0.5, seconds: 35_950 }]);
@@ -39,7 +39,7 @@ test("after a year of nights the work still has most of the room", () => {
     [day * 86_400, { type: "worker.busy", data: alice }],
     [day * 86_400 + 600, { type: "worker.idle", data: { worker_id: "alice" } }],
   ]).flat();
-  const axis = axisOf(spansIn(at(...days), 365 * 86_400));
+  const axis = axisOf(periodsIn(at(...days), 365 * 86_400));
   expect(axis.folds.length).toBe(364);
   const aDay = axis.place(600) - axis.place(0);
   expect(aDay * 365).toBeCloseTo(0.8, 2);
@@ -50,9 +50,9 @@ test("a thousand short turns are drawn as the few stretches one can see", () => 
     [n * 2, { type: "worker.busy", data: alice }],
     [n * 2 + 1, { type: "worker.idle", data: { worker_id: "alice" } }],
   ]).flat();
-  const spans = spansIn(at(...turns), 2000);
-  const drawn = drawnOf(spans, axisOf(spans));
-  expect([spans.length, drawn.length < 510, drawn[0]?.from, drawn.at(-1)?.to]).toEqual([1000, true, 0, 1999]);
+  const periods = periodsIn(at(...turns), 2000);
+  const drawn = drawnOf(periods, axisOf(periods));
+  expect([periods.length, drawn.length < 510, drawn[0]?.from, drawn.at(-1)?.to]).toEqual([1000, true, 0, 1999]);
 });
 
 test("fifty workers with a thousand turns each are as few stretches as a page can hold, from the first to the last", () => {
@@ -63,8 +63,8 @@ test("fifty workers with a thousand turns each are as few stretches as a page ca
       [n * 2 + 1, { type: "worker.idle", data: { worker_id } }],
     ];
   }).flat();
-  const spans = spansIn(at(...turns), 100_000);
-  const drawn = drawnOf(spans, axisOf(spans));
+  const periods = periodsIn(at(...turns), 100_000);
+  const drawn = drawnOf(periods, axisOf(periods));
   expect(new Set(drawn.map(({ worker }) => worker)).size).toBe(50);
   expect([drawn.length <= 1000, drawn[0]?.from, Math.max(...drawn.map(({ to }) => to))]).toEqual([true, 0, 99_999]);
 });
@@ -79,7 +79,7 @@ test("a log that grew is followed from where it ended", () => {
   const log: Fact[] = [];
   const grown = facts.map((fact) => {
     log.push(fact);
-    return spansIn(log, 9).map(({ kind, to }) => [kind, to]);
+    return periodsIn(log, 9).map(({ kind, to }) => [kind, to]);
   });
   expect(grown).toEqual([
     [["busy", 9]],
@@ -102,8 +102,8 @@ test("a log that grew is followed from where it ended", () => {
 
 test("another log is followed from its beginning, also when it is the same agent's", () => {
   const lost = at([0, { type: "worker.busy", data: alice }], [4, { type: "worker.busy", data: bob }]);
-  expect(spansIn(lost, 5).map(({ worker }) => worker)).toEqual(["alice", "bob"]);
-  expect(spansIn(at([0, { type: "worker.busy", data: bob }]), 5).map(({ worker }) => worker)).toEqual(["bob"]);
+  expect(periodsIn(lost, 5).map(({ worker }) => worker)).toEqual(["alice", "bob"]);
+  expect(periodsIn(at([0, { type: "worker.busy", data: bob }]), 5).map(({ worker }) => worker)).toEqual(["bob"]);
 });
 
 function at(...facts: [ts: number, fact: NewFact][]): Fact[] {

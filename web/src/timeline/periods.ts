@@ -1,7 +1,7 @@
 import type { Fact } from "../../../src/protocol/index.ts";
 
 /** A period of one worker's time. */
-export interface Span {
+export interface Period {
   worker: string;
   kind: "busy" | "waiting" | "asking";
   node: string | null;
@@ -11,24 +11,24 @@ export interface Span {
   seq: number;
 }
 
-const followed = new WeakMap<readonly Fact[], SpanCollector>();
+const followed = new WeakMap<readonly Fact[], PeriodCollector>();
 
 /** Who worked and waited when. A log only grows, so each fact is processed once; a replaced log is another list. */
-export function spansIn(log: readonly Fact[], now: number): Span[] {
-  const spans = followed.get(log) ?? new SpanCollector();
-  followed.set(log, spans);
-  return spans.follow(log, now);
+export function periodsIn(log: readonly Fact[], now: number): Period[] {
+  const periods = followed.get(log) ?? new PeriodCollector();
+  followed.set(log, periods);
+  return periods.follow(log, now);
 }
 
-class SpanCollector {
-  readonly #ended: Span[] = [];
-  readonly #open = new Map<string, Span>();
+class PeriodCollector {
+  readonly #ended: Period[] = [];
+  readonly #open = new Map<string, Period>();
   #seen = 0;
 
   /** What has not ended lasts to `now`. */
-  follow(facts: readonly Fact[], now: number): Span[] {
+  follow(facts: readonly Fact[], now: number): Period[] {
     for (; this.#seen < facts.length; this.#seen++) this.#take(facts[this.#seen] as Fact);
-    return [...this.#ended, ...[...this.#open.values()].map((span) => ({ ...span, to: now }))];
+    return [...this.#ended, ...[...this.#open.values()].map((period) => ({ ...period, to: now }))];
   }
 
   #take(fact: Fact): void {
@@ -57,10 +57,10 @@ class SpanCollector {
   }
 
   #end(worker: string, ts: number): void {
-    const span = this.#open.get(worker);
-    if (!span) return;
+    const period = this.#open.get(worker);
+    if (!period) return;
     this.#open.delete(worker);
-    this.#ended.push({ ...span, to: ts });
+    this.#ended.push({ ...period, to: ts });
   }
 }
 
@@ -75,8 +75,8 @@ const GAP_SHARE = 0.02;
 /** However many nights there were, the work is what is looked at. */
 const GAPS_SHARE = 0.25;
 
-export function axisOf(spans: readonly Span[]): Axis {
-  const busy = merged(spans.filter(({ kind }) => kind === "busy"));
+export function axisOf(periods: readonly Period[]): Axis {
+  const busy = merged(periods.filter(({ kind }) => kind === "busy"));
   const first = busy[0];
   const last = busy.at(-1);
   if (!first || !last) return { place: () => 0, folds: [] };
@@ -119,35 +119,43 @@ const NARROW = 0.002;
 const DRAWN = 1000;
 
 /** What is drawn: narrow adjacent periods of one kind are merged, so that a long log stays a small picture. */
-export function drawnOf(spans: readonly Span[], { place }: Axis): Span[] {
-  const placed = spans
+export function drawnOf(periods: readonly Period[], { place }: Axis): Period[] {
+  const placed = periods
     .toSorted((a, b) => a.seq - b.seq)
-    .map((span) => ({ span, row: `${span.worker} ${span.kind}`, from: place(span.from), to: place(span.to) }));
+    .map((period) => ({
+      period,
+      row: `${period.worker} ${period.kind}`,
+      from: place(period.from),
+      to: place(period.to),
+    }));
   for (let narrow = NARROW; ; narrow *= 2) {
     const drawn = joined(placed, narrow);
     if (drawn.length <= DRAWN || narrow > 1) return drawn;
   }
 }
 
-function joined(placed: readonly { span: Span; row: string; from: number; to: number }[], narrow: number): Span[] {
-  const drawn: Span[] = [];
-  const last = new Map<string, { span: Span; from: number }>();
-  for (const { span, row, from, to } of placed) {
+function joined(
+  placed: readonly { period: Period; row: string; from: number; to: number }[],
+  narrow: number,
+): Period[] {
+  const drawn: Period[] = [];
+  const last = new Map<string, { period: Period; from: number }>();
+  for (const { period, row, from, to } of placed) {
     const before = last.get(row);
     if (before && to - before.from < narrow) {
-      before.span.to = span.to;
+      before.period.to = period.to;
       continue;
     }
-    const next = { ...span };
-    last.set(row, { span: next, from });
+    const next = { ...period };
+    last.set(row, { period: next, from });
     drawn.push(next);
   }
   return drawn;
 }
 
-function merged(spans: readonly Span[]): { from: number; to: number }[] {
+function merged(periods: readonly Period[]): { from: number; to: number }[] {
   const out: { from: number; to: number }[] = [];
-  for (const { from, to } of spans.toSorted((a, b) => a.from - b.from)) {
+  for (const { from, to } of periods.toSorted((a, b) => a.from - b.from)) {
     const last = out.at(-1);
     if (last && from <= last.to) last.to = Math.max(last.to, to);
     else out.push({ from, to });

@@ -6,7 +6,7 @@ import { within } from "../testing/within.ts";
 import type { Tool } from "../tools/tool.ts";
 import { Toolbox } from "../tools/toolbox.ts";
 import { foreignText } from "../tools/web-foreign.ts";
-import { McpServers } from "./client.ts";
+import { McpServers } from "./mcp-servers.ts";
 
 const never = new AbortController().signal;
 const program = join(import.meta.dirname, "testing/odd-server.ts");

@@ -20,7 +20,7 @@ const MOST_READ = 120;
  * Looks at the named places; a place that does not exist is searched for in the project, and failing that the whole
  * project is taken.
  */
-export function look(named: readonly NamedPlace[], conversation: Conversation): Looked {
+export function findPlaces(named: readonly NamedPlace[], conversation: Conversation): Looked {
   const wanted = named.length > 0 ? named : [{ written: "the project", path: PROJECT, sure: true }];
   const isAbsent = ({ path }: NamedPlace) => listingOf(path, conversation)?.folder === undefined;
   const needed = wanted.some((place) => listingOf(place.path, conversation) && isAbsent(place)) ? [PROJECT] : [];

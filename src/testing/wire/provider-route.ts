@@ -2,17 +2,17 @@ import { anthropicWire } from "./anthropic.ts";
 import { geminiWire } from "./gemini.ts";
 import { openaiChatWire } from "./openai-chat.ts";
 import { openaiResponsesWire } from "./openai-responses.ts";
-import type { ChatVendor, ProviderApi, Wire } from "./wire.ts";
+import type { ChatVendor, ProviderApi, ProviderWire } from "./wire.ts";
 
 /** Which API a path belongs to; Gemini says the model and the streaming in the path, the others in the body. */
-export interface Route {
+export interface ProviderRoute {
   api: ProviderApi;
-  wire: Wire;
+  wire: ProviderWire;
   model?: string;
   stream?: boolean;
 }
 
-export function routeOf(path: string): Route | undefined {
+export function routeOf(path: string): ProviderRoute | undefined {
   const [pathname = ""] = path.split("?");
   if (pathname.endsWith("/messages")) return { api: "anthropic", wire: anthropicWire };
   if (pathname.endsWith("/responses")) return { api: "openai-responses", wire: openaiResponsesWire };
@@ -27,7 +27,7 @@ export function routeOf(path: string): Route | undefined {
   };
 }
 
-const CHAT: Record<ChatVendor, Wire> = {
+const CHAT: Record<ChatVendor, ProviderWire> = {
   openai: openaiChatWire("openai"),
   openrouter: openaiChatWire("openrouter"),
   ollama: openaiChatWire("ollama"),
