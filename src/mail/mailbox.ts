@@ -1,7 +1,8 @@
 import type { Situation } from "../projections/index.ts";
 import { COORDINATOR, type Fact, HUMAN, type NodeId, type UserEntry } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
-import { endsOfColleagues, type News, newsFor, newsOfColleague, newsOfLetter } from "./news.ts";
+import { endsOfColleagues, newsOfColleague } from "./colleague-news.ts";
+import { type News, newsFor, newsOfLetter } from "./news.ts";
 
 /** The node on which a worker reads, and up to where it was told mail during its earlier work. */
 export interface OnNode {

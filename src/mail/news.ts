@@ -2,16 +2,12 @@ import {
   backgroundCommandNamed,
   currentStage,
   describePage,
-  type EndedNode,
-  hasEnded,
   isStageDone,
   type Letter,
-  type NodeState,
   type Question,
   type Situation,
   stageTitle,
   triggerNamed,
-  waitingFor,
 } from "../projections/index.ts";
 import {
   AGIRAPH,
@@ -25,12 +21,22 @@ import {
   type NodeId,
   triggerIn,
 } from "../protocol/index.ts";
+import {
+  changesOf,
+  dependantsOf,
+  endOf,
+  isEndOrReopening,
+  isTakenBack,
+  nameOf,
+  parentWhen,
+  reopeningOf,
+  stands,
+  takingOver,
+} from "./node-news.ts";
 
 /** After a stop, while it decides. */
 export const STOPPED =
   "What is unfinished is stopped. It goes on when you next wait for news (say nothing); first cancel_node what is no longer wanted.";
-
-type Ending = "node.completed" | "node.failed" | "node.cancelled";
 
 export interface News {
   text: string;
@@ -44,7 +50,7 @@ export interface News {
   isResult?: true;
   /** It wakes nobody: it is told with what comes next. */
   isQuiet?: true;
-  /** Present when somebody speaks, not the house: the human, the coordinator, a colleague. */
+  /** Present when somebody speaks, not Agiraph: the human, the coordinator, a colleague. */
   from?: string;
 }
 
@@ -210,120 +216,15 @@ function newsOfChildren(reader: string, fact: Fact, now: Situation, on?: NodeId)
   const mine = parent && "worker_id" in parent && parent.worker_id === reader && (on ?? parent.id) === parent.id;
   if (!mine) return undefined;
   const { node_id } = fact.data;
-  if (fact.type === "node.cancelled") return `${endOf(node_id, now, "worker")}${waitingWords(node_id, now)}`;
+  if (fact.type === "node.cancelled") return `${endOf(node_id, now, "worker")}${dependantsOf(node_id, now)}`;
   return fact.type === "node.reopened" ? reopeningOf(fact, now) : endOf(node_id, now, "worker");
-}
-
-/** To somebody who waits: that the work on a node beside theirs has ended. */
-export function newsOfColleague(fact: Fact, now: Situation, on: NodeId): News | undefined {
-  if (!isEndOrReopening(fact) || fact.type === "node.reopened" || !stands(fact, now)) return undefined;
-  const [mine, other] = [now.board.nodes[on], now.board.nodes[fact.data.node_id]];
-  return mine && isBeside(mine, other) ? endNews(other, now) : undefined;
-}
-
-const MOST_COLLEAGUES = 20;
-
-/** What has ended beside this node since it was made, after this fact: the newest. */
-export function endsOfColleagues(on: NodeId, now: Situation, after: number): News[] {
-  const mine = now.board.nodes[on];
-  if (!mine) return [];
-  const stage = now.stages.find(({ run_id, number }) => run_id === mine.spec.run_id && number === mine.spec.stage);
-  return (stage?.nodes ?? [])
-    .flatMap((id) => now.board.nodes[id] ?? [])
-    .filter((other) => isBeside(mine, other))
-    .filter((other) => other.ended_seq > after && other.ended_ts >= mine.created_ts)
-    .sort((a, b) => a.ended_seq - b.ended_seq)
-    .slice(-MOST_COLLEAGUES)
-    .map((other) => endNews(other, now));
-}
-
-/** Handed out in the same stage under the same node, and ended. What it builds on is among its inputs, and no news. */
-function isBeside({ id, spec }: NodeState, other: NodeState | undefined): other is EndedNode {
-  return (
-    hasEnded(other) &&
-    other.id !== id &&
-    other.spec.run_id === spec.run_id &&
-    other.spec.stage === spec.stage &&
-    other.spec.parent_node_id === spec.parent_node_id &&
-    !spec.dependencies.includes(other.id)
-  );
-}
-
-function endNews({ id, status }: EndedNode, now: Situation): News {
-  const text = endOf(id, now, "worker");
-  return status === "completed" ? { text, isResult: true } : { text };
-}
-
-function isEndOrReopening(fact: Fact): fact is FactOf<Ending | "node.reopened"> {
-  return (
-    fact.type === "node.completed" ||
-    fact.type === "node.failed" ||
-    fact.type === "node.cancelled" ||
-    fact.type === "node.reopened"
-  );
 }
 
 /** The coordinator knows what it cancelled itself, and hears of those that lost with the news of who won. */
 function cancellationOf(fact: FactOf<"node.cancelled">, now: Situation): string | undefined {
   if (fact.data.by !== HUMAN || !stands(fact, now) || parentWhen(fact, now)) return undefined;
   const { node_id } = fact.data;
-  return `Your human cancelled ${node_id}: ${fact.data.reason}${waitingWords(node_id, now)}${stageNews(fact, now)}`;
-}
-
-function waitingWords(id: NodeId, { board }: Situation): string {
-  const waiting = waitingFor([id], board).join(", ");
-  return waiting ? `\nNot begun, since it depends on ${id}: ${waiting}.` : "";
-}
-
-/** Whole: whoever works on it goes by this from now on. */
-function changesOf({ data: { node_id, task, deliverables, checks } }: FactOf<"node.updated">): string {
-  const list = (name: string, items: readonly string[] | undefined) =>
-    items === undefined ? [] : [`${name}: ${items.join(", ") || "none"}.`];
-  const changes = [
-    ...(task === undefined ? [] : [`Its task now: ${task}`]),
-    ...list("Its deliverables now", deliverables),
-    ...list("Its checks now", checks),
-  ];
-  return `${node_id}. ${changes.join("\n")}`;
-}
-
-/** Whoever answers for it: the nearest node above that was still open when it happened, however late it is read. */
-function parentWhen({ seq, data }: FactOf<Ending | "node.reopened">, { board }: Situation): NodeState | undefined {
-  for (let above = board.nodes[data.node_id]?.spec.parent_node_id; above; ) {
-    const parent = board.nodes[above];
-    if (parent && !(hasEnded(parent) && parent.ended_seq < seq)) return parent;
-    above = parent?.spec.parent_node_id ?? null;
-  }
-  return undefined;
-}
-
-/** A model that had it itself is told in its conversation, which goes on (`resumeWork`). */
-function isTakenBack({ data: { from, reserved_for } }: FactOf<"node.reopened">, { roster }: Situation): boolean {
-  return from !== undefined && from === reserved_for && roster[from]?.spawned.kind === "harnessed";
-}
-
-/** To whoever has it from now on. */
-function takingOver({ data }: FactOf<"node.reopened">, now: Situation): string | undefined {
-  const { node_id, why, from, did } = data;
-  if (why !== "reassigned" || from === undefined) return undefined;
-  return `You take over ${node_id}, which ${nameOf(from, now)} had. What was done is in your folder: look at it and go on from there, do not begin again.${did ? `\n${did}` : ""}`;
-}
-
-function reopeningOf({ data }: FactOf<"node.reopened">, now: Situation): string | undefined {
-  const { node_id, why, reserved_for, by } = data;
-  if (why === "reassigned")
-    return by === HUMAN && reserved_for !== null
-      ? `Your human has ${reserved_for === HUMAN ? `taken over ${node_id}` : `given ${node_id} to ${nameOf(reserved_for, now)}`}.`
-      : undefined;
-  return why === "trigger"
-    ? `${node_id} had failed and is tried again, as a trigger asks.`
-    : `${node_id} had run out of money and goes on where it was.`;
-}
-
-/** An end that was taken back is no news; there will be another. */
-function stands(fact: FactOf<Ending>, { board }: Situation): boolean {
-  const node = board.nodes[fact.data.node_id];
-  return hasEnded(node) && node.ended_seq === fact.seq;
+  return `Your human cancelled ${node_id}: ${fact.data.reason}${dependantsOf(node_id, now)}${stageNews(fact, now)}`;
 }
 
 function goalNews({ data }: FactOf<"goal.set">): string {
@@ -350,49 +251,6 @@ function budgetNews({ data }: FactOf<"budget.set">, { board, agent, spending }: 
   return `The budget is now ${limits.join(" and ")}; ${spent.join(" and ")} is spent.${rest}`;
 }
 
-/** What is not published only the coordinator can read. */
-type Reader = "lead" | "worker";
-
-const MOST_BELOW = 20;
-const MOST_FILES = 50;
-const LONGEST_BELOW = 600;
-
-/** With what had ended below it unheard, all the way down: otherwise nobody would ever be told of it. */
-function endOf(id: NodeId, now: Situation, reader: Reader = "lead"): string {
-  const below = unheardBelow(id, now);
-  if (below.length === 0) return endOfOne(id, now, reader);
-  const more = below.length > MOST_BELOW ? [`… ${below.length - MOST_BELOW} more, see check_board.`] : [];
-  const lines = below
-    .slice(0, MOST_BELOW)
-    .map((each) => `- ${cut(endOfOne(each, now, reader)).replaceAll("\n", "\n  ")}`);
-  return [endOfOne(id, now, reader), "Ended below it, unheard:", ...lines, ...more].join("\n");
-}
-
-function unheardBelow(id: NodeId, { board }: Pick<Situation, "board">): NodeId[] {
-  const node = board.nodes[id];
-  const unheard = hasEnded(node) ? node.unheard : [];
-  return unheard.flatMap((each) => [each, ...unheardBelow(each, { board })]);
-}
-
-function endOfOne(id: NodeId, now: Situation, reader: Reader): string {
-  const node = now.board.nodes[id];
-  if (!hasEnded(node)) return `${id} has ended.`;
-  if (node.status === "cancelled") return `${id} was cancelled by ${nameOf(node.by, now)}: ${node.reason}`;
-  const named = node.files.slice(0, MOST_FILES).map((file) => `nodes/${id}/published/${file.path}`);
-  const list = `${named.join(", ")}${node.files.length > MOST_FILES ? ` and ${node.files.length - MOST_FILES} more` : ""}`;
-  if (node.status === "completed") {
-    return `${id} completed by ${nameOf(node.worker_id, now)}: ${node.summary}${list ? `\nPublished: ${list}` : ""}`;
-  }
-  const { outcome } = node;
-  const why = "error" in outcome ? outcome.error : outcome.kind.replace("_", " ");
-  const unfinished = reader === "lead" ? ` Its unfinished files are in nodes/${id}/scratch/.` : "";
-  return `${id} failed: ${why.replace(/\.$/, "")}.${list ? ` What was done is in ${list}.` : unfinished}`;
-}
-
-function cut(text: string): string {
-  return text.length > LONGEST_BELOW ? `${text.slice(0, LONGEST_BELOW - 1)}…` : text;
-}
-
 /** Of those who lost it tells with the end that decided it, unless they were completed all the same. */
 function stageNews({ seq }: Fact, now: Situation): string {
   const run = now.agent.run?.id;
@@ -406,8 +264,4 @@ function stageNews({ seq }: Fact, now: Situation): string {
     .join(", ");
   const over = losers ? ` No longer needed, so cancelled: ${losers}.` : "";
   return `\n${stageTitle(stage)} is done.${over} Reconvene, create more work, or finish.`;
-}
-
-function nameOf(id: string, now: Situation): string {
-  return id === HUMAN ? "your human" : (now.roster[id]?.spawned.name ?? id);
 }

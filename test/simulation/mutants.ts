@@ -111,13 +111,13 @@ export const mutants: Mutant[] = [
   ),
   mutant(
     "nobody is told of the end of a sub-node whose parent has ended",
-    "mail/news.ts",
+    "mail/node-news.ts",
     "if (parent && !(hasEnded(parent) && parent.ended_seq < seq)) return parent;",
     "return parent;",
   ),
   mutant(
     "nobody is told of what ended just before its parent",
-    "mail/news.ts",
+    "mail/node-news.ts",
     "const below = unheardBelow(id, now);",
     "const below: NodeId[] = [];",
   ),
