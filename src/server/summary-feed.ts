@@ -1,5 +1,5 @@
 import type { WebSocket } from "ws";
-import { listedView } from "../projections/index.ts";
+import { type AgentSummaryData, listedView } from "../projections/index.ts";
 import { type AgentId, COORDINATOR, type Fact, HUMAN } from "../protocol/index.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { FeedLimits } from "./follower.ts";
@@ -19,12 +19,7 @@ export function followAll(
   let meanwhile: Fact[] = [];
   /** Agents were loaded while the summaries were being made. */
   let isOutdated = false;
-  /** Agents with somebody whose model did not answer: that it answers again is told of these alone. */
-  const troubled = new Set<AgentId>();
-  /** Agents that work for ever: that the coordinator waits, or goes on, is told of these alone. They may fall asleep by it. */
-  const endless = new Set<AgentId>();
-  /** Agents whose human may have been told that everybody waits: who goes on then, or ends, ends that. */
-  const deadlocked = new Set<AgentId>();
+  const filter = new SummaryFacts();
 
   const send = (frame: unknown) =>
     socket.send(JSON.stringify(frame), (error) => {
@@ -41,11 +36,7 @@ export function followAll(
       .then((agents) => {
         if (socket.readyState !== socket.OPEN) return;
         const known = new Map(agents.map(({ id, seq }) => [id, seq]));
-        for (const { id, trouble, mode, unread } of agents) {
-          if (unread > 0) deadlocked.add(id);
-          if (trouble) troubled.add(id);
-          if (mode === "infinite") endless.add(id);
-        }
+        filter.learn(agents);
         send({ type: "summaries", agents: agents.map(listedView) });
         mode = "live";
         if (isOutdated) return sumUp();
@@ -61,14 +52,9 @@ export function followAll(
   };
 
   const unhear = runtime.subscribe((fact) => {
-    if (fact.type === "model.failed") troubled.add(fact.agent_id);
-    if (fact.type === "agent.created" && fact.data.mode === "infinite") endless.add(fact.agent_id);
-    // While they are summed up, nobody knows yet of whom it is to be told.
-    const isEndless = mode === "summing" || endless.has(fact.agent_id);
-    const endsDeadlock = mayEndDeadlock(fact) && deadlocked.delete(fact.agent_id);
-    const isTold = changesASummary(fact) || endsDeadlock || (troubled.has(fact.agent_id) && mayEndTrouble(fact));
-    if (fact.type === "message.sent" && fact.data.deadlock) deadlocked.add(fact.agent_id);
-    if (isTold || (isEndless && maySleepOrWake(fact))) tell(fact);
+    // While they are summed up, nobody knows yet which of them work for ever.
+    const mayBeEndless = mode === "summing";
+    if (filter.passes(fact, mayBeEndless)) tell(fact);
   });
   const unload = runtime.onLoaded(() => {
     if (mode === "live") sumUp();
@@ -81,6 +67,38 @@ export function followAll(
   });
   sumUp();
   return client;
+}
+
+/** Which facts may change a summary. Some do so only with certain agents, which are noted as their facts pass. */
+class SummaryFacts {
+  /** Agents with somebody whose model did not answer: that it answers again is told of these alone. */
+  readonly #troubled = new Set<AgentId>();
+  /** Agents that work for ever: that the coordinator waits, or goes on, is told of these alone. They may fall asleep by it. */
+  readonly #endless = new Set<AgentId>();
+  /** Agents whose human may have been told that everybody waits: who goes on then, or ends, ends that. */
+  readonly #deadlocked = new Set<AgentId>();
+
+  learn(agents: readonly Pick<AgentSummaryData, "id" | "trouble" | "mode" | "unread">[]): void {
+    for (const { id, trouble, mode, unread } of agents) {
+      if (unread > 0) this.#deadlocked.add(id);
+      if (trouble) this.#troubled.add(id);
+      if (mode === "infinite") this.#endless.add(id);
+    }
+  }
+
+  passes(fact: Fact, mayBeEndless: boolean): boolean {
+    const id = fact.agent_id;
+    if (fact.type === "model.failed") this.#troubled.add(id);
+    if (fact.type === "agent.created" && fact.data.mode === "infinite") this.#endless.add(id);
+    const endsDeadlock = mayEndDeadlock(fact) && this.#deadlocked.delete(id);
+    if (fact.type === "message.sent" && fact.data.deadlock) this.#deadlocked.add(id);
+    return (
+      changesASummary(fact) ||
+      endsDeadlock ||
+      (this.#troubled.has(id) && mayEndTrouble(fact)) ||
+      ((mayBeEndless || this.#endless.has(id)) && maySleepOrWake(fact))
+    );
+  }
 }
 
 function changesASummary(fact: Fact): boolean {

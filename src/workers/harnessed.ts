@@ -9,7 +9,7 @@ import { withRepeatGuard } from "./loop/repeat-guard.ts";
 import { restateForWorker } from "./loop/restate.ts";
 import { untoldMail, waitForMail, waitOrAsk, waitsFor } from "./loop/waiting.ts";
 import { allowedOnNode, nodeTools } from "./node-tools.ts";
-import { resumeWork } from "./node-work.ts";
+import { type NodeWork, resumeWork } from "./node-work.ts";
 import { publishAnswer } from "./publishing.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
 
@@ -34,24 +34,15 @@ export async function workOnNode(
   };
   const human = openHumanLine(self, workplace, mailbox);
   try {
-    const mailPort = {
-      waiting: () => mailbox.waiting,
-      async arrived(until: AbortSignal, all: boolean) {
-        const isWaitedFor = () => openBelow(node, workplace.now().board).length > 0;
-        const isEnough = all && isWaitedFor() ? () => mailbox.hasMoreThanResults || !isWaitedFor() : undefined;
-        const reason = waitsFor(work);
-        if (reason === "news") mailbox.hearColleagues();
-        if (isEnough || mailbox.waiting === 0) await waitForMail(work, reason, until, isEnough);
-      },
-    };
+    // It is told when its own sub-nodes end, but not what colleagues do: only the former is worth waiting for.
+    const othersWork = () => openBelow(node, workplace.now().board).length > 0;
+    const mailPort = mailOf(work, othersWork);
     const all = () => [
       ...workplace.tools(scope, self, model, workplace),
       ...nodeTools(work, { mail: mailPort, human, team }),
     ];
     own = single ? [] : allowedOnNode(all(), worker, workplace);
     const foreign = single ? () => [] : await workplace.foreignTools(self, workplace);
-    // It is told when its own sub-nodes end, but not what colleagues do: only the former is worth waiting for.
-    const othersWork = () => openBelow(node, workplace.now().board).length > 0;
     const repeats = { othersWork, news: (until: AbortSignal) => mailPort.arrived(until, false) };
     const toolbox = withRepeatGuard(new Toolbox(own, () => allowedOnNode(foreign(), worker, workplace)), repeats);
     const past = begun ?? (await begin());
@@ -80,4 +71,18 @@ export async function workOnNode(
     human.close();
     mailbox.close();
   }
+}
+
+/** How the worker waits for its mail: for any of it, or until all of its open sub-nodes have ended. */
+function mailOf(work: NodeWork, othersWork: () => boolean) {
+  const { mailbox } = work;
+  return {
+    waiting: () => mailbox.waiting,
+    async arrived(until: AbortSignal, all: boolean) {
+      const isEnough = all && othersWork() ? () => mailbox.hasMoreThanResults || !othersWork() : undefined;
+      const reason = waitsFor(work);
+      if (reason === "news") mailbox.hearColleagues();
+      if (isEnough || mailbox.waiting === 0) await waitForMail(work, reason, until, isEnough);
+    },
+  };
 }

@@ -27,27 +27,10 @@ export function StreamView({ view, worker }: { view: AgentView; worker: string }
   const rows = rowsOf(items, view, worker);
   const scroller = useRef<HTMLDivElement>(null);
   const key = `${view.id} ${worker}`;
-  const place = places.get(key) ?? null;
   const { isAtEnd, isAtTop, look } = useScroll(key, scroller, view);
-  // The same functions for ever: others would have every row measured anew.
   const latest = useRef(rows);
   latest.current = rows;
-  const estimateSize = useCallback((index: number) => estimate(latest.current[index]), []);
-  const getItemKey = useCallback((index: number) => latest.current[index]?.key ?? index, []);
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize,
-    getItemKey,
-    overscan: 8,
-    anchorTo: "end",
-    followOnAppend: true,
-    scrollEndThreshold: 60,
-    paddingStart: 12,
-    paddingEnd: 12,
-    ...(place && { initialOffset: place.offset, initialMeasurementsCache: place.measured }),
-  });
-
+  const virtual = useVirtualRows(key, scroller, latest);
   useKeptPlace(key, scroller, virtual);
 
   const hasOlder = hasOlderThan(view);
@@ -106,6 +89,31 @@ const FLOATING =
   "absolute right-4 flex min-h-11 items-center gap-1.5 rounded-full border border-line bg-page px-3 text-xs font-semibold shadow-md hover:bg-hover md:min-h-8";
 
 type Rows = Virtualizer<HTMLDivElement, Element>;
+
+/** The rows to be drawn, out of the latest ones. */
+function useVirtualRows(
+  key: string,
+  scroller: RefObject<HTMLDivElement | null>,
+  latest: RefObject<readonly Row[]>,
+): Rows {
+  const place = places.get(key) ?? null;
+  // The same functions for ever: others would have every row measured anew.
+  const estimateSize = useCallback((index: number) => estimate(latest.current[index]), [latest]);
+  const getItemKey = useCallback((index: number) => latest.current[index]?.key ?? index, [latest]);
+  return useVirtualizer({
+    count: latest.current.length,
+    getScrollElement: () => scroller.current,
+    estimateSize,
+    getItemKey,
+    overscan: 8,
+    anchorTo: "end",
+    followOnAppend: true,
+    scrollEndThreshold: 60,
+    paddingStart: 12,
+    paddingEnd: 12,
+    ...(place && { initialOffset: place.offset, initialMeasurementsCache: place.measured }),
+  });
+}
 
 /** Where in a stream one is. Near its beginning older facts are loaded. */
 function useScroll(key: string, scroller: RefObject<HTMLDivElement | null>, view: AgentView) {

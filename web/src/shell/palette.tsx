@@ -26,24 +26,6 @@ export function Palette() {
     list.current?.children[chosen]?.scrollIntoView({ block: "nearest" });
   }, [chosen]);
 
-  const take = (entry: PaletteEntry | undefined) => {
-    if (!entry) return;
-    closeOverlay();
-    entry.run();
-  };
-  const press = (event: KeyboardEvent) => {
-    // These keys are still the input method's.
-    if (event.nativeEvent.isComposing) return;
-    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-    if (step !== 0 && shown.length > 0) {
-      event.preventDefault();
-      setAt((chosen + step + shown.length) % shown.length);
-    }
-    if (event.key === "Enter") {
-      event.preventDefault();
-      take(shown[chosen]);
-    }
-  };
   return (
     <Dialog title="Find" onClose={closeOverlay} isBare>
       <input
@@ -53,7 +35,7 @@ export function Palette() {
           setWords(event.target.value);
           setAt(0);
         }}
-        onKeyDown={press}
+        onKeyDown={(event) => press(event, { shown, chosen, onMove: setAt })}
         role="combobox"
         aria-expanded
         aria-controls="found"
@@ -79,6 +61,32 @@ export function Palette() {
       {shown.length === 0 && <p className="px-4 pb-4 text-dim">Nothing found.</p>}
     </Dialog>
   );
+}
+
+function take(entry: PaletteEntry | undefined): void {
+  if (!entry) return;
+  closeOverlay();
+  entry.run();
+}
+
+interface Choice {
+  shown: readonly PaletteEntry[];
+  chosen: number;
+  onMove: (to: number) => void;
+}
+
+function press(event: KeyboardEvent, { shown, chosen, onMove }: Choice): void {
+  // These keys are still the input method's.
+  if (event.nativeEvent.isComposing) return;
+  const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+  if (step !== 0 && shown.length > 0) {
+    event.preventDefault();
+    onMove((chosen + step + shown.length) % shown.length);
+  }
+  if (event.key === "Enter") {
+    event.preventDefault();
+    take(shown[chosen]);
+  }
 }
 
 function FoundEntry({

@@ -1,5 +1,6 @@
 import { ChevronLeft, ChevronRight, X } from "lucide-react";
 import { lazy, Suspense, useCallback, useEffect, useSyncExternalStore } from "react";
+import type { Fact } from "../../../src/protocol/index.ts";
 import { agents } from "../live/agents.ts";
 import { useAgent } from "../live/use-live.ts";
 import { exactTime } from "../text/figures.ts";
@@ -50,16 +51,7 @@ export function ReplayBar({ agent, at }: { agent: string; at: number }) {
         <span className="hidden sm:inline"> of {newest}</span>
       </span>
       <span className="hidden max-w-[45%] min-w-0 gap-1.5 text-dim lg:flex">
-        {moment && (
-          <>
-            <span className="truncate">
-              <Suspense fallback={moment.type}>
-                <FactLine agent={agent} fact={moment} />
-              </Suspense>
-            </span>
-            <span className="shrink-0">· {exactTime(moment.ts)}</span>
-          </>
-        )}
+        {moment && <Moment agent={agent} fact={moment} />}
         {!moment && view.standing === "loading" && "reading the log…"}
       </span>
       <button
@@ -70,5 +62,18 @@ export function ReplayBar({ agent, at }: { agent: string; at: number }) {
         <X className="size-4" aria-hidden /> Now
       </button>
     </section>
+  );
+}
+
+function Moment({ agent, fact }: { agent: string; fact: Fact }) {
+  return (
+    <>
+      <span className="truncate">
+        <Suspense fallback={fact.type}>
+          <FactLine agent={agent} fact={fact} />
+        </Suspense>
+      </span>
+      <span className="shrink-0">· {exactTime(fact.ts)}</span>
+    </>
   );
 }

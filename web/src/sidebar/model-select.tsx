@@ -6,18 +6,7 @@ import { amount } from "../text/figures.ts";
 /** Stands for a typed name; no model's name begins like this. */
 const TYPED = ">";
 
-/**
- * One of the listed models, or any other by its name: new models come faster than lists, and servers have their own.
- */
-export function ModelSelect({
-  name,
-  label,
-  models,
-  prefixes,
-  standard,
-  fields,
-  onChoose,
-}: {
+interface ModelSelectProps {
   name: string;
   label: string;
   models: readonly ListedModel[];
@@ -27,10 +16,15 @@ export function ModelSelect({
   standard: string;
   fields: Readonly<Record<string, string>>;
   onChoose?: (id: string) => void;
-}) {
+}
+
+/**
+ * One of the listed models, or any other by its name: new models come faster than lists, and servers have their own.
+ */
+export function ModelSelect({ name, label, models, prefixes, standard, fields, onChoose }: ModelSelectProps) {
   const [typed, setTyped] = useState<string | null>(null);
   const listed = models.filter(({ id }) => id !== standard);
-  // Those of the house are few, and were set up to be used.
+  // The home's own are few, and were set up to be used.
   const isOwn = ({ id }: ListedModel) => id.startsWith("ollama/") || prefixes.some((prefix) => id.startsWith(prefix));
   const choose = (value: string) => {
     const begun = value.startsWith(TYPED) ? value.slice(TYPED.length) : null;
