@@ -4,10 +4,10 @@ import { PassThrough } from "node:stream";
 import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { createAgiraph } from "../src/cli/agiraph-command.ts";
 import { MODEL_VARIABLES } from "../src/cli/command-line/common-help.ts";
-import { createProgram } from "../src/cli/program.ts";
 import { Terminal } from "../src/cli/terminal.ts";
-import { createTx } from "../src/cli/tx-program.ts";
+import { createTx } from "../src/cli/tx-command.ts";
 import { PROVIDERS } from "../src/models/catalog/providers.ts";
 import { configSchema } from "../src/protocol/config.ts";
 import { conditionSchema, triggerActionSchema } from "../src/protocol/trigger.ts";
@@ -170,7 +170,7 @@ const terminal = new Terminal(
 );
 
 test.each([
-  ["agiraph", createProgram(terminal, () => {})],
+  ["agiraph", createAgiraph(terminal, () => {})],
   ["tx", createTx(terminal, () => {})],
 ])("every command and option of %s is described", (name, program) => {
   const commands = textOf("docs/commands.md");
@@ -184,12 +184,12 @@ test.each([
 
 test("the page of commands has the groups of the help", () => {
   const titles = [...textOf("docs/commands.md").matchAll(/^## (.+)$/gm)].map(([, title]) => `${title}:`);
-  const groups = createProgram(terminal, () => {}).commands.map((command) => command.helpGroup());
+  const groups = createAgiraph(terminal, () => {}).commands.map((command) => command.helpGroup());
   expect(titles).toEqual([...new Set(groups)]);
 });
 
 test.each([
-  ["agiraph", createProgram(terminal, () => {})],
+  ["agiraph", createAgiraph(terminal, () => {})],
   ["tx", createTx(terminal, () => {})],
 ])("every example in the help of %s can be typed", (name, program) => {
   const shown = program.commands.filter((command) => command.name() !== "names");

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
+import { createAgiraph } from "./agiraph-command.ts";
 import { asCalled, commandLine, whereAsked } from "./invocation.ts";
-import { createProgram } from "./program.ts";
 import { Terminal } from "./terminal.ts";
 import { paintFor } from "./wording/paint.ts";
 
@@ -34,7 +34,7 @@ test("words that name the program by its name say what works for how it was call
 });
 
 test("whichever command they name", () => {
-  const names = createProgram(invocation({}).terminal, () => {}).commands.map((command) => command.name());
+  const names = createAgiraph(invocation({}).terminal, () => {}).commands.map((command) => command.name());
   const said = names.map((name) => asCalled(`agiraph ${name} x`, { npm_lifecycle_event: "start" }));
   expect(said).toEqual(names.map((name) => `npm start -- ${name} x`));
 });

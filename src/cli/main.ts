@@ -13,8 +13,8 @@ if (major < 22 || (major === 22 && minor < 18)) {
     import("node:path"),
   ]);
   enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "agiraph"));
-  const { runProgram } = await import("./program.ts");
-  await runProgram(process);
+  const { runCommandLine } = await import("./agiraph-command.ts");
+  await runCommandLine(process);
 }
 
 export {};

@@ -12,8 +12,11 @@ if (major < 22 || (major === 22 && minor < 18)) {
     import("node:path"),
   ]);
   enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "agiraph"));
-  const [{ runProgram }, { createTx }] = await Promise.all([import("./program.ts"), import("./tx-program.ts")]);
-  await runProgram(process, createTx);
+  const [{ runCommandLine }, { createTx }] = await Promise.all([
+    import("./agiraph-command.ts"),
+    import("./tx-command.ts"),
+  ]);
+  await runCommandLine(process, createTx);
 }
 
 export {};

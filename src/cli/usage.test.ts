@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { beforeAll, expect, test } from "vitest";
 import { type TemporaryHome, temporaryHome } from "../testing/temporary-home.ts";
-import { createProgram } from "./program.ts";
+import { createAgiraph } from "./agiraph-command.ts";
 import { Terminal } from "./terminal.ts";
 import { agiraph } from "./testing/cli-process.ts";
 
@@ -25,7 +25,7 @@ test("alone it prints help, and every command that help names has its own", asyn
   const names = [...help.stdout.matchAll(/^ {2}([a-z]+) [^\n]*? {2,}\S/gm)].map((match) => match[1]);
   // That each has its place in the help and in docs/commands.md: test/docs.test.ts.
   expect(names).toEqual(
-    createProgram(new Terminal(STREAMS, {}, folder.path), () => {}).commands.map((each) => each.name()),
+    createAgiraph(new Terminal(STREAMS, {}, folder.path), () => {}).commands.map((each) => each.name()),
   );
   expect([...help.stdout.matchAll(/^([A-Z][^\n]*):$/gm)].map((match) => match[1])).toEqual([
     "Options",

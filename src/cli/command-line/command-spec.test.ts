@@ -2,15 +2,15 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
-import { createProgram } from "../program.ts";
+import { createAgiraph } from "../agiraph-command.ts";
 import { Terminal } from "../terminal.ts";
-import { createTx } from "../tx-program.ts";
+import { createTx } from "../tx-command.ts";
 
 const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
 const terminal = new Terminal(streams, {}, "/here");
 
 test("every command that is shown is in a group, and its help has examples", () => {
-  for (const program of [createProgram(terminal, () => {}), createTx(terminal, () => {})]) {
+  for (const program of [createAgiraph(terminal, () => {}), createTx(terminal, () => {})]) {
     const shown = program.createHelp().visibleCommands(program);
     const bare = shown.filter((command) => {
       let help = "";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
+import { versionOf } from "../base-command.ts";
 import { EXIT, UsageError } from "../exit-code.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { versionOf } from "../program-base.ts";
 import type { CommandGroup, CommandSpec } from "./command-spec.ts";
 import { UNSAFE } from "./common-help.ts";
 import { port } from "./option-values.ts";

@@ -1,9 +1,9 @@
 import { lookAtAll } from "../../runtime/views/agent-list.ts";
 import type { HomeHolder } from "../../store/home/home.ts";
+import { versionOf } from "../base-command.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { liveHolder, lookAt, noHomeYet, settingsOf } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
-import { versionOf } from "../program-base.ts";
 import { count, timestamp } from "../wording/format.ts";
 import { standingOf } from "../wording/standing.ts";
 

@@ -5,7 +5,7 @@ import { stackOf } from "../wording/stack-text.ts";
  * The last resort: an exception or a rejected promise that no owner caught.
  *
  * CRASH-1. It is written to `HOME/crashes/`, with its stack, before anything else happens.
- * CRASH-2. What happens then is decided once for the process: it ends (`program.ts`), or it restarts (`restart.ts`).
+ * CRASH-2. What happens then is decided once for the process: it ends (`agiraph-command.ts`), or it restarts (`restart.ts`).
  */
 export function onCrash(process: NodeJS.Process, act: CrashAction): void {
   if (action === undefined)

@@ -9,7 +9,7 @@ import type { Terminal } from "./terminal.ts";
 export const packageRoot = dirname(findPackageJSON(import.meta.url) ?? import.meta.dirname);
 
 /** What all our programs share: the options for home and JSON, the style of help, and how errors are reported. */
-export function baseProgram(terminal: Terminal, name: string): Command {
+export function baseCommand(terminal: Terminal, name: string): Command {
   return new Command(name)
     .version(versionOf(packageRoot), "-v, --version", "print the version")
     .option("--home <dir>", "the folder that holds the agents (AGIRAPH_HOME, default ~/.agiraph)")

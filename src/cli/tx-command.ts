@@ -1,14 +1,14 @@
 import type { Command } from "commander";
+import { baseCommand, packageRoot } from "./base-command.ts";
 import { addCommands, type CommandSpec, EXIT_CODES, examplesText } from "./command-line/command-spec.ts";
 import { txCommands } from "./command-line/tx-commands.ts";
 import { type ExitCode, UsageError } from "./exit-code.ts";
-import { baseProgram, packageRoot } from "./program-base.ts";
 import type { Terminal } from "./terminal.ts";
 import type { TxCall } from "./tx/project.ts";
 
 /** `tx`: meshes, as seed 004 names it. */
 export function createTx(terminal: Terminal, end: (code: ExitCode) => void): Command {
-  const program = baseProgram(terminal, "tx")
+  const program = baseCommand(terminal, "tx")
     .description("Meshes: declared teams of agents in a project, whose messages are files.")
     .option("--project <dir>", "the folder that contains meshes/ (default: TX_PROJECT, else the nearest folder above)")
     .option("--as <mesh/agent>", "the agent that speaks (in a session: TX_MESH and TX_AGENT)");

@@ -1,5 +1,6 @@
 import { type Command, CommanderError } from "commander";
 import { dict } from "../protocol/dict.ts";
+import { baseCommand, packageRoot } from "./base-command.ts";
 import { addCommands, type CommandSpec, EXIT_CODES, examplesText } from "./command-line/command-spec.ts";
 import { MODEL_VARIABLES } from "./command-line/common-help.ts";
 import { installation, MESHES } from "./command-line/installation.ts";
@@ -11,13 +12,15 @@ import { onCrash } from "./home/crash.ts";
 import { isDetached } from "./home/detached.ts";
 import { programWords, whereAsked } from "./invocation.ts";
 import { PLAIN_PASTE, SHOW_CURSOR } from "./live/live-region.ts";
-import { baseProgram, packageRoot } from "./program-base.ts";
 import { endWithNpm } from "./start/end-with-npm.ts";
 import { Terminal } from "./terminal.ts";
 import { reportFailure } from "./wording/failure.ts";
 
 /** Runs one command line to its end and exits with its code, once all output has been written. */
-export async function runProgram(process: NodeJS.Process, create: typeof createProgram = createProgram): Promise<void> {
+export async function runCommandLine(
+  process: NodeJS.Process,
+  create: typeof createAgiraph = createAgiraph,
+): Promise<void> {
   // Names of variables come from the config: none must be found that was not set, like `constructor`.
   const env: NodeJS.ProcessEnv = Object.assign(dict<string | undefined>(), process.env);
   const terminal = new Terminal(process, env, whereAsked(env, process.cwd()));
@@ -36,18 +39,18 @@ export async function runProgram(process: NodeJS.Process, create: typeof createP
   process.exit(code);
 }
 
-async function exitCodeOf(words: string[], terminal: Terminal, create: typeof createProgram): Promise<ExitCode> {
+async function exitCodeOf(words: string[], terminal: Terminal, create: typeof createAgiraph): Promise<ExitCode> {
   // `agiraph tx …` is `tx …`, for those who have only the one name; and `agiraph help tx` is `tx --help`.
   const asked = withHelp(words);
-  if (create === createProgram && asked[0] === "tx")
-    return exitCodeOf(asked.slice(1), terminal, (await import("./tx-program.ts")).createTx);
+  if (create === createAgiraph && asked[0] === "tx")
+    return exitCodeOf(asked.slice(1), terminal, (await import("./tx-command.ts")).createTx);
   let code: ExitCode = EXIT.done;
   try {
     const program = create(terminal, (ended) => {
       code = ended;
     });
     // `npm start` alone is the whole thing: API and page. The program's own name alone asks what it can do.
-    const isNpmStart = words.length === 0 && create === createProgram && terminal.env.npm_lifecycle_event === "start";
+    const isNpmStart = words.length === 0 && create === createAgiraph && terminal.env.npm_lifecycle_event === "start";
     if (words.length === 0 && !isNpmStart) program.outputHelp();
     else await program.parseAsync(isNpmStart ? ["serve"] : answerable(asked, program), { from: "user" });
     return code;
@@ -61,8 +64,8 @@ async function exitCodeOf(words: string[], terminal: Terminal, create: typeof cr
 }
 
 /** The commands of `agiraph`; `command-line/` describes them. */
-export function createProgram(terminal: Terminal, end: (code: ExitCode) => void): Command {
-  const program = baseProgram(terminal, "agiraph").description("Long-lived AI agents that grow a team around a goal.");
+export function createAgiraph(terminal: Terminal, end: (code: ExitCode) => void): Command {
+  const program = baseCommand(terminal, "agiraph").description("Long-lived AI agents that grow a team around a goal.");
   const calledAs = programWords(terminal.env);
   const groups = [STEERING, TALKING, CHANGING_WORK, LOOKING, installation(program), MESHES];
   const perform = async (run: CommandSpec["run"], command: Command, given: unknown[]): Promise<void> => {
