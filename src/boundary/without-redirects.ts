@@ -5,7 +5,7 @@
  *
  * BOUNDARY-1. An answer with a redirect status rejects with `RedirectRefused`; nothing is sent to where it points.
  * BOUNDARY-2. For another origin the error names only the origin: path and query may repeat a secret of the request.
- * BOUNDARY-3. No address on another host is recommended: whoever controls the network decides where a redirect points.
+ * BOUNDARY-3. No address on another host is recommended: anyone who controls the network decides where a redirect points.
  */
 export function withoutRedirects(fetch: typeof globalThis.fetch, setting?: string): typeof globalThis.fetch {
   return async (input, init) => {

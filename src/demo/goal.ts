@@ -46,7 +46,7 @@ export function readGoal(text: string): Goal {
   const clauses = clausesIn(text).map((clause) => ({ clause, kind: kindOf(clause) }));
   const beyond = clauses.filter(({ kind }) => kind === "beyond").map(({ clause }) => clause);
   const has = (wanted: ClauseKind) => clauses.some(({ kind }) => kind === wanted);
-  // Whoever says "read these and translate them" has asked for a translation.
+  // Anyone who says "read these and translate them" has asked for a translation.
   const isSurvey = has("survey") || (has("look") && beyond.length === 0);
   return { places: placesIn(text), isSurvey, beyond: isSurvey ? beyond : [] };
 }

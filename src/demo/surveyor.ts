@@ -49,7 +49,7 @@ function moveFor({ tools }: ModelRequest, conversation: Conversation): Move {
   return act(`Without tools there is nothing that I could do: I survey files, and cannot think. ${HOW_TO_GET_A_MODEL}`);
 }
 
-/** The first time at length, later in a word; and an honest answer to whoever writes to it. */
+/** The first time at length, later in a word; and an honest answer to anyone who writes to it. */
 function opening({ replies, news }: Conversation): string {
   const written = news.flatMap(({ content }) => humanMessagesIn(content)).map((text) => `“${escaped(cut(text, 80))}”`);
   const answer =

@@ -158,7 +158,7 @@ export class Mailbox {
     this.#waiting.unshift(...earlier.map((letter) => ({ ...newsOfLetter(letter, this.#now()), seq })));
   }
 
-  /** Whoever takes work up again finds old mail in the log that has meanwhile been read in their place. */
+  /** Anyone who takes work up again finds old mail in the log that has meanwhile been read in their place. */
   #isSomebodyElses(fact: Fact): boolean {
     if (fact.type !== "message.sent") return false;
     if (fact.data.to === "*") return fact.seq <= (this.#on?.told ?? 0);

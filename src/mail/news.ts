@@ -90,7 +90,7 @@ export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId)
   return fact.type === "node.completed" ? { text, isResult: true } : { text };
 }
 
-/** Whoever waits for an answer has it as the result of their call; whoever went on meanwhile is told. */
+/** Anyone who waits for an answer has it as the result of their call; anyone who went on meanwhile is told. */
 function answerNews(
   reader: string,
   { data }: FactOf<"human.response">,
@@ -183,7 +183,7 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
       return parentWhen(fact, now) ? undefined : reopeningOf(fact, now);
     case "budget.set":
       return budgetNews(fact, now);
-    // Told the state of the board, so that it does not go by what it remembers of it.
+    // Told the state of the board, so that it does not rely on what it remembers of it.
     case "agent.resumed": {
       const hasNodes = Object.keys(now.board.nodes).length > 0;
       const board = hasNodes ? ` The board as it is:\n${describePage(now.board, now.agent.run?.id)}` : "";

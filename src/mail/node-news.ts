@@ -14,13 +14,13 @@ export function isEndOrReopening(fact: Fact): fact is FactOf<Ending | "node.reop
   );
 }
 
-/** An end that was taken back is no news; there will be another. */
+/** An end that was taken back is not news; there will be another. */
 export function stands(fact: FactOf<Ending>, { board }: Situation): boolean {
   const node = board.nodes[fact.data.node_id];
   return hasEnded(node) && node.ended_seq === fact.seq;
 }
 
-/** Whoever answers for it: the nearest node above that was still open when it happened, however late it is read. */
+/** Who answers for it: the nearest node above that was still open when it happened, however late it is read. */
 export function parentWhen(
   { seq, data }: FactOf<Ending | "node.reopened">,
   { board }: Situation,
@@ -81,7 +81,7 @@ export function dependantsOf(id: NodeId, { board }: Situation): string {
   return waiting ? `\nNot begun, since it depends on ${id}: ${waiting}.` : "";
 }
 
-/** Whole: whoever works on it goes by this from now on. */
+/** Whole: its worker follows this from now on. */
 export function changesOf({ data: { node_id, task, deliverables, checks } }: FactOf<"node.updated">): string {
   const list = (name: string, items: readonly string[] | undefined) =>
     items === undefined ? [] : [`${name}: ${items.join(", ") || "none"}.`];
@@ -98,7 +98,7 @@ export function isTakenBack({ data: { from, reserved_for } }: FactOf<"node.reope
   return from !== undefined && from === reserved_for && roster[from]?.spawned.kind === "harnessed";
 }
 
-/** To whoever has it from now on. */
+/** To its new worker. */
 export function takingOver({ data }: FactOf<"node.reopened">, now: Situation): string | undefined {
   const { node_id, why, from, did } = data;
   if (why !== "reassigned" || from === undefined) return undefined;

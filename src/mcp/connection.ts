@@ -231,7 +231,7 @@ export class McpConnection {
         capabilities: elicit ? { elicitation: { form: { applyDefaults: true } } } : {},
         versionNegotiation: { mode: isOld ? "legacy" : "auto", probe: { timeoutMs: PROBE_MS } },
         listMaxPages: MAX_PAGES,
-        // Between turns: whoever asks for the tools next has the new ones.
+        // Between turns: anyone who asks for the tools next has the new ones.
         listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => this.#changed(client) } },
         // What it promises of its answers is between it and its authors: nothing of ours builds on it.
         jsonSchemaValidator: {

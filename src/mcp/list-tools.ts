@@ -13,5 +13,5 @@ export async function listTools(client: Client, timeout: number): Promise<Listed
 
 /** Pages of a list of tools: who has more of them has more tools than a model finds. */
 export const MAX_PAGES = 8;
-/** Of a description, as it is kept; whoever shows it cuts it again, and says so. */
+/** Of a description, as it is kept; anyone who shows it cuts it again, and says so. */
 const MAX_DESCRIPTION = 4_000;

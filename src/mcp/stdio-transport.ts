@@ -146,7 +146,7 @@ export class StdioTransport implements Transport {
         }
         this.onmessage?.(message);
       } catch (error) {
-        this.onerror?.(error as Error); // a line that is no message is passed over
+        this.onerror?.(error as Error); // a line that is not a message is skipped
       }
     }
     stdout?.pause();

@@ -134,7 +134,7 @@ export class Memory {
     return [...(await this.files.list()), ...shared.map((file) => ({ ...file, path: `${PERSON}${file.path}` }))];
   }
 
-  /** The text of a file as it is, for whoever does not act on it; undefined where it cannot be read. */
+  /** The text of a file as it is, for anyone who does not act on it; undefined where it cannot be read. */
   get searchable(): Searchable {
     const person = this.#person?.files.scope;
     const { scope, indexFile } = this.files;

@@ -120,7 +120,7 @@ export class SectionIndex {
     return { path: String(row.path), headings, from, to, at, namesDay: row.names_day === 1 };
   }
 
-  /** All sections, for whoever must look at every one. */
+  /** All sections, for anyone who must look at every one. */
   hashes(): { id: number; hash: string }[] {
     return this.#all("select id, hash from section order by id").map(({ id, hash }) => ({
       id: Number(id),

@@ -57,7 +57,7 @@ export function differ(a: Statement, b: Statement): boolean {
   const shared = inBoth(a.words, b.words);
   if (shared < 2 || shared / Math.min(a.words.size, b.words.size) <= SAME_SUBJECT) return false;
   if (a.words.size === shared || b.words.size === shared) return false;
-  // The same heading alone is no subject, unless what stands below it is only a value.
+  // The same heading alone is not a subject, unless what stands below it is only a value.
   const isValue = a.own.size <= A_VALUE && b.own.size <= A_VALUE;
   return isValue || inBoth(a.own, b.own) > 0;
 }

@@ -73,7 +73,7 @@ function isSomethingToCome(waiters: readonly Waiter[], now: Situation): boolean 
   );
 }
 
-/** The team has set it, or it speaks to the team. What wakes the coordinator for another reason is no help. */
+/** The team has set it, or it speaks to the team. What wakes the coordinator for another reason does not help. */
 function isOfTeam({ status, created_by, action }: OpenTrigger): boolean {
   if (status !== "active" || created_by === AGIRAPH) return false;
   return created_by !== HUMAN || action.type === "send_message" || action.type === "run_node";

@@ -37,7 +37,7 @@ export interface Situation {
   spending: Spending;
   attention: Attention;
   triggers: Triggers;
-  /** Commands in the background of somebody's turns, if there are any. */
+  /** Commands that run beside a worker's turns, if there are any. */
   commands?: BackgroundCommands;
   /** Programs that think for themselves. */
   outside: Outside;

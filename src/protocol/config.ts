@@ -185,7 +185,7 @@ export const configSchema = z.strictObject({
   server: serverConfigSchema.optional(),
   /**
    * Programs that can be hired, by name. Those we know (claude-code, codex, gemini, opencode) are there by themselves; what
-   * is said of them here stands before what we know. Any other has its kind and command.
+   * is said of them here overrides what we know. Any other has its kind and command.
    */
   programs: z.record(nameSchema, programProfileSchema.partial()).optional(),
   mcp_servers: z.record(nameSchema, mcpServerSchema).optional(),

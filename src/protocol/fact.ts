@@ -15,7 +15,7 @@ import { usageCorrectionSchema, usageSchema } from "./usage.ts";
  */
 const node = { node_id: nodeIdSchema };
 const worker = { worker_id: workerIdSchema };
-/** Nodes below that had ended without the worker being told: whoever hears of this end hears of them too. */
+/** Nodes below that had ended without the worker being told: anyone who hears of this end hears of them too. */
 const unheard = { unheard: z.array(nodeIdSchema).optional() };
 /** Who acts, and on which node; the coordinator acts on none. */
 const byWorker = { worker_id: workerIdSchema, node_id: nodeIdSchema.nullable() };
@@ -124,13 +124,13 @@ export const factData = {
     role: z.string().optional(),
     /** Nobody takes it before it is released. */
     held: z.literal(true).optional(),
-    /** Who must not get it: workers, and whoever works or worked on these nodes. */
+    /** Who must not get it: workers, and those who work or worked on these nodes. */
     not_by: z.array(z.string()).optional(),
     /** Files that were handed over with it, copied into its folder: where from, and their content. */
     inputs: z.array(handedInputSchema).optional(),
   }),
   "node.released": z.object(node),
-  /** Whoever is named takes it as soon as they are free; nobody else does. With who decided so, where somebody assigned it. */
+  /** The worker that is named takes it as soon as it is free; nobody else does. With who decided so, where somebody assigned it. */
   "node.reserved": z.object({ ...node, ...worker, by: workerIdSchema.optional() }),
   "node.assigned": z.object({ ...node, ...worker }),
   /** With what its refs point at, by hash. */
@@ -163,7 +163,7 @@ export const factData = {
   }),
   /**
    * It had ended for want of money, and there is more, or had failed and a trigger runs it, or somebody else is to have
-   * it: it waits again, for whoever is named, or was on it.
+   * it: it waits again, for the worker that is named, or was on it.
    */
   "node.reopened": z.object({
     ...node,
@@ -268,7 +268,7 @@ export const factData = {
     /** What counts as the answer when the deadline passes. */
     default: z.string().optional(),
   }),
-  /** Whoever asked was written to and goes on; the question stays open, and its answer reaches them as a message. */
+  /** The asker was written to and goes on; the question stays open, and its answer reaches them as a message. */
   "question.deferred": z.object({ question_id: z.string(), ...worker }),
   /** The first answer counts. */
   "human.response": z.object({ question_id: z.string(), ...worker, text: z.string(), channel: z.string() }),
@@ -364,7 +364,7 @@ export const factData = {
     was: z.object({ model: z.string(), worker_model: z.string() }),
   }),
 
-  /** The human allows more, or less; null is no limit, and what is absent stays as it is. */
+  /** The human allows more, or less; null means no limit, and what is absent stays as it is. */
   "budget.set": z.object({
     budget_usd: z.number().positive().nullable().optional(),
     budget_tokens: z.int().positive().optional(),

@@ -55,7 +55,7 @@ interface RuntimeServices
   extends Pick<AgentServices, "checkModel" | "programFor" | "checkTools" | "checkPrices" | "hadNoRoom"> {
   /** Sees that the messages of this project's meshes are moved: by us, or by another process that does so already. */
   hostMeshes(project: string): Promise<void>;
-  /** What whoever started the meshes of a project gave of their environment. */
+  /** The part of the environment that came with the start of a project's meshes. */
   meshEnvironment(project: string): Environment;
 }
 

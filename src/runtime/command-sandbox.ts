@@ -4,7 +4,7 @@ import type { Settings } from "./config/settings.ts";
 import { machineOf, type OpenSandbox } from "./programs/machine.ts";
 
 export interface CommandSandbox {
-  /** The one sandbox of all commands, opened by whoever needs it first: loading and testing it takes a moment. */
+  /** The one sandbox of all commands, opened when it is first needed: loading and testing it takes a moment. */
   sandbox: OpenSandbox;
   /** What commands find there, if it is known by now. */
   machine: Workplace["machine"];

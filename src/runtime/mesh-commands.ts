@@ -34,7 +34,7 @@ export const MESH_HANDLERS: { readonly [C in MeshCommandName]: CommandHandler<C>
     return actingAs(actor, async () => {
       const agent = await ports.meshRecord(folder);
       const isFirst = await startOnce(agent);
-      // Only whoever carries the command out learns of it: it is not part of the result.
+      // Only the process that carries the command out learns of it: it is not part of the result.
       return { ...(await projectView(agent)), ...(!isFirst && { unchanged: true }) };
     });
   },

@@ -43,7 +43,7 @@ export class Runtime {
   readonly #agents: OpenAgents;
   readonly #diskFullRecovery: DiskFullRecovery;
   readonly #meshRecords: MeshRecords;
-  /** By project: what whoever started its meshes gave of their environment. */
+  /** By project: the part of the environment that came with the start of its meshes. */
   readonly #meshEnvironments = new Map<string, Readonly<Record<string, string>>>();
   /** Of agents that are being made. */
   readonly #namesInUse = new Set<string>();
@@ -233,7 +233,7 @@ export class Runtime {
     if (problem !== undefined) throw new Error(problem);
   }
 
-  /** Carries a command out, for whoever gives it. */
+  /** Carries a command out, for anyone who gives it. */
   execute<C extends CommandName>(command: CommandOf<C>, actor: Actor): Promise<CommandResult<C>> {
     const agent = async (id: string) => this.agent((await existingAgent(this.store, id)).id);
     const ports = {

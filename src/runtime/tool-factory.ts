@@ -126,7 +126,7 @@ function fetchOptions({ config: { web_fetch } }: Pick<Settings, "config">): Fetc
   return web_fetch ? { allowPrivate: web_fetch.allow } : {};
 }
 
-/** Servers are for everyone in the house, and opened with the first who gets one. */
+/** All agents of the home share the servers; each is opened for the first who gets it. */
 function mcpTools(
   settings: Pick<Settings, "env" | "config">,
   { now }: Pick<Clock, "now">,
@@ -162,7 +162,7 @@ function mcpTools(
         const news = changed().map(
           ({ server, tool }): NewFact => ({ type: "mcp.changed", data: { worker_id, node_id, server, tool } }),
         );
-        // A log that cannot be kept is told by whoever appends next.
+        // A log that cannot be kept is told by the next append.
         if (news.length > 0) log.append({ facts: news }).durable.catch(() => {});
         return given;
       };
@@ -171,7 +171,7 @@ function mcpTools(
   };
 }
 
-/** Where nobody searches it is not offered; whoever calls it all the same is told what to set. */
+/** Where nobody searches it is not offered; anyone who calls it all the same is told what to set. */
 function searchTool(isNative: boolean, ports: SearchPorts): Tool {
   const tool = webSearchTool(ports);
   return isNative || canSearch(ports.env) ? tool : hidden(tool);

@@ -65,7 +65,7 @@ export async function registerEvents(
         done();
       },
     });
-  // Whoever is refused before the upgrade is answered and let go: nobody else would ever close that connection.
+  // Anyone who is refused before the upgrade is answered and let go: nobody else would ever close that connection.
   app.addHook("onResponse", async ({ raw }) => {
     if (raw.headers.upgrade !== undefined) raw.socket.destroySoon();
   });

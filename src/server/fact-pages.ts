@@ -6,7 +6,7 @@ export interface FramedFact {
   seq: number;
   fact: Fact;
   frame: Buffer;
-  /** What was said in the reply that it ends, for whoever watches. */
+  /** What was said in the reply that it ends, for anyone who watches. */
   words?: Buffer;
 }
 

@@ -14,7 +14,7 @@ export interface FeedLimits {
 /** Where a follower gets what it has missed. */
 interface MissedFacts {
   read(after: number): Promise<readonly FramedFact[]>;
-  /** For whoever watches, when it has caught up: what it hears first. */
+  /** For anyone who watches, when it has caught up: what it hears first. */
   live: (() => Buffer[]) | undefined;
 }
 

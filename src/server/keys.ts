@@ -34,7 +34,7 @@ export class Keys {
     return { once, expires_at: expires / 1000 };
   }
 
-  /** The cookie for whoever has a fresh link, coming by this origin. */
+  /** The cookie for anyone who has a fresh link, coming by this origin. */
   redeem(once: string, origin: string): string | undefined {
     this.#forgetOld();
     if (!this.#links.delete(once)) return undefined;

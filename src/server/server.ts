@@ -150,7 +150,7 @@ function tellOfConfig({ settings }: ServerDeps, log: FastifyBaseLogger): () => v
   });
 }
 
-/** Many clients name a content type whatever they send: no body is no body, and its schema says whether one is needed. */
+/** Many clients name a content type whatever they send: a request without a body stays one, and its schema says whether one is needed. */
 function jsonOrNothing(app: FastifyInstance): FastifyBodyParser<string> {
   const parse = app.getDefaultJsonParser("error", "error");
   return (request, body, done) => (body === "" ? done(null, undefined) : parse(request, body, done));

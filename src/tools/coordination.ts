@@ -171,7 +171,7 @@ function programsIn(port: CoordinationPort): string {
   return `\n- With program you hire an agent that thinks and works by itself, with tools of its own; model is then a name that it knows, or left out.\n${lines.join("\n")}${missing}`;
 }
 
-/** What is asked of somebody who forgot to say what the run taught them; also how it is known that they were asked. */
+/** Asked of a coordinator that did not say what the run taught it; also how it is known that it was asked. */
 export const WHAT_DID_YOU_LEARN = "Before the run ends: what did it teach you that a later run should know?";
 
 const answer = z.string().min(1);

@@ -161,7 +161,7 @@ async function grep(
   }
 }
 
-/** Conversations and logs hold every word that was ever searched for; whoever wants them names them. */
+/** Conversations and logs hold every word that was ever searched for; a search that wants them names them. */
 function isNoRecord(path: string): boolean {
   return path.startsWith("project/") || !/\.jsonl(\.|$)/.test(path);
 }

@@ -26,7 +26,7 @@ export function shellTool(ports: ShellPorts, commands = new RunningCommands()): 
 }
 
 export interface ShellPorts {
-  /** Where a command begins and what paths mean there, as it is said to the model. */
+  /** Where a command begins and what paths mean there, as the model is told. */
   where?: string;
   /** Opened by the first command; proving one takes a moment. */
   sandbox: () => Promise<Sandbox>;

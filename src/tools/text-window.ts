@@ -102,7 +102,7 @@ class LineCollector {
   #keep(): void {
     const rest = this.#length - this.#line.length;
     const line = rest > 0 ? `${this.#line}… (${rest} more characters in this line)` : this.#line;
-    // At least one line is always shown, so that whoever pages on gets somewhere.
+    // At least one line is always shown, so that anyone who pages on gets somewhere.
     if (this.#kept.length > 0 && this.#chars + line.length > MAX_CHARS) {
       this.#full = true;
       return;

@@ -139,7 +139,7 @@ function decoderFor(encoding: string | undefined) {
 
 class CapReached extends Error {}
 
-/** Passes on, or keeps, up to its cap, and then breaks the pipeline: whoever sends or unpacks more is stopped. */
+/** Passes on, or keeps, up to its cap, and then breaks the pipeline: anyone who sends or unpacks more is stopped. */
 class Cap extends Transform {
   reached = false;
   #left: number;

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 export interface Sight {
   hash: string;
   bytes: number;
-  /** As far as it can be shown; null where it is no text, or nothing is there. */
+  /** As far as it can be shown; null where it is not text, or nothing is there. */
   text: string | null;
 }
 

@@ -63,7 +63,7 @@ function dueOf(trigger: OpenTrigger, now: Situation, at: number): Due {
     case "on_event":
       return onEvent(trigger, now, at);
     case "on_change":
-      return NOTHING; // whoever looks knows
+      return NOTHING; // anyone who looks knows
     case "on_idle":
       return onIdle(trigger, trigger.when.config, now, at);
   }

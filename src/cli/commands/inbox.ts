@@ -58,9 +58,9 @@ function unreadWords(call: Invocation, unread: number, options: InboxOptions): s
   return [count(unread, "unread message"), ...show, mark].join(" · ");
 }
 
-/** They are facts, and so whoever works on an agent records them; where nobody does, it is done here. */
+/** They are facts, so the process that works on an agent records them; where nobody does, it is done here. */
 async function markRead(call: Invocation, settings: Settings | undefined, items: InboxItem[]): Promise<ExitCode> {
-  // That a task of a mesh failed is a message too: whoever knows it need do nothing more.
+  // That a task of a mesh failed is a message too: a person who knows it need do nothing more.
   const messages = items.filter((item) => !needsPerson(item) || item.mesh_task || item.mesh_session || item.deadlock);
   const whose = [...new Set(messages.map(({ agent }) => agent.id))];
   if (settings) for (const id of whose) await give(settings, { do: "seen", id });

@@ -138,14 +138,14 @@ function projectOf({ cwd }: Terminal, { project }: RunOptions): string {
   return folder;
 }
 
-/** Looking at the other agents may find damage in their logs; it is said when they have been looked at. */
+/** Looking at the other agents may find damage in their logs; it is reported when they have been looked at. */
 async function repairsOfOthers({ store }: Runtime, home: string, looked: Remark): Remark {
   const before = store.repairs.length;
   await looked;
   return repairLines(store, home).slice(before).join("\n") || undefined;
 }
 
-/** This process holds the home, so whoever else counts as working was interrupted. */
+/** This process holds the home, so anyone else who counts as working was interrupted. */
 async function interruptedAgents(runtime: Runtime, own: string, call: Invocation): Remark {
   // Only a courtesy: what cannot be read is told where it matters, by `ls`.
   const { situations } = await allSituations(runtime.store).catch(() => ({ situations: [] }));

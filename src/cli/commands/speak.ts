@@ -59,7 +59,7 @@ export async function publish(
 }
 
 /**
- * Whoever holds the home is told; when nobody does, it is recorded here, and an agent that goes on works here, in sight
+ * The process that holds the home is told; when nobody does, it is recorded here, and an agent that goes on works here, in sight
  * of the person, until it ends.
  */
 async function speak(call: Invocation, word: string, speech: SpokenCommand, options: SpeakOptions): Promise<ExitCode> {

@@ -95,7 +95,7 @@ function orderIn(text: string) {
   );
 }
 
-/** By whoever works on the agent; when nobody does, it is recorded here. */
+/** By the process that works on the agent; when nobody does, it is recorded here. */
 async function makeChange(call: Invocation, look: Changed, change: TriggerCommand): Promise<ExitCode> {
   const { id, created } = look.now.agent;
   const { result } = await give<TriggerCommand["do"]>(look.settings, { ...change, id } as never);

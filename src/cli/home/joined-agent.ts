@@ -137,7 +137,7 @@ export class JoinedAgent implements WatchedAgent {
     return idler.promise;
   }
 
-  /** Whoever has taken the home over stays until nobody else is at work in it. */
+  /** A process that has taken the home over stays until nobody else is at work in it. */
   async close(): Promise<void> {
     this.#leaving.abort();
     await this.#following;

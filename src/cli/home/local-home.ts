@@ -55,7 +55,7 @@ export class LocalHome {
     return [...(this.#deaf ? [this.#deaf] : []), ...failed].join("\n") || undefined;
   }
 
-  /** An agent that works here, as whoever sits at this terminal sees it. */
+  /** An agent that works here, as the person at this terminal sees it. */
   watched(agent: Agent): WatchedAgent {
     const { id } = agent.log;
     const { runtime } = this;
@@ -70,7 +70,7 @@ export class LocalHome {
     };
   }
 
-  /** Resolves when nobody else's agent is at work here, or somebody wants to leave. Whoever waits for a person rests. */
+  /** Resolves when nobody else's agent is at work here, or somebody wants to leave. An agent that waits for a person rests. */
   async othersAtRest(own: AgentId | undefined, note = (words: string) => this.#terminal.say(words)): Promise<void> {
     const watching = new AbortController();
     const isLeft = aborted(this.#leaving.signal);

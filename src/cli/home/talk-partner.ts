@@ -100,7 +100,7 @@ export class TalkPartner {
       isStaying = isAtWork(agent.now.agent.status);
       if (isStaying) {
         const rested = this.#rest(local, agent, close);
-        rested.catch(() => {}); // told to whoever waits for it
+        rested.catch(() => {}); // told to anyone who waits for it
         this.#here = { local, agent, rested };
       }
       return done;

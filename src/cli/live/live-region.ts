@@ -55,7 +55,7 @@ export class LiveRegion {
     this.#cancel ??= this.#drawAfter(FRAME_MS);
   }
 
-  /** A key was pressed: whoever types sees it at once. */
+  /** A key was pressed: anyone who types sees it at once. */
   echo(): void {
     if (this.#isEchoing) return;
     this.#cancel?.();

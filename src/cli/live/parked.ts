@@ -11,9 +11,9 @@ export function isParked({ agent, roster, questions, letters, board }: Situation
   if (Object.values(questions.open).some((question) => question.deadline_ts !== undefined)) return false;
   if (Object.keys(questions.answered).length > 0) return false;
   if (Object.values(roster).some(goesOn)) return false;
-  // Whoever is to begin has not been heard of yet.
+  // A worker that is to begin has not been heard of yet.
   if (Object.values(board.nodes).some((node) => node.status === "assigned")) return false;
-  // Mail wakes whoever waits for news; it is only on its way.
+  // Mail wakes anyone who waits for news; it is only on its way.
   return !Object.values(letters.queued).some(({ reader, from }) => reader !== HUMAN && wakes(from, roster[reader]));
 }
 
@@ -25,7 +25,7 @@ function goesOn(worker: WorkerState): boolean {
   );
 }
 
-/** Whoever waits for an answer hears the human and the coordinator all the same. */
+/** Anyone who waits for an answer hears the human and the coordinator all the same. */
 function wakes(from: string, worker: WorkerState | undefined): boolean {
   if (worker?.status !== "waiting") return false;
   return worker.for !== "human" || from === HUMAN || from === COORDINATOR;

@@ -121,7 +121,7 @@ function withWords(activity: Activity, thinking: ReadonlyMap<string, string>): A
 
 const LATEST = 60;
 
-/** Whoever sleeps waits for nobody of the team. */
+/** An agent that sleeps waits for nobody in the team. */
 function withSleep(activity: Activity, now: Situation): Activity {
   const words = asleepWords(now, Date.now() / SECOND);
   return words === undefined ? activity : new Map([...activity, [COORDINATOR, words]]);

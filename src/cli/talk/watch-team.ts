@@ -168,7 +168,7 @@ function talkingView(
   };
 }
 
-/** To the end of the process: whoever presses Ctrl-C while it is closing its files means to leave it too. */
+/** To the end of the process: anyone who presses Ctrl-C while it is closing its files means to leave it too. */
 function obeyInterrupts(agent: WatchedAgent, call: Invocation, view: TeamView): AbortSignal {
   const { terminal } = call;
   const interrupted = new AbortController();

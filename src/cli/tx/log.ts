@@ -33,7 +33,7 @@ export async function log(
   return EXIT.interrupted;
 }
 
-/** That a file moved up is no news, nor that a session is busy or idle. */
+/** That a file moved up is not news, nor that a session is busy or idle. */
 export function isNews(fact: Fact): boolean {
   if (fact.type === "mesh.session") return ["dialog", "dead", "broken"].includes(fact.data.state);
   return NEWS.has(fact.type);

@@ -45,7 +45,7 @@ export async function start(call: TxCall): Promise<ExitCode> {
   return EXIT.failed;
 }
 
-/** What programs may have of the caller's environment: a server that is there already has that of whoever started it. */
+/** What programs may have of the caller's environment: a server that is there already has that of the person who started it. */
 function variablesFor({ terminal: { env } }: TxCall, { config }: Settings): Record<string, string> {
   const named = Object.values(programsOf(config)).flatMap((profile) => profile.env ?? []);
   const names = [...new Set([...PLAIN_VARIABLES, ...named])];

@@ -2,7 +2,7 @@ import type { Outgoing, Situation } from "../../projections/index.ts";
 
 /** One message to the human, with everything that a receiver without access to the log needs to know. */
 export interface Utterance extends Omit<Outgoing, "channels" | "from"> {
-  /** The same at every try, also after a restart: whoever has taken it before need not take it again. */
+  /** The same at every try, also after a restart: anyone who has taken it before need not take it again. */
   delivery: string;
   agent: { id: string; name: string };
   from: { id: string; name: string };

@@ -12,7 +12,7 @@ export async function declaredNames(layout: Layout): Promise<string[]> {
   return [...new Set([...meshes, ...others.flat()])].toSorted();
 }
 
-/** The names beside its own. A file that cannot be read has none; what is wrong with it is said when it is read as a whole. */
+/** The names beside its own. A file that cannot be read has none; what is wrong with it is reported when it is read as a whole. */
 async function instancesOf(layout: Layout, mesh: string): Promise<string[]> {
   const text = await readFile(join(layout.configs, `${mesh}.json`), "utf8").catch(() => "");
   const [, count] = /"instances"\s*:\s*(\d{1,2})\b/.exec(text) ?? [];

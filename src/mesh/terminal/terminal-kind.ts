@@ -138,7 +138,7 @@ export function canBeTypedTo(kind: TerminalKind, view: ShownScreen): boolean {
   return seenState(kind, view) !== "dialog" && (kind.input === null || inputOf(kind, view.screen) !== null);
 }
 
-/** So many lines above the input a program says what it does; higher up it is said by somebody. */
+/** So many lines above the input a program says what it does; higher up it is part of the conversation. */
 const NEAR = 7;
 
 interface TypedInput {

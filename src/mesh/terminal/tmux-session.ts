@@ -269,7 +269,7 @@ const NOTHING_KNOWN: PaneView = {
 };
 
 const FOLLOW_MS = 150;
-/** Whoever typed within this time is taken to be there still. */
+/** Anyone who typed within this time is taken to be there still. */
 const ATTENDED_S = 300;
 const SHOWN_LINES = 12;
 /** For twenty idle terminals, every two seconds would take more than one percent of a core. */

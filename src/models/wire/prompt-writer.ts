@@ -36,7 +36,7 @@ type AssistantPart = AssistantMessage["content"][number];
  * PROMPT-4. What a provider gave us to hand back (signatures, encrypted results) is returned unchanged to that
  *     provider, and to no other: another provider gets the text and the calls. Each server of config.json is a provider
  *     of its own.
- * PROMPT-5. No text is sent with half a character in it, whoever wrote it.
+ * PROMPT-5. No text is sent with half a character in it, no matter who wrote it.
  */
 export class PromptWriter {
   /** How the names of its models begin. */

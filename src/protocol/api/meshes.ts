@@ -107,7 +107,7 @@ export const startMeshesSchema = z.strictObject({
 
 export const meshMessageSchema = z.object({
   name: z.string(),
-  /** Null where it is no message; `problem` says why. */
+  /** Null where it is not a message; `problem` says why. */
   from: z.string().nullable(),
   to: z.string().nullable(),
   type: z.string().nullable(),
@@ -128,7 +128,7 @@ export const meshQueuesSchema = z.object({ mesh: z.string(), places: z.array(que
 /** The results of a mesh's work. */
 export const meshResultsSchema = z.object({
   mesh: z.string(),
-  /** Its last task of its own, and the words with which it ended: of whoever came last, or of whoever gave up. */
+  /** Its last task of its own, and the words with which it ended: of the one who came last, or of the one who gave up. */
   last: z
     .object({
       name: z.string(),

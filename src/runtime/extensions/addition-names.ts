@@ -36,7 +36,7 @@ export class AdditionNames {
     };
   }
 
-  /** Takes the names, or returns why not. `owner` is told to whoever comes later with the same name. */
+  /** Takes the names, or returns why not. `owner` is told to anyone who comes later with the same name. */
   take(additions: Additions, owner: string): string[] {
     const problem = shapeProblem(additions);
     if (problem !== undefined) return [problem];

@@ -29,7 +29,7 @@ export async function openListeners(
   };
 }
 
-/** Whoever wrote the channel says who speaks there: what it hands in is the person's word. */
+/** The author of the channel decides who speaks there: what it hands in is the person's word. */
 function receiverFor(channel: string, execute: WebhookPorts["execute"]): Receive {
   return async (incoming) => {
     const parsed = receivedWordsSchema.safeParse(incoming);

@@ -51,7 +51,7 @@ export class Postman {
     this.#ports = ports;
   }
 
-  /** Begins its rounds. What the house has and has not any more is on record before. */
+  /** Begins its rounds. Which channels were added or removed is on record before. */
   async open(): Promise<void> {
     const { log, now } = this.#ports;
     const facts = changesOf(this.#channels, now());
@@ -106,7 +106,7 @@ export class Postman {
         if (wait > 0) await clock.sleep(wait, this.#closing.signal);
       }
     } catch {
-      // Closing; or a log that cannot be kept, of which whoever appends next tells. The outbox keeps the rest.
+      // Closing; or a log that cannot be kept, of which the next append tells. The outbox keeps the rest.
     }
   }
 

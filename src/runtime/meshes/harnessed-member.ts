@@ -129,7 +129,7 @@ export class HarnessedMember implements Member {
     const past = pastOf(stored, "assignment", (entry) => entry.role === "user" && entry.content === words);
     if (!past) return undefined;
     this.#messages.shift();
-    // It is no news to it: a wait for an answer goes on.
+    // It is not news to it: a wait for an answer goes on.
     if (this.#messages.length === 0) this.#arrived = Promise.withResolvers();
     this.#task = first.message.name;
     first.told();

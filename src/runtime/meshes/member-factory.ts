@@ -34,7 +34,7 @@ import { txTools } from "./tx-tools.ts";
 export interface MembersPorts {
   home: string;
   env: Environment;
-  /** What whoever started the meshes gave of their environment: it overrides ours for programs. */
+  /** The part of the environment that came with the start of the meshes: it overrides ours for programs. */
   given(): Environment;
   outside: ProgramPorts;
   sandbox(): Promise<Sandbox>;

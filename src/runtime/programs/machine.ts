@@ -7,7 +7,7 @@ import type { Machine } from "../../workers/surroundings.ts";
 
 /**
  * What commands find in the sandbox. It is asked inside the sandbox, once per process, and stored for the next process,
- * which uses the stored answer at once and asks again. Without a stored answer whoever begins within a moment of the
+ * which uses the stored answer at once and asks again. Without a stored answer anyone who begins within a moment of the
  * question waits for it; later, until it is known, it is left out.
  */
 export function machineOf(sandbox: OpenSandbox, config: () => Config, kept: Kept, known: Known = ofThisProcess) {

@@ -44,7 +44,7 @@ export function pendingLog(
       return appended;
     },
     follow: (after, signal) => log.follow(after, signal),
-    // What follows from a fact is the agent's own doing, whoever's command was being carried out just then.
+    // What follows from a fact is the agent's own doing, no matter whose command was being carried out just then.
     subscribe: (listener, of) => log.subscribe((fact) => onItsOwn(() => listener(fact)), of),
     read: async (range) => recent.read(range) ?? log.read(range),
     conversation: (file) => log.conversation(file),

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 /**
  * Ends a process group when we die, however we died: a small shell waits at the far end of a pipe, which the kernel
  * closes with us. For processes that are not in a namespace. It is started before the group, so that it waits already when
- * the leader is named. Whoever kills us between the leader's start and `watch` leaves the group to the end of its input.
+ * the leader is named. If we are killed between the leader's start and `watch`, the group lives until its input ends.
  */
 export function startGroupWatcher(): GroupWatcher {
   const script = 'read -r leader <&3 || exit; read -r _ <&3; kill -KILL "-$leader"';

@@ -72,7 +72,7 @@ function runsOf(all: readonly RunId[]): RunId[] {
   return [...new Set(all)];
 }
 
-/** Whoever has it or will; else what it waits for first. */
+/** Who has it or will have it; else what it waits for first. */
 function whoHas(node: NodeState, { roster: names, board }: Situation): string {
   const named = (id: string) => (id === HUMAN ? "you" : (names[id]?.spawned.name ?? id));
   if ("worker_id" in node) return named(node.worker_id);
@@ -153,7 +153,7 @@ function useCardSteps(scroller: RefObject<HTMLDivElement | null>, layout: BoardL
   useEffect(() => {
     const place = selected ? layout.places.get(selected) : undefined;
     if (place && scroller.current) scroller.current.scrollTo(wayTo(place, scroller.current));
-    // Whoever closes the panel, or goes on from it to another node, is with the card again.
+    // Anyone who closes the panel, or goes on from it to another node, is with the card again.
     const left = before.current;
     before.current = selected;
     if (left !== null && document.activeElement === document.body)

@@ -113,7 +113,7 @@ function Spent({ tally }: { tally: Tally | undefined }) {
   );
 }
 
-/** Whoever comes by an old link sees why it is in no list. */
+/** Anyone with an old link sees why it is in no list. */
 function PutAway({ agent }: { agent: string }) {
   return (
     <p className="flex shrink-0 items-center gap-2 border-b border-line bg-wait-tint px-3 py-1 text-[13px] text-wait md:px-5">

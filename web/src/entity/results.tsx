@@ -85,7 +85,7 @@ function filesOf(situation: Situation | null, run: string, results: readonly Run
   const rankOf = ({ at }: LinkedFile) => published.findIndex((file) => file.at === at);
   const first = results.map(linkedFile);
   const rest = published.filter(({ at }) => !first.some((file) => file.at === at));
-  // Whoever named them has said what comes first.
+  // The one who named them has said what comes first.
   return [...(isNamed ? first : first.sort((a, b) => rankOf(a) - rankOf(b))), ...rest];
 }
 

@@ -84,7 +84,7 @@ function FolderRow({ below, isOpen: isOpenAtFirst, ...props }: RowProps & { belo
   const { branch, current, depth } = props;
   const isOnTheWay = current.startsWith(`${branch.path}/`);
   const [isOpen, setOpen] = useState(isOnTheWay || isOpenAtFirst);
-  // Whoever opens a file sees where it is.
+  // Anyone who opens a file sees where it is.
   useEffect(() => {
     if (isOnTheWay) setOpen(true);
   }, [isOnTheWay]);

@@ -135,7 +135,7 @@ class Replay implements AgentView {
     };
   }
 
-  /** Where nobody looks any more, nothing is asked; whoever looks again asks by that. */
+  /** Where nobody looks any more, nothing is asked; looking again asks. */
   #readAgain(): void {
     const at = this.#at;
     this.#at = 0;

@@ -81,13 +81,13 @@ function announce(item: InboxItem): void {
   if (isBefore(item)) return;
   const answer = () => {
     openIt();
-    // Whoever was there already had scrolled away from it; questions are asked at the end.
+    // A person who was there already had scrolled away from it; questions are asked at the end.
     document.querySelector<HTMLElement>("[data-newest]")?.click();
   };
   toast("wait", toastOf(item), { label: item.mesh_trust ? "View" : "Answer", run: answer }, keyOf(item));
 }
 
-/** What a person's own work and a permission request say, they say of themselves: nobody's name stands before it. */
+/** What a person's own work and a permission request say, they say of themselves: no name is put in front. */
 function toastOf(item: InboxItem): string {
   if (item.from.id === HUMAN) return gist(item.text);
   const text = textOf(item).slice(0, 600);

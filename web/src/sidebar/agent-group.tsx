@@ -77,7 +77,7 @@ function Team({ id }: { id: string }) {
   const isKnown = coordinator !== undefined;
   const { hasInbox } = useAgents();
   const team = useRef<HTMLDivElement>(null);
-  // Whoever comes by a link, the palette or *Needs you* sees the team, however many agents there are; also when *Needs
+  // Anyone who comes by a link, the palette or *Needs you* sees the team, however many agents there are; also when *Needs
   // you*, which comes later, has taken its place above.
   // biome-ignore lint/correctness/useExhaustiveDependencies: it may be out of sight again then
   useEffect(() => {

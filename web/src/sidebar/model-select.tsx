@@ -56,7 +56,7 @@ export function ModelSelect({ name, label, models, prefixes, standard, fields, o
       {typed !== null && (
         <input
           key={typed}
-          // biome-ignore lint/a11y/noAutofocus: whoever chose to type its name is about to
+          // biome-ignore lint/a11y/noAutofocus: anyone who chose to type its name is about to
           autoFocus
           name={name}
           required

@@ -115,7 +115,7 @@ export function axisOf(periods: readonly Period[]): Axis {
 
 /** Narrower than this, as a share of the whole, one cannot tell two stretches apart. */
 const NARROW = 0.002;
-/** More than this would be too much for the page, and for whoever looks at it. */
+/** More than this would be too much for the page, and for anyone who looks at it. */
 const DRAWN = 1000;
 
 /** What is drawn: narrow adjacent periods of one kind are merged, so that a long log stays a small picture. */

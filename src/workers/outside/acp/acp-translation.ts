@@ -183,7 +183,7 @@ export class AcpTranslation {
     const isKnown = change.status === "in_progress" || (!isEmpty(change.rawInput) && !isPartial);
     const events = isOver || isKnown ? this.#announce(call) : [];
     if (isOther) {
-      delete call.allowed; // it is said once
+      delete call.allowed; // told once
       const text = `After permission was given it reported other arguments: ${requestGist({ tool: call.tool, args: change.rawInput })}`;
       events.push({ kind: "noted", text });
     }

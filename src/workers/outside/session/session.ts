@@ -64,7 +64,7 @@ export type OutsideEvent =
   /**
    * One model call of its own, or all of a turn, as fine as the program says. Counts, never totals. `estimated`: the
    * program does not say, or not yet. `corrects`: what all calls of the turn took that were estimated so far. `aside`: by
-   * a sub-agent of its own, so it is no turn.
+   * a sub-agent of its own, so it is not a turn.
    */
   | {
       kind: "used";
