@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every criterion of the plan passes in the test report, and the tester's own script, where there is one, succeeds.
-# Run in shared/output/. What is printed goes to whoever has to correct it.
+# Run in shared/output/. What is printed goes to the agent that has to correct it.
 fail() {
   echo "$1"
   exit 1

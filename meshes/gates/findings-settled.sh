@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every finding of the review has its line in the verdict, nothing grave is open, and the verdict fits.
-# Run in shared/output/. What is printed goes to whoever has to correct it.
+# Run in shared/output/. What is printed goes to the agent that has to correct it.
 fail() {
   echo "$1"
   exit 1

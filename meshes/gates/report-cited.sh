@@ -1,6 +1,6 @@
 #!/bin/sh
 # The report is there, is newer than what it is made from, answers, and its citations and its sources are the same.
-# Run in shared/output/. What is printed goes to whoever has to correct it.
+# Run in shared/output/. What is printed goes to the agent that has to correct it.
 fail() {
   echo "$1"
   exit 1
