@@ -103,7 +103,7 @@ export class AgentRepository {
 
   /** Takes what a worker's sandbox wrote; see `receive.ts`. */
   receive(bundle: string, id: string): Promise<Received> {
-    const trusted = () => this.#trusted();
+    const trusted = () => this.shared();
     const { dir } = this;
     const receiver = { dir, git: this.#git, refs: this.#refs, limits: this.#limits, trusted, extents: this.#extents };
     return oneAtATime(`${dir} receive ${id}`, () => receiveBundle(receiver, bundle, id));
@@ -201,14 +201,20 @@ export class AgentRepository {
     return commit;
   }
 
+  /** Commits that came from the person. */
+  async shared(): Promise<string[]> {
+    const { stdout } = await this.#run(["for-each-ref", "--format=%(objectname)", BASE_REF, "refs/agiraph/upstream"]);
+    return stdout.toString("utf8").split("\n").filter(isObjectId);
+  }
+
+  async timeOf(commit: string): Promise<number> {
+    const { stdout } = await this.#run(["log", "--max-count=1", "--format=%ct", objectId(commit)]);
+    return Number(stdout.toString("utf8").trim());
+  }
+
   async #tips(): Promise<string[]> {
     const { stdout } = await this.#run(["for-each-ref", "--format=%(objectname)"]);
     return [...new Set(stdout.toString("utf8").split("\n").filter(isObjectId))];
-  }
-
-  async #trusted(): Promise<string[]> {
-    const { stdout } = await this.#run(["for-each-ref", "--format=%(objectname)", BASE_REF, "refs/agiraph/upstream"]);
-    return stdout.toString("utf8").split("\n").filter(isObjectId);
   }
 
   #run(args: readonly string[], options: GitOptions = {}): Promise<GitResult> {

@@ -1,5 +1,6 @@
 export { AgentRepository, type CommitStats, type LogEntry, type Snapshot } from "./agent-repository.ts";
 export type { Author } from "./commit.ts";
+export { type Delivered, deliverBranch, mergeIntoCheckedOut, openPullRequest } from "./deliver.ts";
 export type { DiffOptions } from "./diff.ts";
 export type { DiffFile, DiffHunk, RepositoryDiff } from "./diff-types.ts";
 export { Git, GitError, type GitOptions, type GitResult } from "./git.ts";

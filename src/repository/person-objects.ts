@@ -143,6 +143,8 @@ const PLAIN_SETTINGS = [
   "core.filemode",
   "core.ignorecase",
   "core.precomposeunicode",
+  // Who may read the objects that a delivery adds.
+  "core.sharedrepository",
   "core.sparsecheckout",
   "core.sparsecheckoutcone",
   "core.symlinks",
@@ -152,7 +154,7 @@ const PLAIN_SETTINGS = [
 function configFile(person: PersonFolders, config: ConfigValues, own: ConfigValues): string {
   const plain = PLAIN_SETTINGS.flatMap((name) => {
     const value = lastValue(config, name) ?? lastValue(own, name);
-    return value !== undefined && /^[a-z]{1,20}$/i.test(value) ? [`\t${name.slice("core.".length)} = ${value}`] : [];
+    return value !== undefined && /^[a-z0-9]{1,20}$/i.test(value) ? [`\t${name.slice("core.".length)} = ${value}`] : [];
   });
   const format = person.objectFormat === "sha256" ? ["[extensions]", "\tobjectformat = sha256"] : [];
   return ["[core]", "\trepositoryformatversion = 1", "\tbare = false", ...plain, ...format, ""].join("\n");

@@ -64,7 +64,7 @@ export function commitScript(commit: { folder: string; message: string; bundle: 
     // Adding a file in conflict would say that it is resolved, with the markers in it.
     `unmerged=$(g diff --name-only --diff-filter=U | head -n 5 | tr '\\n' ' ')`,
     `[ -z "$unmerged" ] || refused "Resolve the conflicts in: $unmerged(then git add them)."`,
-    `g add --all`,
+    `said=$(g add --all 2>&1) || refused "git cannot add everything: $(printf '%s' "$said" | tail -n 3 | tr '\\n' ' ')"`,
     // Of a repository within the repository only the name of its commit would be kept.
     `nested=$(g diff-index --cached --raw "$base" -- | awk '$2 == "160000" && $5 == "A"' | cut -f 2- | head -n 5 | tr '\\n' ' ')`,
     `[ -z "$nested" ] || refused "These folders are repositories of their own, so their files would be lost: $nested(remove their .git, or ignore them)."`,
@@ -105,7 +105,7 @@ export function snapshotScript(snapshot: { folder: string; bundle: string; base:
     `ref=refs/agiraph/snapshot; g update-ref --no-deref "$ref" "$commit"`,
     `rm -f "$bundle" "$bundle.part"`,
     `g bundle create --quiet "$bundle.part" "$ref" "^$base" && done=1 || done=0`,
-    `g update-ref -d "$ref"`,
+    `g update-ref -d "$ref"; rmdir "$GIT_DIR/refs/agiraph" 2>/dev/null || true`,
     `[ "$done" = 1 ]`,
     `mv "$bundle.part" "$bundle"`,
     `echo "SNAPSHOT $commit"`,
@@ -161,9 +161,9 @@ const UNLOCK = [
 
 /** A repository within the clone: its files instead of the name of its commit. */
 const NESTED = [
-  `g ls-files --stage | awk '$1 == "160000"' | cut -f 2- > "$own.nested"`,
+  `find . -mindepth 2 -name .git -prune -print | sed 's|^\\./||; s|/\\.git$||' > "$own.nested"`,
   `while IFS= read -r nested; do`,
-  `  [ -d "$nested/.git" ] || continue`,
+  `  if g check-ignore --quiet -- "$nested"; then continue; fi`,
   `  g update-index --force-remove -- "$nested"`,
   `  find "$nested" -name .git -prune -o -type f -print | while IFS= read -r file; do`,
   `    mode=100644; [ ! -x "$file" ] || mode=100755`,

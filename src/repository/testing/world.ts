@@ -40,7 +40,11 @@ export class World implements AsyncDisposable {
 
   /** Of the person: their config is in a home of its own. */
   get env(): Record<string, string> {
-    return { PATH: process.env.PATH ?? "", HOME: join(this.path, "own-home"), LC_ALL: "C" };
+    return {
+      PATH: `${join(this.path, "bin")}:${process.env.PATH ?? ""}`,
+      HOME: join(this.path, "own-home"),
+      LC_ALL: "C",
+    };
   }
 
   init(folder: string, ...options: string[]): void {
