@@ -3,7 +3,7 @@
 import { type EndedNode, hasEnded, type NodeState, type Situation } from "../projections/index.ts";
 import type { Fact, NodeId } from "../protocol/index.ts";
 import type { News } from "./news.ts";
-import { endOf, isEndOrReopening, stands } from "./node-news.ts";
+import { isEndOrReopening, nodeEndText, stands } from "./node-news.ts";
 
 /** To somebody who waits: that the work on a node beside theirs has ended. */
 export function newsOfColleague(fact: Fact, now: Situation, on: NodeId): News | undefined {
@@ -41,6 +41,6 @@ function isBeside({ id, spec }: NodeState, other: NodeState | undefined): other 
 }
 
 function endNews({ id, status }: EndedNode, now: Situation): News {
-  const text = endOf(id, now, "worker");
+  const text = nodeEndText(id, now, "worker");
   return status === "completed" ? { text, isResult: true } : { text };
 }

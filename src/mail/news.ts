@@ -24,10 +24,10 @@ import {
 import {
   changesOf,
   dependantsOf,
-  endOf,
   isEndOrReopening,
   isTakenBack,
   nameOf,
+  nodeEndText,
   parentWhen,
   reopeningOf,
   stands,
@@ -161,7 +161,7 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
       if (!stands(fact, now)) return undefined;
       // A worker hears of the nodes below its own, and answers for them while it is at work.
       if (parentWhen(fact, now)) return undefined;
-      return `${endOf(fact.data.node_id, now)}${stageNews(fact, now)}`;
+      return `${nodeEndText(fact.data.node_id, now)}${stageNews(fact, now)}`;
     }
     case "node.cancelled":
       return cancellationOf(fact, now);
@@ -216,8 +216,8 @@ function newsOfChildren(reader: string, fact: Fact, now: Situation, on?: NodeId)
   const mine = parent && "worker_id" in parent && parent.worker_id === reader && (on ?? parent.id) === parent.id;
   if (!mine) return undefined;
   const { node_id } = fact.data;
-  if (fact.type === "node.cancelled") return `${endOf(node_id, now, "worker")}${dependantsOf(node_id, now)}`;
-  return fact.type === "node.reopened" ? reopeningOf(fact, now) : endOf(node_id, now, "worker");
+  if (fact.type === "node.cancelled") return `${nodeEndText(node_id, now, "worker")}${dependantsOf(node_id, now)}`;
+  return fact.type === "node.reopened" ? reopeningOf(fact, now) : nodeEndText(node_id, now, "worker");
 }
 
 /** The coordinator knows what it cancelled itself, and hears of those that lost with the news of who won. */

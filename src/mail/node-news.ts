@@ -3,9 +3,9 @@
 import { hasEnded, type NodeState, type Situation, waitingFor } from "../projections/index.ts";
 import { type Fact, type FactOf, HUMAN, type NodeId } from "../protocol/index.ts";
 
-export type Ending = "node.completed" | "node.failed" | "node.cancelled";
+export type NodeEnding = "node.completed" | "node.failed" | "node.cancelled";
 
-export function isEndOrReopening(fact: Fact): fact is FactOf<Ending | "node.reopened"> {
+export function isEndOrReopening(fact: Fact): fact is FactOf<NodeEnding | "node.reopened"> {
   return (
     fact.type === "node.completed" ||
     fact.type === "node.failed" ||
@@ -15,14 +15,14 @@ export function isEndOrReopening(fact: Fact): fact is FactOf<Ending | "node.reop
 }
 
 /** An end that was taken back is not news; there will be another. */
-export function stands(fact: FactOf<Ending>, { board }: Situation): boolean {
+export function stands(fact: FactOf<NodeEnding>, { board }: Situation): boolean {
   const node = board.nodes[fact.data.node_id];
   return hasEnded(node) && node.ended_seq === fact.seq;
 }
 
 /** Who answers for it: the nearest node above that was still open when it happened, however late it is read. */
 export function parentWhen(
-  { seq, data }: FactOf<Ending | "node.reopened">,
+  { seq, data }: FactOf<NodeEnding | "node.reopened">,
   { board }: Situation,
 ): NodeState | undefined {
   for (let above = board.nodes[data.node_id]?.spec.parent_node_id; above; ) {
@@ -41,14 +41,14 @@ const MOST_FILES = 50;
 const LONGEST_BELOW = 600;
 
 /** With what had ended below it unheard, all the way down: otherwise nobody would ever be told of it. */
-export function endOf(id: NodeId, now: Situation, reader: Reader = "lead"): string {
+export function nodeEndText(id: NodeId, now: Situation, reader: Reader = "lead"): string {
   const below = unheardBelow(id, now);
-  if (below.length === 0) return endOfOne(id, now, reader);
+  if (below.length === 0) return endTextOf(id, now, reader);
   const more = below.length > MOST_BELOW ? [`… ${below.length - MOST_BELOW} more, see check_board.`] : [];
   const lines = below
     .slice(0, MOST_BELOW)
-    .map((each) => `- ${cut(endOfOne(each, now, reader)).replaceAll("\n", "\n  ")}`);
-  return [endOfOne(id, now, reader), "Ended below it, unheard:", ...lines, ...more].join("\n");
+    .map((each) => `- ${cut(endTextOf(each, now, reader)).replaceAll("\n", "\n  ")}`);
+  return [endTextOf(id, now, reader), "Ended below it, unheard:", ...lines, ...more].join("\n");
 }
 
 function unheardBelow(id: NodeId, { board }: Pick<Situation, "board">): NodeId[] {
@@ -57,7 +57,7 @@ function unheardBelow(id: NodeId, { board }: Pick<Situation, "board">): NodeId[]
   return unheard.flatMap((each) => [each, ...unheardBelow(each, { board })]);
 }
 
-function endOfOne(id: NodeId, now: Situation, reader: Reader): string {
+function endTextOf(id: NodeId, now: Situation, reader: Reader): string {
   const node = now.board.nodes[id];
   if (!hasEnded(node)) return `${id} has ended.`;
   if (node.status === "cancelled") return `${id} was cancelled by ${nameOf(node.by, now)}: ${node.reason}`;
