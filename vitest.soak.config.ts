@@ -30,6 +30,7 @@ export default defineConfig({
       "test/faults/mesh-*.test.ts",
       "test/faults/provider-floods.test.ts",
       "test/faults/provider-sweep.test.ts",
+      "test/faults/repository-*.test.ts",
       "test/faults/server-faults.test.ts",
       "test/faults/store-*.test.ts",
       "test/memory/recall.test.ts",

@@ -5,6 +5,7 @@ import { BASE_REF, copyObjects, createRepository } from "./create.ts";
 import { type DiffOptions, diffOf, numbersOf, patchOf } from "./diff.ts";
 import type { RepositoryDiff } from "./diff-types.ts";
 import { type Git, GitError, type GitOptions, type GitResult } from "./git.ts";
+import { removeLeftovers } from "./leftovers.ts";
 import { DEFAULT_LIMITS, type ReceiveLimits, UNTRUSTED } from "./limits.ts";
 import { type Merged, mergeOf } from "./merge.ts";
 import { branchRef, isObjectId, objectId, ownRef } from "./names.ts";
@@ -77,7 +78,9 @@ export class AgentRepository {
     options: { dirty?: boolean } = {},
   ): Promise<{ base: string; left: string[] }> {
     return oneAtATime(`${this.dir} create`, async () => {
-      if (!(await this.exists())) return createRepository(this.dir, this.#git, from, base, branch, options);
+      const isThere = await this.exists();
+      await removeLeftovers(this.dir);
+      if (!isThere) return createRepository(this.dir, this.#git, from, base, branch, options);
       const known = await this.#refs.read(BASE_REF);
       if (known === undefined) throw new Error(`${this.dir} has no ${BASE_REF}: it is not a repository of an agent.`);
       return { base: known, left: [] };
@@ -162,13 +165,13 @@ export class AgentRepository {
   /** Newest first. */
   async log(from: string, to: string, limit: number): Promise<LogEntry[]> {
     const range = [`--max-count=${Math.max(0, Math.floor(limit))}`, objectId(to), `^${objectId(from)}`];
-    const { stdout } = await this.#run(["log", "-z", "--no-mailmap", "--format=%H%x1f%an%x1f%at%x1f%s", ...range]);
-    return fieldsOf(stdout, "\0").map(([commit = "", author = "", ts = "0", subject = ""]) => ({
-      commit,
-      author,
-      ts: Number(ts),
-      subject,
-    }));
+    // What a worker wrote has any character but NUL.
+    const { stdout } = await this.#run(["log", "-z", "--no-mailmap", "--format=%H%x00%an%x00%at%x00%s", ...range]);
+    const fields = stdout.toString("utf8").split("\0");
+    return Array.from({ length: Math.floor(fields.length / 4) }, (_, at) => {
+      const [commit = "", author = "", ts = "0", subject = ""] = fields.slice(at * 4, at * 4 + 4);
+      return { commit, author, ts: Math.min(Number(ts), LATEST), subject };
+    });
   }
 
   /** Undefined where there is no such file, or where it is larger. */
@@ -225,6 +228,9 @@ export class AgentRepository {
     return this.#git.attempt(["--git-dir", this.dir, ...args], { limits: UNTRUSTED, ...options });
   }
 }
+
+/** Of what a Date can hold, in seconds. */
+const LATEST = 8_640_000_000_000;
 
 function fieldsOf(output: Buffer, end: string): string[][] {
   return output

@@ -92,8 +92,9 @@ async function withChanges(
   await mkdir(loose);
   const changes = await changesIn(mask, "all");
   const left = [...changes.filtered, ...changes.nested].map(asText);
-  const paths = [...changes.changed, ...changes.untracked];
-  if (paths.length === 0) return { commit: base, left };
+  const gone = new Set(changes.gone);
+  const present = [...changes.changed.filter((path) => !gone.has(path)), ...changes.untracked];
+  if (gone.size + present.length === 0) return { commit: base, left };
   // In an index that begins at the base, not at theirs: what they have staged but changed since is not what they see.
   const theirObjects = join(from.gitDir, "objects");
   const env = {
@@ -103,13 +104,14 @@ async function withChanges(
   };
   const config = ["core.fsync=none"];
   await mask.run(["read-tree", base], { env, config });
-  const stdin = Buffer.from(`${paths.join("\0")}\0`, "latin1");
-  await mask.run(["update-index", "--add", "--remove", "--replace", "-z", "--stdin"], {
-    env,
-    config,
-    stdin,
-    seconds: 1800,
-  });
+  // What is gone first: a link may be where its folder was, and git refuses to look behind it.
+  for (const [how, paths] of [
+    [["--force-remove"], [...gone]],
+    [["--add", "--remove", "--replace"], present],
+  ] as const) {
+    const stdin = Buffer.from(paths.map((path) => `${path}\0`).join(""), "latin1");
+    await mask.run(["update-index", ...how, "-z", "--stdin"], { env, config, stdin, seconds: 1800 });
+  }
   const tree = (await mask.run(["write-tree"], { env, config })).stdout.toString("utf8").trim();
   const author = { name: "agiraph" };
   const message = "Uncommitted changes at the start\n";

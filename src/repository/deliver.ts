@@ -2,10 +2,11 @@ import { lstat } from "node:fs/promises";
 import type { AgentRepository } from "./agent-repository.ts";
 import { type Git, GitError } from "./git.ts";
 import { giveObjects } from "./give-objects.ts";
-import { branchRef, isObjectId, objectId } from "./names.ts";
+import { branchRef, objectId } from "./names.ts";
 import { asText, changesIn } from "./person-changes.ts";
 import { lastValue, ownConfig, repositoryConfig } from "./person-config.ts";
-import { Mask } from "./person-objects.ts";
+import { BorrowedObjects, Mask } from "./person-objects.ts";
+import { branchesInTheWay, linkOnTheWay, movePersonRef, readPersonRef } from "./person-refs.ts";
 import { inspectRepository, type PersonRepository } from "./person-repository.ts";
 
 /**
@@ -33,15 +34,11 @@ export async function deliverBranch(
     if (!ref.startsWith("refs/heads/agiraph/"))
       throw new Refused(`Only branches named agiraph/… are written, not ${branch}.`);
     if ((await agent.commitOf(objectId(commit))) === undefined) throw new Refused(`The agent has no commit ${commit}.`);
-    const current = await readRef(person, ref, git);
+    const current = await readPersonRef(person, ref, git);
     if (current === commit) return;
     await refuseTheirs(person, agent, { branch, ref, current, commit }, git);
     await giveObjects(person, agent, commit, git);
-    const from = current ?? "0".repeat(commit.length);
-    // Without a log of their own: a ref and its objects is all that is added.
-    await git.run(["--git-dir", person.gitDir, "update-ref", "--no-deref", ref, commit, from], {
-      config: ["core.logAllRefUpdates=false"],
-    });
+    await movePersonRef(person, ref, current, commit, git);
   }, commit);
 }
 
@@ -119,15 +116,10 @@ async function inWords(work: () => Promise<void>, commit: string): Promise<Deliv
     await work();
     return { ok: true, commit };
   } catch (error) {
-    if (error instanceof Refused || error instanceof GitError) return { ok: false, reason: error.message };
+    if (error instanceof Refused || error instanceof GitError || error instanceof BorrowedObjects)
+      return { ok: false, reason: error.message };
     throw error;
   }
-}
-
-async function readRef(person: PersonRepository, ref: string, git: Git): Promise<string | undefined> {
-  const { stdout } = await git.attempt(["--git-dir", person.gitDir, "rev-parse", "--verify", "--quiet", ref]);
-  const id = stdout.toString("utf8").trim();
-  return isObjectId(id) ? id : undefined;
 }
 
 interface Wanted {
@@ -149,9 +141,16 @@ async function refuseTheirs(person: PersonRepository, agent: AgentRepository, wa
       ?.slice("worktree ".length);
     throw new Refused(`${branch} is checked out in ${where}. Switch to another branch there first: git switch -`);
   }
-  if (await readRef(person, "refs/heads/agiraph", git)) {
+  const [other] = await branchesInTheWay(person, ref, git);
+  if (other !== undefined) {
     throw new Refused(
-      `You have a branch named agiraph, so there can be none named ${branch}. Rename it: git branch -m agiraph NAME`,
+      `You have a branch named ${other}, so there can be none named ${branch}. Rename it: git branch -m ${other} NAME`,
+    );
+  }
+  const link = await linkOnTheWay(person, ref);
+  if (link !== undefined) {
+    throw new Refused(
+      `${link} leads elsewhere, so a branch would be written outside of your repository. Remove it: rm '${link}'`,
     );
   }
   if (current === undefined) return;

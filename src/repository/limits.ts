@@ -12,11 +12,13 @@ export interface ReceiveLimits {
   /** Of all objects together, inflated. */
   inflatedBytes: number;
   objects: number;
-  /** In one commit's tree. */
+  /** Of a commit with its message, or of a tag. */
+  messageBytes: number;
+  /** In one commit's tree, beside those that the person's own commits have. */
   files: number;
-  /** Folders within folders. */
+  /** Folders within folders; more where the person's own are deeper. */
   depth: number;
-  /** In bytes. */
+  /** In bytes; more where the person's own are longer. */
   pathLength: number;
   nameLength: number;
   refs: number;
@@ -30,6 +32,7 @@ export const DEFAULT_LIMITS: ReceiveLimits = {
   fileBytes: 512 * MiB,
   inflatedBytes: 16_384 * MiB,
   objects: 2_000_000,
+  messageBytes: MiB,
   files: 200_000,
   depth: 128,
   pathLength: 3_900,

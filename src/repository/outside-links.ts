@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { objectId } from "./names.ts";
+import { isGitName } from "./path-rules.ts";
 import type { TreeRunner } from "./tree-check.ts";
 
 /**
@@ -69,8 +70,16 @@ async function contentsOf(run: TreeRunner, objects: readonly string[]): Promise<
   return found;
 }
 
+/**
+ * ".." after a name goes up from where a link of that name leads, which need not be where it lies, so only those at the
+ * beginning can be followed without looking at the other links. A NUL would end the target earlier than we see.
+ */
 function isOutside(path: string, target: string): boolean {
-  if (target.startsWith("/") || /^[A-Za-z]:|\\/.test(target)) return true;
+  if (target === "" || target.startsWith("/") || /^[A-Za-z]:|[\\\0]/.test(target)) return true;
+  const parts = target.split("/").filter((part) => part !== "" && part !== ".");
+  const down = parts.findIndex((part) => part !== "..");
+  if (down >= 0 && parts.includes("..", down)) return true;
   const reached = posix.normalize(posix.join(posix.dirname(path), target));
-  return reached === ".." || reached.startsWith("../") || /^\.git(?:\/|$)/i.test(reached);
+  if (reached === ".." || reached.startsWith("../")) return true;
+  return reached.split("/").some((part) => isGitName(Buffer.from(part, "latin1").toString("utf8")));
 }

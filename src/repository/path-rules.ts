@@ -9,12 +9,12 @@ export function problemWithName(name: Buffer, most: number): string | undefined 
   const text = name.toString("utf8");
   if (text === "." || text === "..") return `It has a file named "${text}".`;
   // On Windows a backslash is a slash.
-  if (text.split("\\").some(isGit))
+  if (text.split("\\").some((part) => part === ".." || isGitName(part)))
     return `It has a file whose name can be taken for ".git" (${JSON.stringify(text)}).`;
   return undefined;
 }
 
-function isGit(part: string): boolean {
+export function isGitName(part: string): boolean {
   const plain = part
     .normalize("NFKC")
     .replace(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, "")
@@ -22,5 +22,5 @@ function isGit(part: string): boolean {
     // A stream of NTFS; trailing dots and spaces, which it drops.
     .replace(/:.*$/s, "")
     .replace(/[. ]+$/, "");
-  return plain === ".git" || plain === "git~1" || part === "..";
+  return plain === ".git" || plain === "git~1";
 }

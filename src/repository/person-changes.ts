@@ -3,6 +3,8 @@ import type { Mask } from "./person-objects.ts";
 /** Paths are bytes in a string (latin1): a file's name need not be UTF-8. */
 export interface Changes {
   changed: string[];
+  /** Of the changed ones: those that are not there any more, also where something else is in the place of their folder. */
+  gone: string[];
   untracked: string[];
   /** Changed or untracked, but what git would store is made by a filter of theirs (LFS), which we do not run. */
   filtered: string[];
@@ -15,16 +17,22 @@ export async function changesIn(mask: Mask, untracked: "normal" | "all"): Promis
     ["status", "--porcelain=v2", "-z", `--untracked-files=${untracked}`, "--ignore-submodules=all", "--no-renames"],
     { seconds: 300, maxBytes: 512 * 1024 * 1024 },
   );
-  const found: Changes = { changed: [], untracked: [], filtered: [], nested: [] };
+  const found: Changes = { changed: [], gone: [], untracked: [], filtered: [], nested: [] };
   for (const entry of stdout.toString("latin1").split("\0")) {
     if (entry.startsWith("? ") && entry.endsWith("/") && untracked === "all") found.nested.push(entry.slice(2, -1));
     else if (entry.startsWith("? ")) found.untracked.push(entry.slice(2));
-    else if (entry.startsWith("1 ")) found.changed.push(afterFields(entry, 8));
-    else if (entry.startsWith("u ")) found.changed.push(afterFields(entry, 10));
+    else if (/^[1u] /.test(entry)) {
+      // The fields before the path differ in number; among them is the mode that the file has now.
+      const [fields, mode] = entry.startsWith("1") ? [8, 5] : [10, 6];
+      const path = afterFields(entry, fields);
+      found.changed.push(path);
+      if (entry.split(" ", mode + 1)[mode] === "000000") found.gone.push(path);
+    }
   }
   const filtered = await filteredAmong(mask, [...found.changed, ...found.untracked]);
   found.filtered = [...filtered];
   found.changed = found.changed.filter((path) => !filtered.has(path));
+  found.gone = found.gone.filter((path) => !filtered.has(path));
   found.untracked = found.untracked.filter((path) => !filtered.has(path));
   return found;
 }

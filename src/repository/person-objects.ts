@@ -76,18 +76,20 @@ export async function refuseBorrowedObjects(gitDir: string): Promise<void> {
   const alternates = await readFile(join(objects, "info/alternates"), "utf8").catch(() => "");
   const from = alternates.split("\n").find((line) => line.trim() !== "" && !line.startsWith("#"));
   if (from !== undefined) throw new BorrowedObjects(from);
-  for (const folder of [objects, join(objects, "pack")]) {
-    if (
-      await lstat(folder).then(
-        (stats) => stats.isSymbolicLink(),
-        () => false,
-      )
-    )
-      throw new BorrowedObjects(folder);
+  for (const folder of [gitDir, objects]) {
+    const stats = await lstat(folder).catch(() => undefined);
+    if (stats?.isSymbolicLink()) throw new BorrowedObjects(folder);
   }
-  const packs = await readdir(join(objects, "pack"), { withFileTypes: true }).catch(() => []);
-  const link = packs.find((entry) => entry.isSymbolicLink());
-  if (link) throw new BorrowedObjects(join(objects, "pack", link.name));
+  const folders = (await entriesIn(objects)).filter((name) => name === "pack" || /^[0-9a-f]{2}$/.test(name));
+  for (const folder of folders) await entriesIn(join(objects, folder));
+}
+
+/** Throws at the first symbolic link. */
+async function entriesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const link = entries.find((entry) => entry.isSymbolicLink());
+  if (link) throw new BorrowedObjects(join(folder, link.name));
+  return entries.map((entry) => entry.name);
 }
 
 export class BorrowedObjects extends Error {

@@ -4,7 +4,7 @@ import { type Git, GitError } from "./git.ts";
 import { isObjectId } from "./names.ts";
 import { changesIn } from "./person-changes.ts";
 import { lastValue, ownConfig, repositoryConfig } from "./person-config.ts";
-import { BorrowedObjects, Mask, type PersonFolders } from "./person-objects.ts";
+import { BorrowedObjects, Mask, type PersonFolders, refuseBorrowedObjects } from "./person-objects.ts";
 import { submodulesAndLfs } from "./tree-notes.ts";
 
 /**
@@ -69,6 +69,7 @@ async function inspect(folder: string, git: Git): Promise<PersonRepository> {
     );
   }
   await refuseUnfinished(folders);
+  await refuseBorrowedObjects(folders.gitDir);
   const head = await resolveBase(folders, "HEAD", git);
   if (head === undefined) {
     throw new Refused(`${folders.top} has no commit yet. Make one: git add -A && git commit -m "Begin"`);

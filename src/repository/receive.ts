@@ -17,8 +17,10 @@ export type Received = { ok: true; refs: Record<string, string> } | { ok: false;
  * RECEIVE-1. What is refused leaves nothing behind, and what a kill left is removed by the next call.
  * RECEIVE-2. What is taken is complete, passes git's own checks (fsck), and is within the limits.
  * RECEIVE-3. Reading it is bounded in memory, time and disk, whatever it says about itself.
- * RECEIVE-4. Its refs are named only below refs/agiraph/incoming/.
+ * RECEIVE-4. Its refs are named only below refs/agiraph/incoming/, each by its commit: no two of them, now or later, are in
+ * each other's way, and what was taken once stays.
  * RECEIVE-5. No new symbolic link in it leads out of the repository.
+ * RECEIVE-6. That our disk is full does not count against the bundle: it throws, and may be received again.
  */
 export async function receiveBundle(repository: Receiver, path: string, id: string): Promise<Received> {
   const aside = join(repository.dir, "incoming", id);
@@ -33,12 +35,12 @@ export async function receiveBundle(repository: Receiver, path: string, id: stri
     const header = await bundle.header(repository.limits.refs);
     await refuseUnknown(repository, header.needs);
     const tips = [...new Set(header.refs.values())];
+    // Also for a bundle without objects: git takes a repository whose object folder is missing for none.
+    await mkdir(join(aside, "pack"), { recursive: true });
     if (bundle.bytes > header.offset) await unpack(repository, bundle, header.offset, aside);
     await checkAll(repository, aside, tips);
     await moveIn(repository.dir, aside);
-    for (const [name, commit] of header.refs) {
-      await repository.refs.set(`refs/agiraph/incoming/${id}/${incomingName(name)}`, commit);
-    }
+    for (const commit of tips) await repository.refs.set(`refs/agiraph/incoming/${id}/${commit}`, commit);
     return { ok: true, refs: Object.fromEntries(header.refs) };
   } catch (error) {
     if (error instanceof BadBundle) return { ok: false, reason: error.message };
@@ -56,10 +58,6 @@ export interface Receiver {
   /** Refs whose symbolic links are the person's own. */
   trusted: () => Promise<string[]>;
   extents: ConstructorParameters<typeof TreeCheck>[2];
-}
-
-function incomingName(name: string): string {
-  return name.replace(/^refs\//, "").replace(/[^A-Za-z0-9/-]/g, "-");
 }
 
 function inMiB(bytes: number): number {
@@ -82,7 +80,6 @@ async function refuseUnknown({ dir, git }: Receiver, needs: readonly string[]): 
 
 async function unpack(repository: Receiver, bundle: BundleFile, offset: number, aside: string): Promise<void> {
   const { dir, git, limits } = repository;
-  await mkdir(join(aside, "pack"), { recursive: true });
   const args = ["index-pack", "--stdin", "--strict", "--fix-thin", `--max-input-size=${limits.bytes}`];
   const result = await git.attempt(args, {
     env: insideOf(dir, aside),
@@ -91,7 +88,12 @@ async function unpack(repository: Receiver, bundle: BundleFile, offset: number, 
     config: FSCK,
     limits: { memoryMiB: limits.memoryMiB, cpuSeconds: limits.cpuSeconds, fileMiB: inMiB(limits.bytes) + 64 },
   });
-  if (result.code !== 0) throw new BadBundle(`git refuses it: ${plain(result.stderr)}`);
+  if (result.code !== 0) throw refusal(new GitError(args, result.code, result.stderr));
+}
+
+function refusal(error: GitError): Error {
+  if (/No space left on device|Disk quota exceeded/.test(error.stderr)) return error;
+  return new BadBundle(`git refuses it: ${plain(error.stderr)}`);
 }
 
 /** With what git itself only warns of: as errors. Timestamps and mode bits of old are harmless. */
@@ -120,31 +122,39 @@ async function checkAll(repository: Receiver, aside: string, tips: readonly stri
     try {
       return await git.run(args, { limits: UNTRUSTED, seconds: 600, ...options, env });
     } catch (error) {
-      throw error instanceof GitError ? new BadBundle(`git refuses it: ${plain(error.stderr)}`) : error;
+      throw error instanceof GitError ? refusal(error) : error;
     }
   };
   await checkSizes(git, aside, dir, limits);
-  const asked = tips.map((tip) => `${tip}\n${tip}^{tree}\n`).join("");
-  const kinds = (await run(["cat-file", "--batch-check=%(objecttype) %(objectname)"], { stdin: asked })).stdout;
-  const lines = kinds.toString("latin1").trim().split("\n");
-  const trees = lines.flatMap((line, at) => (at % 2 === 1 ? [line.split(" ")[1] ?? ""] : []));
-  if (lines.some((line, at) => !line.startsWith(at % 2 === 0 ? "commit " : "tree "))) {
+  const stdin = `${tips.join("\n")}\n`;
+  const kinds = (await run(["cat-file", "--batch-check=%(objecttype)"], { stdin })).stdout.toString("latin1");
+  if (kinds.split("\n").some((kind) => kind !== "" && kind !== "commit")) {
     throw new BadBundle("It names something that is not a commit.");
   }
   // Every new commit and everything in it is there: nothing can be missing later.
-  await run(["rev-list", "--objects", "--quiet", "--stdin", "--not", "--all"], { stdin: `${tips.join("\n")}\n` });
-  const check = new TreeCheck(run, limits, repository.extents);
-  for (const tree of trees.filter(isObjectId)) await check.check(tree, tree.length / 2);
-  const outside = await linksOutside(run, await repository.trusted(), tips);
+  await run(["rev-list", "--objects", "--quiet", "--stdin", "--not", "--all"], { stdin });
+  const trusted = await repository.trusted();
+  const trees = ["rev-list", "--no-commit-header", "--format=%T"];
+  const maxBytes = 256 * 1024 * 1024;
+  // Also of the commits before the last: the person may check out any of them.
+  const fresh = await run([...trees, "--stdin", "--not", "--all"], { stdin, maxBytes });
+  const own = await run([...trees, "--no-walk", "--stdin"], { stdin: `${trusted.join("\n")}\n` });
+  await new TreeCheck(run, limits, repository.extents).check(idsIn(fresh), idsIn(own));
+  const outside = await linksOutside(run, trusted, tips);
   if (outside !== undefined) throw new BadBundle(`It has a symbolic link that leads out of the repository: ${outside}`);
+}
+
+function idsIn({ stdout }: GitResult): string[] {
+  return [...new Set(stdout.toString("latin1").split("\n").filter(isObjectId))];
 }
 
 /** The sizes stand in the pack, so nothing is inflated for this. */
 async function checkSizes(git: Git, aside: string, dir: string, limits: ReceiveLimits): Promise<void> {
-  const args = ["cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectsize)"];
+  const args = ["cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectsize) %(objecttype)"];
   let count = 0;
   let total = 0;
   let largest = 0;
+  let longest = 0;
   let rest = "";
   await git.run(args, {
     env: { GIT_DIR: dir, GIT_OBJECT_DIRECTORY: aside },
@@ -153,15 +163,20 @@ async function checkSizes(git: Git, aside: string, dir: string, limits: ReceiveL
       const lines = (rest + part.toString("latin1")).split("\n");
       rest = lines.pop() ?? "";
       for (const line of lines) {
+        const size = Number.parseInt(line, 10);
         count += 1;
-        total += Number(line);
-        largest = Math.max(largest, Number(line));
+        total += size;
+        largest = Math.max(largest, size);
+        if (/commit|tag/.test(line)) longest = Math.max(longest, size);
       }
       return count <= limits.objects && total <= limits.inflatedBytes;
     },
   });
   if (largest > limits.fileBytes) {
     throw new BadBundle(`It has a file of ${inMiB(largest)} MiB; at most ${inMiB(limits.fileBytes)} are taken.`);
+  }
+  if (longest > limits.messageBytes) {
+    throw new BadBundle(`It has a commit message of ${longest} bytes; at most ${limits.messageBytes} are taken.`);
   }
   if (count > limits.objects) throw new BadBundle(`It has more than ${limits.objects} objects.`);
   if (total > limits.inflatedBytes) throw new BadBundle(`It unpacks to more than ${inMiB(limits.inflatedBytes)} MiB.`);

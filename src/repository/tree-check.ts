@@ -11,11 +11,13 @@ interface Extent {
 }
 
 /**
- * Measures a commit's tree from its objects, each read once: a tree of ten folders in ten levels that are all the same
- * object has 10^10 files and is as quickly measured as any.
+ * Measures trees from their objects, each read once: a tree of ten folders in ten levels that are all the same object
+ * has 10^10 files and is as quickly measured as any.
  *
  * TREE-1. Memory and time depend on how many different folders there are, not on how many files they would make.
- * TREE-2. No name in it can be taken for `.git` on any file system, or lead out of the tree.
+ * TREE-2. No name in it can be taken for `.git` on any file system, or lead out of the tree. Folders that the person's own
+ * commits have are as they are.
+ * TREE-3. A repository of the person that is beyond the limits itself can be worked on: they are for what is added.
  */
 export class TreeCheck {
   readonly #run: TreeRunner;
@@ -29,16 +31,44 @@ export class TreeCheck {
     this.#known = known;
   }
 
-  /** Throws BadBundle. Level by level, so that a deep tree needs no deep stack. */
-  async check(tree: string, idBytes: number): Promise<void> {
+  /** Throws BadBundle. `own` are trees of the person. */
+  async check(trees: readonly string[], own: readonly string[]): Promise<void> {
+    if (this.#known.size > MOST_FOLDERS) this.#known.clear();
+    const theirs = await this.#measureAll(own, OWN);
+    const limits = {
+      ...this.#limits,
+      files: this.#limits.files + theirs.files,
+      depth: Math.max(this.#limits.depth, theirs.depth),
+      pathLength: Math.max(this.#limits.pathLength, theirs.path),
+    };
+    compare(await this.#measureAll(trees, limits), limits);
+  }
+
+  /** Some at a time: trees of many commits together could need any memory, and one by one any number of processes. */
+  async #measureAll(trees: readonly string[], limits: TreeLimits): Promise<Extent> {
+    const largest: Extent = { files: 0, depth: 0, path: 0 };
+    for (let at = 0; at < trees.length; at += TREES_AT_ONCE) {
+      const some = trees.slice(at, at + TREES_AT_ONCE);
+      await this.#measure(some, limits);
+      for (const tree of some) {
+        const { files, depth, path } = this.#known.get(tree) ?? largest;
+        largest.files = Math.max(largest.files, files);
+        largest.depth = Math.max(largest.depth, depth);
+        largest.path = Math.max(largest.path, path);
+      }
+    }
+    return largest;
+  }
+
+  /** Level by level, so that a deep tree needs no deep stack. */
+  async #measure(trees: readonly string[], limits: TreeLimits): Promise<void> {
     const read = new Map<string, Entry[]>();
     const levels: string[][] = [];
-    for (let level = [tree]; level.length > 0; ) {
-      if (levels.length > this.#limits.depth)
-        throw new BadBundle(`Its folders are more than ${this.#limits.depth} deep.`);
+    for (let level: readonly string[] = trees; level.length > 0; ) {
+      if (levels.length > limits.depth) throw new BadBundle(`Its folders are more than ${limits.depth} deep.`);
       const wanted = [...new Set(level)].filter((id) => !this.#known.has(id));
       const unread = wanted.filter((id) => !read.has(id));
-      for (const [id, content] of await this.#read(unread)) read.set(id, entriesOf(content, idBytes, this.#limits));
+      for (const [id, content] of await this.#read(unread)) read.set(id, entriesOf(content, id.length / 2, limits));
       if (read.size > MOST_FOLDERS) throw new BadBundle(`It has more than ${MOST_FOLDERS} different folders.`);
       levels.push(wanted);
       level = wanted.flatMap((id) => (read.get(id) ?? []).flatMap((entry) => (entry.isTree ? [entry.id] : [])));
@@ -46,9 +76,6 @@ export class TreeCheck {
     for (const level of levels.reverse()) {
       for (const id of level) this.#known.set(id, this.#extentOf(read.get(id) ?? []));
     }
-    const extent = this.#known.get(tree) ?? { files: 0, depth: 0, path: 0 };
-    if (this.#known.size > MOST_FOLDERS) this.#known.clear();
-    this.#compare(extent);
   }
 
   #extentOf(entries: readonly Entry[]): Extent {
@@ -60,15 +87,6 @@ export class TreeCheck {
       all.path = Math.max(all.path, entry.bytes + (below === undefined ? 0 : 1 + below.path));
     }
     return all;
-  }
-
-  #compare({ files, depth, path }: Extent): void {
-    const limits = this.#limits;
-    if (files > limits.files) throw new BadBundle(`It has ${files} files; at most ${limits.files} are taken.`);
-    if (depth > limits.depth) throw new BadBundle(`Its folders are ${depth} deep; at most ${limits.depth} are taken.`);
-    if (path > limits.pathLength) {
-      throw new BadBundle(`It has a path of ${path} bytes; at most ${limits.pathLength} are taken.`);
-    }
   }
 
   async #read(ids: readonly string[]): Promise<Map<string, Buffer>> {
@@ -92,6 +110,23 @@ export type TreeRunner = (args: readonly string[], options: Parameters<Git["run"
 
 const MOST_FOLDERS = 400_000;
 const MOST_BYTES = 512 * 1024 * 1024;
+const TREES_AT_ONCE = 50;
+
+type TreeLimits = Pick<ReceiveLimits, "files" | "depth" | "pathLength" | "nameLength"> & { isOwn?: true };
+
+/** Deeper than any that git would check out. */
+const OWN: TreeLimits = { files: Infinity, depth: 4096, pathLength: Infinity, nameLength: Infinity, isOwn: true };
+
+function compare({ files, depth, path }: Extent, limits: TreeLimits): void {
+  if (files > limits.files) {
+    const many = files > 1e12 ? "more than 10^12" : files;
+    throw new BadBundle(`It has ${many} files; at most ${limits.files} are taken.`);
+  }
+  if (depth > limits.depth) throw new BadBundle(`Its folders are ${depth} deep; at most ${limits.depth} are taken.`);
+  if (path > limits.pathLength) {
+    throw new BadBundle(`It has a path of ${path} bytes; at most ${limits.pathLength} are taken.`);
+  }
+}
 
 interface Entry {
   id: string;
@@ -100,14 +135,14 @@ interface Entry {
 }
 
 /** `mode SP name NUL id` for each entry. */
-function entriesOf(content: Buffer, idBytes: number, limits: ReceiveLimits): Entry[] {
+function entriesOf(content: Buffer, idBytes: number, limits: TreeLimits): Entry[] {
   const entries: Entry[] = [];
   for (let at = 0; at < content.length; ) {
     const space = content.indexOf(32, at);
     const end = content.indexOf(0, space);
     if (space < 0 || end < 0) throw new BadBundle("A folder in it is damaged.");
     const name = content.subarray(space + 1, end);
-    const problem = problemWithName(name, limits.nameLength);
+    const problem = limits.isOwn ? undefined : problemWithName(name, limits.nameLength);
     if (problem) throw new BadBundle(problem);
     const id = content.subarray(end + 1, end + 1 + idBytes).toString("hex");
     entries.push({ id, isTree: content[at] === 52, bytes: name.length });
