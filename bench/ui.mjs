@@ -125,7 +125,7 @@ async function look() {
   });
   const metrics = async () =>
     Object.fromEntries((await cdp.send("Performance.getMetrics")).metrics.map(({ name, value }) => [name, value]));
-  await page.goto(`/login?once=${app.keys.newLink().once}`);
+  await page.goto(`/login?once=${app.credentials.newLink().once}`);
   await page.goto(`/ui/agents/${ID}`);
   await page.getByRole("log").getByRole("button").first().waitFor();
   judge("first data over the sockets, gzip", gzipSync(received.join("\n")).length / 1024, 15, "KB");

@@ -130,7 +130,7 @@ async function take(name, { path, ready, scheme, width, say }) {
   const viewport = { width, height: width === 390 ? 760 : 800 };
   const context = await browser.newContext({ baseURL: url, viewport, colorScheme: scheme, reducedMotion: "reduce" });
   const page = await context.newPage();
-  await page.goto(`/login?once=${app.keys.newLink().once}`);
+  await page.goto(`/login?once=${app.credentials.newLink().once}`);
   await page.goto(path);
   await page.getByRole("log").or(page.getByRole("complementary")).first().waitFor();
   await say?.();

@@ -20,7 +20,7 @@ const app = await buildServer({
 });
 const url = await app.listen({ port, host: "127.0.0.1" });
 // The browser is logged in by a link that works once; the page then has a cookie, and no token.
-console.log(`${url}/login?once=${app.keys.newLink().once}`);
+console.log(`${url}/login?once=${app.credentials.newLink().once}`);
 
 for (const signal of ["SIGINT", "SIGTERM"])
   process.once(signal, async () => {

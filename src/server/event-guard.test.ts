@@ -22,7 +22,7 @@ test("sockets are closed to every stranger and open to the owner, by header, by 
   await using server = await startServer({ coordinator: script(hang()) });
   const agent = await server.runtime.create({ goal: "Be watched", model: "scripted/coordinator" });
   const socketUrl = server.url.replace("http", "ws");
-  const cookie = await logIn(server.url, server.app.keys.newLink().once);
+  const cookie = await logIn(server.url, server.app.credentials.newLink().once);
   const seen: Record<string, unknown> = {};
   for (const path of [`/agents/${agent.log.id}/events`, "/events"]) {
     for (const [who, { options, protocols = [] }] of Object.entries(STRANGERS)) {

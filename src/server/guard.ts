@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ServerConfig } from "../protocol/config.ts";
-import type { Keys } from "./keys.ts";
+import type { ServerCredentials } from "./server-credentials.ts";
 import { isFromHere, plainAddress, type Reach, reachOf } from "./reach.ts";
 import { RefusedRequest } from "./refusal.ts";
 
@@ -16,7 +16,7 @@ declare module "fastify" {
 }
 
 export interface GuardPorts {
-  keys: Keys;
+  credentials: ServerCredentials;
   config: ServerConfig;
   now(): number;
 }
@@ -35,7 +35,7 @@ export interface GuardPorts {
  *     could each use a different one.
  * GUARD-5. A refused WebSocket leaves no open connection behind.
  */
-export function registerGuard(app: FastifyInstance, { keys, config, now }: GuardPorts): void {
+export function registerGuard(app: FastifyInstance, { credentials, config, now }: GuardPorts): void {
   let reach: Reach | undefined;
   const guesses = new Guesses(now);
 
@@ -51,7 +51,7 @@ export function registerGuard(app: FastifyInstance, { keys, config, now }: Guard
     const address = app.server.address();
     reach ??= typeof address === "object" && address ? reachOf(address, config) : undefined;
     request.origin = checkOrigin(request, reach, config);
-    if (access !== "open") checkKey(request, request.origin, keys, guesses);
+    if (access !== "open") checkCredentials(request, request.origin, credentials, guesses);
     checkJson(request);
   });
 
@@ -101,11 +101,11 @@ function checkOrigin(
   return isProxied ? proxy.origin : `${tls ? "https" : "http"}://${host}`;
 }
 
-function checkKey(request: FastifyRequest, origin: string, keys: Keys, guesses: Guesses): void {
+function checkCredentials(request: FastifyRequest, origin: string, credentials: ServerCredentials, guesses: Guesses): void {
   const { headers, ip } = request;
   const given = tokenIn(headers);
   if (given !== undefined) {
-    if (keys.isToken(given)) return;
+    if (credentials.isToken(given)) return;
     const seconds = guesses.note(ip);
     if (seconds > 0)
       throw new RefusedRequest(429, "too_many_tries", `Too many wrong tokens. Try again in ${seconds} s.`, {
@@ -116,7 +116,7 @@ function checkKey(request: FastifyRequest, origin: string, keys: Keys, guesses: 
   // A browser says where a page comes from; what changes something wants it said.
   const isSafe = request.method === "GET" && headers.upgrade === undefined;
   const isOwnPage = headers.origin === origin || (isSafe && headers.origin === undefined);
-  if (headers.cookie !== undefined && isOwnPage && keys.isCookie(headers.cookie, origin)) return;
+  if (headers.cookie !== undefined && isOwnPage && credentials.isCookie(headers.cookie, origin)) return;
   throw unauthorised("A token is needed: Authorization: Bearer TOKEN. `agiraph token` prints it.");
 }
 

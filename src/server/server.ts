@@ -19,7 +19,7 @@ import type { Api, RouteDeps } from "./api-app.ts";
 import type { ServerDeps } from "./deps.ts";
 import { registerEvents } from "./event-socket.ts";
 import { registerGuard } from "./guard.ts";
-import { Keys } from "./keys.ts";
+import { ServerCredentials } from "./server-credentials.ts";
 import { requestId } from "./logs.ts";
 import { registerMetrics } from "./metrics.ts";
 import { readPem } from "./reach.ts";
@@ -42,7 +42,7 @@ export type { ServerDeps } from "./deps.ts";
 declare module "fastify" {
   interface FastifyInstance {
     agents: Agents;
-    keys: Keys;
+    credentials: ServerCredentials;
   }
 }
 
@@ -60,14 +60,14 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   const { runtime, settings, token, webDir, reach: config = settings.config.server ?? {} } = deps;
   const app = newApp(deps);
   const api: Api = app.withTypeProvider<ZodTypeProvider>();
-  const keys = new Keys(token, () => runtime.clock.now());
+  const credentials = new ServerCredentials(token, () => runtime.clock.now());
   const agents = new Agents(runtime);
-  app.decorate("agents", agents).decorate("keys", keys);
+  app.decorate("agents", agents).decorate("credentials", credentials);
   app.setValidatorCompiler(validatorCompiler).setSerializerCompiler(serializerCompiler);
   app.removeContentTypeParser(["text/plain", "application/json"]);
   app.addContentTypeParser("application/json", { parseAs: "string" }, jsonOrNothing(app));
   app.setErrorHandler(answerError);
-  registerGuard(app, { keys, config, now: () => runtime.clock.now() });
+  registerGuard(app, { credentials, config, now: () => runtime.clock.now() });
   app.setNotFoundHandler(({ method, url }) => {
     throw notFound(`There is nothing here.${nearestRoute(method, url)} GET /openapi.json says what there is.`);
   });
@@ -86,7 +86,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     webhookRoutes,
   ];
   for (const add of [...kinds, meshRoutes, meshResultRoutes]) add(api, routeDeps);
-  serverRoutes(api, routeDeps, keys, version);
+  serverRoutes(api, routeDeps, credentials, version);
   await registerEvents(app, { runtime });
   registerMetrics(app, { runtime });
   if (webDir !== undefined) pageRoutes(api, webDir);

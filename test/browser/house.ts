@@ -93,7 +93,7 @@ export async function openHouse(script: ProviderServerOptions, options: HouseOpt
       if (message.type() === "error") complaints.push(message.text());
     });
     // Without the page: loading it twice is most of what a short test costs.
-    await context.request.get(`/login?once=${app.keys.newLink().once}`, { maxRedirects: 0 });
+    await context.request.get(`/login?once=${app.credentials.newLink().once}`, { maxRedirects: 0 });
     await tab.goto(path);
     return tab;
   }

@@ -90,7 +90,7 @@ describe.skipIf(!hasChromium)("a page whose key is taken away while it is open",
     await field(page).press("Enter");
     await lock(page).waitFor();
     const other = await page.context().newPage();
-    await other.goto(`/login?once=${house.app.keys.newLink().once}`);
+    await other.goto(`/login?once=${house.app.credentials.newLink().once}`);
     await page.bringToFront();
     // Whoever comes back to a tab has it try at once. Its connections stand: none of them says that it may.
     await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");

@@ -236,7 +236,7 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
 
   test("a link that was used leads whoever is in to the page, and tells everybody else what to do", async () => {
     const page = await house.page();
-    const link = `/login?once=${house.app.keys.newLink().once}`;
+    const link = `/login?once=${house.app.credentials.newLink().once}`;
     for (let times = 0; times < 2; times++) {
       await page.goto(link);
       await page.getByRole("navigation", { name: "Agents" }).waitFor();

@@ -114,7 +114,7 @@ async function serveUntilStopped(
   runtime.store.announce({ command: "agiraph serve", url, serves: true, ...(cert && { cert }) });
   await runtime.listen();
   for (const line of deafChannels(runtime)) terminal.say(`${terminal.errPaint.yellow("!")} ${line}`);
-  const link = `${pageOrigin(at, config)}/login?once=${app.keys.newLink().once}`;
+  const link = `${pageOrigin(at, config)}/login?once=${app.credentials.newLink().once}`;
   if (json) await terminal.printJson({ url, link, pid: process.pid });
   else await terminal.printLines([link]);
   terminal.say(`Agiraph serves ${runtime.store.root} at ${url}. The link logs your browser in, once.`);

@@ -5,17 +5,17 @@ import { afterIdQuery } from "../../protocol/api/page-query.ts";
 import { configStateSchema, healthSchema, loginLinkSchema, modelsPageSchema } from "../../protocol/api/server.ts";
 import { configStateOf } from "../../runtime/config/live-config.ts";
 import { type Api, answers, pageOf, type RouteDeps } from "../api-app.ts";
-import type { Keys } from "../keys.ts";
+import type { ServerCredentials } from "../server-credentials.ts";
 import { boundAddress, pageOrigin } from "../reach.ts";
 import { RefusedRequest } from "../refusal.ts";
 
 const tags = ["server"];
 
 /** What concerns the server and its home, not one agent. */
-export function serverRoutes(app: Api, deps: RouteDeps, keys: Keys, version: string): void {
+export function serverRoutes(app: Api, deps: RouteDeps, credentials: ServerCredentials, version: string): void {
   stateRoutes(app, deps, version);
   modelRoutes(app, deps);
-  loginRoutes(app, deps, keys);
+  loginRoutes(app, deps, credentials);
 }
 
 function stateRoutes(app: Api, { runtime, settings }: RouteDeps, version: string): void {
@@ -95,13 +95,13 @@ function modelRoutes(app: Api, { runtime, settings, folder }: RouteDeps): void {
 function loginRoutes(
   app: Api,
   { settings, webDir, reach: config = settings.config.server ?? {} }: RouteDeps,
-  keys: Keys,
+  credentials: ServerCredentials,
 ): void {
   app.post(
     "/login",
     { schema: { summary: "A link that logs a browser in, once", tags, response: answers(loginLinkSchema) } },
     async ({ origin }) => {
-      const { once, expires_at } = keys.newLink();
+      const { once, expires_at } = credentials.newLink();
       return { url: `${pageOrigin(boundAddress(app.server), config, origin)}/login?once=${once}`, expires_at };
     },
   );
@@ -120,10 +120,10 @@ function loginRoutes(
       },
     },
     async ({ query, origin, headers }, reply) => {
-      const cookie = keys.redeem(query.once, origin);
+      const cookie = credentials.redeem(query.once, origin);
       if (cookie) return reply.code(303).headers({ location: "/", "set-cookie": cookie }).send("");
       // From the browser's history, or by a second click: someone who is logged in comes to the page.
-      if (keys.isCookie(headers.cookie ?? "", origin)) return reply.code(303).headers({ location: "/" }).send("");
+      if (credentials.isCookie(headers.cookie ?? "", origin)) return reply.code(303).headers({ location: "/" }).send("");
       // A person reads why on the page, where the token can be given instead.
       if (webDir !== undefined && headers.accept?.includes("text/html"))
         return reply.code(303).headers({ location: "/ui/?link=spent" }).send("");

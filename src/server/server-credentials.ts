@@ -7,12 +7,12 @@ const MOST_LINKS = 100;
 /**
  * The credentials of the server: token, login links and cookies.
  *
- * KEYS-1. Secrets are compared in constant time, whatever their length.
- * KEYS-2. A login link works once, within ten minutes.
- * KEYS-3. A cookie is valid only for the origin it was given to: it names that origin, signed with the token. So it
- *     survives a restart, and becomes invalid with a new token.
+ * CREDENTIALS-1. Secrets are compared in constant time, whatever their length.
+ * CREDENTIALS-2. A login link works once, within ten minutes.
+ * CREDENTIALS-3. A cookie is valid only for the origin it was given to: it names that origin, signed with the token. So
+ *     it survives a restart, and becomes invalid with a new token.
  */
-export class Keys {
+export class ServerCredentials {
   readonly #token: string;
   readonly #now: () => number;
   readonly #links = new Map<string, number>();
