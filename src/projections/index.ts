@@ -23,7 +23,7 @@ export * from "./situation.ts";
 export * from "./spending.ts";
 export * from "./stages.ts";
 export * from "./summary-view.ts";
-export * from "./thread.ts";
+export * from "./recent-messages.ts";
 export * from "./trigger-record.ts";
 export * from "./triggers.ts";
 export * from "./trouble.ts";

@@ -182,13 +182,13 @@ test("spending is counted in total and by worker; what nobody knows the price of
   });
 });
 
-test("the thread keeps what people said to each other, the newest 500", () => {
+test("the newest messages are kept: what people said to each other, the newest 500", () => {
   const said: NewFact[] = Array.from({ length: 510 }, (_, at) => ({
     type: "message.sent",
     data: { message_id: `${at}`, from: "alice", to: "bob", text: `${at}`, file: `${at}.md`, hops: 1 },
   }));
-  const { thread } = fold(started("run-1"), ...said, { type: "agent.completed", data: { summary: "done" } });
-  expect([thread.length, thread[0], thread.at(-1)]).toEqual([
+  const { messages } = fold(started("run-1"), ...said, { type: "agent.completed", data: { summary: "done" } });
+  expect([messages.length, messages[0], messages.at(-1)]).toEqual([
     500,
     { seq: 14, ts: 14, from: "alice", to: "bob", text: "11" },
     { seq: 513, ts: 513, from: "coordinator", to: "human", text: "done" },

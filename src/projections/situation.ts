@@ -14,7 +14,7 @@ import { applyToQuestions, emptyQuestions, type Questions } from "./questions.ts
 import { applyToRoster, type Roster } from "./roster.ts";
 import { applyToSpending, emptySpending, type Spending } from "./spending.ts";
 import { applyToStages, noteLosers, type Stage } from "./stages.ts";
-import { applyToThread, type Thread } from "./thread.ts";
+import { applyToRecentMessages, type RecentMessages } from "./recent-messages.ts";
 import { applyToTriggers, noTriggers, type Triggers } from "./triggers.ts";
 import { applyToTroubles, type Troubles } from "./trouble.ts";
 
@@ -33,7 +33,7 @@ export interface Situation {
   insights: Insights;
   /** What is said to the human and has yet to leave by a channel. */
   outbox: Outbox;
-  thread: Thread;
+  messages: RecentMessages;
   spending: Spending;
   attention: Attention;
   triggers: Triggers;
@@ -47,7 +47,7 @@ export interface Situation {
   mesh_ends: MeshEnds;
 }
 
-export const SITUATION_VERSION = 35;
+export const SITUATION_VERSION = 36;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
@@ -62,7 +62,7 @@ export function begin(first: Fact): Situation {
     questions: emptyQuestions(),
     insights: emptyInsights(),
     outbox: emptyOutbox(),
-    thread: [],
+    messages: [],
     spending: emptySpending(),
     attention: bornAwake(first),
     triggers: noTriggers(),
@@ -116,7 +116,7 @@ export function apply(now: Situation, fact: Fact): void {
   applyToQuestions(now.questions, fact);
   applyToInsights(now.insights, fact);
   applyToOutbox(now.outbox, fact, { run: now.agent.run?.id ?? null, questions: now.questions, letters: now.letters });
-  applyToThread(now.thread, fact);
+  applyToRecentMessages(now.messages, fact);
   applyToSpending(now.spending, fact);
   applyToAttention(now.attention, fact);
   // Who writes to whom is counted again from zero in each cycle.

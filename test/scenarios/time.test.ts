@@ -81,8 +81,8 @@ describe("a trigger", () => {
     });
     await team.agent.idle();
     await clock.advance(1_800_000);
-    await team.until(({ thread }) => thread.at(-1)?.text === "The build should be done.");
-    expect(team.agent.now.thread.at(-1)).toMatchObject({ from: "coordinator", to: "human" });
+    await team.until(({ messages }) => messages.at(-1)?.text === "The build should be done.");
+    expect(team.agent.now.messages.at(-1)).toMatchObject({ from: "coordinator", to: "human" });
     expect(team.agent.now.agent.runs).toBe(1);
   });
 
@@ -233,7 +233,7 @@ describe("a heartbeat", () => {
     expect([team.agent.now.spending.total.calls - calls, team.agent.now.seq - seq]).toEqual([0, 0]);
   });
 
-  test("that finds nothing to do leaves no trace in what the model is shown, nor in the thread", async () => {
+  test("that finds nothing to do leaves no trace in what the model is shown, nor among the messages", async () => {
     const clock = manualClock();
     const coordinator = script(
       wake("heartbeat", { interval_seconds: 30 }, "Anything new?"),
@@ -268,7 +268,7 @@ describe("a heartbeat", () => {
     expect(shown()).toBe(true);
     await team.agent.send("go on", "Alice");
     await team.agent.idle();
-    expect(team.agent.now.thread.map(({ text }) => text)).not.toContain("HEARTBEAT_OK");
+    expect(team.agent.now.messages.map(({ text }) => text)).not.toContain("HEARTBEAT_OK");
     expect(shown()).toBe(false);
   });
 });

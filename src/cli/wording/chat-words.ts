@@ -1,10 +1,10 @@
 import {
-  applyToThread,
+  applyToRecentMessages,
   type Question,
   type Roster,
   type Situation,
-  type Thread,
-  type ThreadEntry,
+  type RecentMessages,
+  type RecentMessage,
 } from "../../projections/index.ts";
 import { COORDINATOR, type Fact, HUMAN } from "../../protocol/index.ts";
 import { nameOf } from "./names.ts";
@@ -13,18 +13,18 @@ import type { StoryLine } from "./story.ts";
 import { plainLines } from "./width.ts";
 
 /** The message in this fact, if it is part of the person's conversation. */
-export function saidIn(fact: Fact): ThreadEntry | undefined {
-  const said: Thread = [];
-  applyToThread(said, fact);
+export function saidIn(fact: Fact): RecentMessage | undefined {
+  const said: RecentMessages = [];
+  applyToRecentMessages(said, fact);
   return said.find(concernsHuman);
 }
 
 /** Messages within the team are not shown here; `logs` has them. */
-export function concernsHuman({ from, to }: Pick<ThreadEntry, "from" | "to">): boolean {
+export function concernsHuman({ from, to }: Pick<RecentMessage, "from" | "to">): boolean {
   return from === HUMAN || to === HUMAN || to === "*";
 }
 
-export function utteranceLines(said: ThreadEntry, { roster, questions }: ChatState): StoryLine[] {
+export function utteranceLines(said: RecentMessage, { roster, questions }: ChatState): StoryLine[] {
   const { from, to, text, ts } = said;
   const open = Object.values(questions.open).find(
     (each) => each.worker_id === from && to === HUMAN && each.text === text && each.asked_ts === ts,

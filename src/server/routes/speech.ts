@@ -1,5 +1,5 @@
-import type { Situation, ThreadEntry } from "../../projections/index.ts";
-import { threadEntryIn } from "../../projections/index.ts";
+import type { Situation, RecentMessage } from "../../projections/index.ts";
+import { messageIn } from "../../projections/index.ts";
 import { afterIdQuery, beforeSeqQuery } from "../../protocol/api/page-query.ts";
 import {
   conversationPageSchema,
@@ -107,16 +107,16 @@ const FACTS_AT_ONCE = 2000;
 /** The newest messages are in the fold; earlier ones are read backwards from the log. */
 async function saidBefore(
   log: AgentLog,
-  { thread, seq }: Situation,
+  { messages: recent, seq }: Situation,
   { before = seq + 1, limit }: { before?: number | undefined; limit: number },
-): Promise<{ messages: ThreadEntry[]; next_before: number | null }> {
-  let said = thread.filter((each) => each.seq < before);
-  let from = Math.min(before, thread[0]?.seq ?? before);
+): Promise<{ messages: RecentMessage[]; next_before: number | null }> {
+  let said = recent.filter((each) => each.seq < before);
+  let from = Math.min(before, recent[0]?.seq ?? before);
   while (said.length <= limit && from > 1) {
     const after = Math.max(0, from - 1 - FACTS_AT_ONCE);
     const facts = await log.read({ after, limit: from - 1 - after });
     const older = facts.flatMap((fact) => {
-      const words = fact.seq < from && threadEntryIn(fact);
+      const words = fact.seq < from && messageIn(fact);
       return words ? [{ seq: fact.seq, ts: fact.ts, ...words }] : [];
     });
     said = [...older, ...said];

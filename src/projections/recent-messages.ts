@@ -1,7 +1,7 @@
 import { COORDINATOR, DEADLINE, type Fact, HEARTBEAT_OK, HUMAN } from "../protocol/index.ts";
 
 /** One message between people and agents. The full text is in the file that the fact points at. */
-export interface ThreadEntry {
+export interface RecentMessage {
   seq: number;
   ts: number;
   from: string;
@@ -9,20 +9,20 @@ export interface ThreadEntry {
   text: string;
 }
 
-/** The newest entries; older ones are in the log. */
-export type Thread = ThreadEntry[];
+/** The newest messages; older ones are in the log. */
+export type RecentMessages = RecentMessage[];
 
 const KEPT = 500;
 
-export function applyToThread(thread: Thread, fact: Fact): void {
-  const said = threadEntryIn(fact);
+export function applyToRecentMessages(messages: RecentMessages, fact: Fact): void {
+  const said = messageIn(fact);
   if (!said) return;
-  thread.push({ seq: fact.seq, ts: fact.ts, ...said });
-  if (thread.length > KEPT) thread.shift();
+  messages.push({ seq: fact.seq, ts: fact.ts, ...said });
+  if (messages.length > KEPT) messages.shift();
 }
 
 /** The message in a fact, if there is one. */
-export function threadEntryIn(fact: Fact): Omit<ThreadEntry, "seq" | "ts"> | undefined {
+export function messageIn(fact: Fact): Omit<RecentMessage, "seq" | "ts"> | undefined {
   switch (fact.type) {
     case "run.started":
       return { from: fact.data.trigger ? "agiraph" : HUMAN, to: COORDINATOR, text: fact.data.goal };
