@@ -182,7 +182,7 @@ export function describeBoard(board: Board, run?: RunId): string {
   return lines.length > 0 ? lines.join("\n") : "The board is empty.";
 }
 
-/** How many nodes, or people, are shown at once: more would fill the reader's context. */
+/** How many nodes, or workers, are shown at once: more would fill the reader's context. */
 export const PAGE = 60;
 
 /**

@@ -31,7 +31,7 @@ export interface Letters {
   settled: Letter[];
   /**
    * The last message between two, either way, by their names in order: what the next one answers. It begins again with a
-   * run, whose people are others, and with each cycle of an agent that works for ever: old messages do not count as going back and forth.
+   * run, whose workers are others, and with each cycle of an agent that works for ever: old messages do not count as going back and forth.
    */
   lastBetween: Record<string, { from: string; hops: number; count: number }>;
   /** On which nodes all waited for each other when the coordinator was told so last. */

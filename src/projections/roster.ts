@@ -85,9 +85,9 @@ export function rosterOf(roster: Roster, run: RunId): Roster {
 
 /** The team in words. If there are too many, those at work come before those who are free or gone. */
 export function describeRoster(roster: Roster, most: number): string {
-  const people = Object.values(roster);
-  const shown = people.length > most ? people.toSorted((a, b) => rankOf(a) - rankOf(b)).slice(0, most) : people;
-  const more = people.length - shown.length;
+  const workers = Object.values(roster);
+  const shown = workers.length > most ? workers.toSorted((a, b) => rankOf(a) - rankOf(b)).slice(0, most) : workers;
+  const more = workers.length - shown.length;
   return [
     ...shown.map(lineFor),
     ...(more > 0 ? [`… ${more} more, who are not at work or were hired later.`] : []),

@@ -8,12 +8,12 @@ import { COORDINATOR, type RunId } from "../protocol/index.ts";
 export function teamWords(node: NodeState, worker: Pick<WorkerState, "id">, now: Situation): string {
   const { run_id, stage: number, created_by } = node.spec;
   const stage = now.stages.find((each) => each.run_id === run_id && each.number === number);
-  const people = Object.values(rosterOf(now.roster, run_id)).filter(
+  const colleagues = Object.values(rosterOf(now.roster, run_id)).filter(
     ({ id, status }) => id !== worker.id && id !== COORDINATOR && status !== "retired",
   );
-  const atWork = people.filter((each) => "node_id" in each);
-  const shown = [...atWork, ...people.filter((each) => !("node_id" in each))].slice(0, MOST_COLLEAGUES);
-  const more = people.length - shown.length;
+  const atWork = colleagues.filter((each) => "node_id" in each);
+  const shown = [...atWork, ...colleagues.filter((each) => !("node_id" in each))].slice(0, MOST_COLLEAGUES);
+  const more = colleagues.length - shown.length;
   return [
     "# Your team",
     "",

@@ -65,7 +65,7 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
     await page.context().close();
   });
 
-  test("where one was in a stream, and what one was writing, is kept for each member of the team", async () => {
+  test("where one was in a stream, and what one was writing, is kept for each worker of the team", async () => {
     const agent = await house.create({ goal: "Count to the end" });
     for (const drop of [1, 2, 3, 4, 5]) house.provider.release(`drop-${drop}`);
     const page = await house.page(`/ui/agents/${agent.log.id}`, { viewport: { width: 1440, height: 500 } });

@@ -5,7 +5,7 @@ import { call, script, startTeam, until } from "../../src/testing/index.ts";
 import { skipped } from "../try-sandbox.ts";
 import { processesNaming } from "./house.ts";
 
-/** Any command as a member of the team, in the real sandbox, by nothing but files. */
+/** Any command as a worker of the team, in the real sandbox, by nothing but files. */
 const plain = (command: string) => ({
   goal: "g",
   config: { programs: { plain: { kind: "autonomous" as const, command: ["bash", "-c", command] } } },

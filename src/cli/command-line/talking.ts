@@ -27,7 +27,7 @@ export const TALKING: CommandGroup = {
     },
     {
       name: "send",
-      description: "send a message to an agent, or to a member of its team",
+      description: "send a message to an agent, or to one of its workers",
       args: [AGENT, TEXT],
       lastIsText: "message",
       options: [["--to <name>", "the name of a worker, or * for everyone; by default the coordinator"], DETACH],

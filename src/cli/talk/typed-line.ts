@@ -33,7 +33,7 @@ export function meaningOf(line: string, question: Question | undefined): Typed {
 export const HELP = [
   "Type to talk to the coordinator. While the line says `answer NAME`, what you type answers that question.",
   "  /say text         a message to the coordinator; it answers no question",
-  "  /to NAME text     a message to a member of the team; * is everyone",
+  "  /to NAME text     a message to a worker; * is everyone",
   "  /answer ID text   answer one of several open questions",
   "  /nudge text       a hint that need not be answered",
   "  /model P/M        continue with another model, e.g. /model openai/gpt-5",

@@ -93,8 +93,8 @@ export const workersPageSchema = z.object({
 
 /** What a worker read, said and did, oldest first. */
 export const entriesPageSchema = z.object({ entries: z.array(storedEntrySchema), next_before: z.int().nullable() });
-/** The members of all teams in a few fields, for searching. */
-export const peoplePageSchema = z.object({
+/** The workers of all agents in a few fields, for searching. */
+export const listedWorkersPageSchema = z.object({
   workers: z.array(z.object({ id: z.string(), name: z.string(), identity: z.string(), agent: namedSchema })),
   next_after: z.string().nullable(),
 });

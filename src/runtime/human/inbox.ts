@@ -4,7 +4,7 @@ import { type AgentId, COORDINATOR, HUMAN, type NodeId } from "../../protocol/in
 /**
  * An item of the human's inbox. Some items wait for the human, because nothing continues without them: a question until
  * it is answered; a stage that needs approval, or a failed run, until it is resumed or archived; a failed task of a
- * mesh until it was seen or is done after all; a stuck session of a mesh until it continues; a team whose members all
+ * mesh until it was seen or is done after all; a stuck session of a mesh until it continues; a team whose workers all
  * wait for each other until one of them goes on. The others are messages, until they are read.
  */
 export interface InboxItem {

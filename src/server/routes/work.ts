@@ -16,7 +16,7 @@ import {
   fileWrittenSchema,
   type NodeView,
   nodeDetailSchema,
-  peoplePageSchema,
+  listedWorkersPageSchema,
   putFileSchema,
   workersPageSchema,
 } from "../../protocol/api/work.ts";
@@ -129,11 +129,11 @@ function workerRoutes(app: Api, agents: Agents): void {
         summary: "The names of the workers of all agents, at most a hundred of each",
         tags,
         querystring: afterIdQuery,
-        response: answers(peoplePageSchema),
+        response: answers(listedWorkersPageSchema),
       },
     },
     async ({ query }) => {
-      const { items, next_after } = pageOf(await agents.people(), query, ({ agent, id }) => `${agent.id}/${id}`);
+      const { items, next_after } = pageOf(await agents.workers(), query, ({ agent, id }) => `${agent.id}/${id}`);
       return { workers: items, next_after };
     },
   );

@@ -12,7 +12,7 @@ import { nameOf } from "./message-block.tsx";
 import { ResultsSoFar } from "./results-so-far.tsx";
 import { StreamView } from "./stream.tsx";
 
-/** One member of the team: what they do and say, and the input field to talk to them. */
+/** A worker, or the coordinator: what they do and say, and the input field to talk to them. */
 export function EntityView({ agent, worker }: { agent: string; worker: string }) {
   const view = useAgent(agent);
   const { situation, version } = view;

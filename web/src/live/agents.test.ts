@@ -119,12 +119,12 @@ test("garbage on the socket costs nothing but itself", async () => {
 });
 
 test("everybody who can be found is called as they can be seen", async () => {
-  const { listPeople } = await import("./api.ts");
+  const { listWorkers } = await import("./api.ts");
   const agent = { id: "agent-1", name: "Shop\u202E" };
   answers = { "/workers": { workers: [{ id: "ali-ce", name: "Ali\u200Bce", identity: "", agent }], next_after: null } };
-  expect((await listPeople()).map(({ name, agent }) => [name, agent.name])).toEqual([
+  expect((await listWorkers()).map(({ name, agent }) => [name, agent.name])).toEqual([
     ["Ali⟨U+200B⟩ce", "Shop⟨U+202E⟩"],
   ]);
   answers = { "/workers": [] };
-  await expect(listPeople()).rejects.toThrow("There is no workers in what it sent.");
+  await expect(listWorkers()).rejects.toThrow("Its answer has no list of workers.");
 });

@@ -12,7 +12,7 @@ import type {
 } from "../../../src/protocol/api/meshes.ts";
 import type { configStateSchema, modelsPageSchema } from "../../../src/protocol/api/server.ts";
 import type { inboxItemSchema } from "../../../src/protocol/api/speech.ts";
-import type { nodeDetailSchema, peoplePageSchema } from "../../../src/protocol/api/work.ts";
+import type { nodeDetailSchema, listedWorkersPageSchema } from "../../../src/protocol/api/work.ts";
 import type { CommandName, CommandOf, CommandResult } from "../../../src/protocol/commands.ts";
 import type { Fact, StoredEntry } from "../../../src/protocol/index.ts";
 import { size } from "../text/figures.ts";
@@ -27,7 +27,7 @@ export type Models = z.infer<typeof modelsPageSchema>;
 export type ListedModel = Models["models"][number];
 export type InboxItem = z.infer<typeof inboxItemSchema>;
 export type FileItem = z.infer<typeof listedFileSchema>;
-export type Person = z.infer<typeof peoplePageSchema>["workers"][number];
+export type ListedWorker = z.infer<typeof listedWorkersPageSchema>["workers"][number];
 export type NodeDetail = z.infer<typeof nodeDetailSchema>;
 export type MemorySearch = z.infer<typeof memoryFoundSchema>;
 export type MemoryHit = MemorySearch["results"][number];
@@ -54,10 +54,10 @@ export async function listInbox(): Promise<InboxItem[]> {
   return items.map((item) => ({ ...item, agent: named(item.agent), from: named(item.from) }));
 }
 
-/** The members of all teams, for searching by name. */
-export async function listPeople(): Promise<Person[]> {
-  const people = listIn(await get<z.infer<typeof peoplePageSchema>>("/workers?limit=1000"), "workers");
-  return people.map((person) => ({ ...named(person), agent: named(person.agent) }));
+/** The workers of all agents, for searching by name. */
+export async function listWorkers(): Promise<ListedWorker[]> {
+  const workers = listIn(await get<z.infer<typeof listedWorkersPageSchema>>("/workers?limit=1000"), "workers");
+  return workers.map((worker) => ({ ...named(worker), agent: named(worker.agent) }));
 }
 
 function named<T extends { name: string }>(one: T): T {
@@ -213,7 +213,7 @@ export async function pictureAt(address: string, type: string, most: number): Pr
 function listIn<K extends string, T>(answer: Record<K, T[]>, name: K): T[] {
   const list: unknown = isRecord(answer) ? answer[name] : undefined;
   if (!Array.isArray(list))
-    throw new ApiError(200, "unexpected", `${NOT_AGIRAPH} There is no ${name} in what it sent.`);
+    throw new ApiError(200, "unexpected", `${NOT_AGIRAPH} Its answer has no list of ${name}.`);
   return list as T[];
 }
 

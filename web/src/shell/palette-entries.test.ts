@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { AgentSummary, MeshProjectView, Person } from "../live/api.ts";
+import type { AgentSummary, MeshProjectView, ListedWorker } from "../live/api.ts";
 
 beforeEach(() => {
   // A feed goes to rest a minute after nobody looks at it: by then other tests run in this process.
@@ -33,21 +33,21 @@ test("everything is there once, however often it is called the same, and stays t
     }),
   );
   Object.assign(agents, { list: [shop, attic], meshes });
-  const people = ["agent-1", "agent-2"].flatMap((id) =>
+  const workers = ["agent-1", "agent-2"].flatMap((id) =>
     ["coordinator", "bob"].map(
-      (worker): Person => ({ id: worker, name: worker, identity: "", agent: { id, name: id } }),
+      (worker): ListedWorker => ({ id: worker, name: worker, identity: "", agent: { id, name: id } }),
     ),
   );
-  const all = entries(people);
+  const all = entries(workers);
   expect(new Set(all.map(({ key }) => key)).size).toBe(all.length);
   expect(all.filter(({ text }) => text === "Stop the meshes of shop")).toHaveLength(2);
 
   go({ screen: "entity", agent: "agent-2", worker: "coordinator" });
   go({ screen: "home" });
-  const after = entries(people);
+  const after = entries(workers);
   expect(after.slice(0, 2).map(({ kind, text, of }) => [kind, text, of])).toEqual([
     ["agent", "agent-2", ""],
-    ["member", "coordinator", "agent-2"],
+    ["worker", "coordinator", "agent-2"],
   ]);
   const placesIn = (found: typeof all) => new Set(found.flatMap(({ key, address }) => (address === null ? [] : [key])));
   expect(placesIn(after)).toEqual(placesIn(all));

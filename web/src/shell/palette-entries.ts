@@ -1,6 +1,6 @@
 import { steering } from "../entity/steering.ts";
 import { agents } from "../live/agents.ts";
-import { give, type MeshProjectView, type Person } from "../live/api.ts";
+import { give, type MeshProjectView, type ListedWorker } from "../live/api.ts";
 import { firstLine } from "../text/figures.ts";
 import { folderOf, visible } from "../text/visible.ts";
 import { complain, openOverlay } from "./overlay.ts";
@@ -22,7 +22,7 @@ const SCREENS = ["board", "timeline", "files", "memory", "triggers"] as const;
  * Everything that one can go to or do: recent places, what is near, and then the rest. The workers of agents that are
  * not open come from the list of all.
  */
-export function entries(people: readonly Person[]): PaletteEntry[] {
+export function entries(workers: readonly ListedWorker[]): PaletteEntry[] {
   const route = routeNow();
   const here = "agent" in route ? route.agent : null;
   const { list, meshes } = agents;
@@ -36,8 +36,8 @@ export function entries(people: readonly Person[]): PaletteEntry[] {
     ...actions(here, route.at),
     to("screen", "All agents", { screen: "home" }),
     ...(here === null ? [] : [...nodesOf(here), ...filesOf(here)]),
-    ...people
-      .map(({ id, name, agent }) => to("member", name, { screen: "entity", agent: agent.id, worker: id }, agent.name))
+    ...workers
+      .map(({ id, name, agent }) => to("worker", name, { screen: "entity", agent: agent.id, worker: id }, agent.name))
       .filter(({ key }) => !known.has(key)),
     ...others.flatMap(({ id, name }) => screensOf(id, name)),
     ...others.flatMap((agent) => steers({ ...agent, created: agent, outcome: null })),
@@ -70,7 +70,7 @@ function nameOf(agent: string): string {
 function teamOf(agent: string): PaletteEntry[] {
   const workers = Object.values(agents.feed(agent).situation?.roster ?? {});
   return workers.map(({ id, spawned }) =>
-    to("member", spawned.name, { screen: "entity", agent, worker: id }, nameOf(agent)),
+    to("worker", spawned.name, { screen: "entity", agent, worker: id }, nameOf(agent)),
   );
 }
 
@@ -109,10 +109,10 @@ function meshesOf({ id, project, status, meshes }: MeshProjectView): PaletteEntr
   const folder = folderOf(project);
   const mind = (promise: Promise<unknown>) => void promise.then(() => agents.refresh(), complain);
   return [
-    ...meshes.flatMap(({ mesh, agents: members }) => [
+    ...meshes.flatMap(({ mesh, agents: ofMesh }) => [
       to("mesh", mesh, { screen: "mesh", project: id, mesh, member: null }, folder),
-      ...members.map(({ name }) =>
-        to("member", name, { screen: "mesh", project: id, mesh, member: name }, `${mesh} · ${folder}`),
+      ...ofMesh.map(({ name }) =>
+        to("mesh agent", name, { screen: "mesh", project: id, mesh, member: name }, `${mesh} · ${folder}`),
       ),
     ]),
     status === "working" || status === "waiting_for_human"

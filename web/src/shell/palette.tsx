@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
-import { listPeople, type Person } from "../live/api.ts";
+import { listWorkers, type ListedWorker } from "../live/api.ts";
 import { useAgents, useLoaded } from "../live/use-live.ts";
 import { Dialog } from "./dialog.tsx";
 import { closeOverlay } from "./overlay.ts";
@@ -8,7 +8,7 @@ import { ranked } from "./rank.ts";
 
 const MOST = 50;
 /** Everybody, as of the last time it was open: results must not move while one looks at them. */
-let known: readonly Person[] = [];
+let known: readonly ListedWorker[] = [];
 
 /** Everything that one can go to or do, found by any part of its words, the best match first. */
 export function Palette() {
@@ -16,8 +16,8 @@ export function Palette() {
   const [words, setWords] = useState("");
   const [at, setAt] = useState(0);
   const list = useRef<HTMLDivElement>(null);
-  const people = useLoaded("people", listPeople);
-  if (people.state === "ready") known = people.value;
+  const workers = useLoaded("workers", listWorkers);
+  if (workers.state === "ready") known = workers.value;
   const found = ranked(entries(known), words);
   const shown = found.slice(0, MOST);
   const chosen = Math.min(at, shown.length - 1);
@@ -40,7 +40,7 @@ export function Palette() {
         aria-expanded
         aria-controls="found"
         aria-activedescendant={shown[chosen] ? `found-${chosen}` : undefined}
-        aria-label="Find an agent, a member of a team, a mesh, a node, a published file, a screen"
+        aria-label="Find an agent, a worker, a mesh, a node, a published file, a screen"
         placeholder="Find an agent, a worker, a node, a file…"
         className="min-h-12 w-full border-b border-line bg-page px-4 outline-none"
       />

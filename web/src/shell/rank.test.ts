@@ -6,7 +6,7 @@ const found = (query: string, ...entries: ReturnType<typeof entry>[]) => ranked(
 
 test("what is called so comes before what begins so, has a word that does, holds it, or belongs to it", () => {
   const all = [
-    entry("member", "Alice", "Review of the year"),
+    entry("worker", "Alice", "Review of the year"),
     entry("mesh", "preview"),
     entry("agent", "The last review"),
     entry("agent", "Reviews, old and new"),
@@ -18,9 +18,9 @@ test("what is called so comes before what begins so, has a word that does, holds
 
 test("every word must be there, in the name, in what it is, or in what it belongs to; equals keep their order", () => {
   const all = [
-    entry("member", "fixer", "review · shop"),
-    entry("member", "fixer", "review · attic"),
-    entry("member", "verifier", "review · shop"),
+    entry("mesh agent", "fixer", "review · shop"),
+    entry("mesh agent", "fixer", "review · attic"),
+    entry("mesh agent", "verifier", "review · shop"),
   ];
   expect(ranked(all, "fix shop")).toEqual([all[0]]);
   expect(ranked(all, "member review")).toEqual(all);

@@ -10,7 +10,7 @@ export const SHORTCUTS: readonly { keys: string; does: string }[] = [
   { keys: "n", does: "new agent" },
   { keys: "1 – 9", does: "answer the visible question" },
   { keys: "/", does: "write; Alt Enter sends it as a hint" },
-  { keys: "Alt ↑ ↓", does: "previous or next member of the team" },
+  { keys: "Alt ↑ ↓", does: "previous or next worker of the team" },
   { keys: "c", does: "coordinator" },
   { keys: "b", does: "board; arrow keys move from card to card along its edges" },
   { keys: "t", does: "timeline" },
