@@ -2,7 +2,7 @@ import { lazy, type ReactNode, Suspense, useEffect } from "react";
 import { EntityView, Loading } from "./entity/entity-view.tsx";
 import { MoreMoney } from "./entity/more-money.tsx";
 import { useAgents } from "./live/use-live.ts";
-import { Broken } from "./shell/broken.tsx";
+import { ErrorBoundary } from "./shell/error-boundary.tsx";
 import { ConfigLine } from "./shell/config-line.tsx";
 import { ConnectionLine } from "./shell/connection-line.tsx";
 import { Drawer } from "./shell/drawer.tsx";
@@ -50,19 +50,19 @@ export function App() {
         <ConfigLine />
         {"agent" in route && route.at !== null && <ReplayBar agent={route.agent} at={route.at} />}
         <div className="min-h-0 flex-1">
-          <Broken what="This screen" of={JSON.stringify(route)}>
+          <ErrorBoundary what="This screen" of={JSON.stringify(route)}>
             <Suspense fallback={<Loading />}>{screenOf(route)}</Suspense>
-          </Broken>
+          </ErrorBoundary>
         </div>
       </main>
       {overlay === "sidebar" && <Drawer />}
       {overlay === "palette" && <Palette />}
       {overlay === "new_agent" && (
-        <Broken what="The form" of={overlay} isSmall>
+        <ErrorBoundary what="The form" of={overlay} isSmall>
           <Suspense>
             <NewAgentForm />
           </Suspense>
-        </Broken>
+        </ErrorBoundary>
       )}
       {overlay === "more_money" && "agent" in route && <MoreMoney key={route.agent} agent={route.agent} />}
       {overlay === "shortcuts" && <ShortcutSheet />}

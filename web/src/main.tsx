@@ -2,7 +2,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { agents } from "./live/agents.ts";
-import { Broken } from "./shell/broken.tsx";
+import { ErrorBoundary } from "./shell/error-boundary.tsx";
 import "./styles.css";
 
 if (!location.pathname.startsWith("/ui/")) history.replaceState(null, "", "/ui/");
@@ -12,8 +12,8 @@ const page = document.getElementById("page");
 if (!page) throw new Error("index.html has no #page.");
 createRoot(page).render(
   <StrictMode>
-    <Broken what="The page" of="">
+    <ErrorBoundary what="The page" of="">
       <App />
-    </Broken>
+    </ErrorBoundary>
   </StrictMode>,
 );

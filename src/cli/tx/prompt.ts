@@ -1,5 +1,5 @@
 import { HOW_BY_FILES, type PromptSection, promptText, sessionPrompt } from "../../mesh/declaration/prompt.ts";
-import { describedRun, programName, runsGiven, runsOf, speaksBy } from "../../runtime/meshes/run-kinds.ts";
+import { describedRun, programName, runsGiven, runsAs, speaksBy } from "../../runtime/meshes/run-kinds.ts";
 import { programsOf } from "../../workers/outside/programs.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { settingsOf } from "../home/look.ts";
@@ -25,7 +25,7 @@ export async function prompt(call: TxCall, mesh: string, agent: string | undefin
     await terminal.printJson({ mesh, agent: name, runs, speaks_by: by, sections, prompt: promptText(sections) });
     return EXIT.done;
   }
-  const isKept = runs !== runsOf(who);
+  const isKept = runs !== runsAs(who);
   const without = isKept ? ` It is declared for a terminal; to allow that: tx trust ${mesh} --terminals` : "";
   terminal.say(`${mesh}/${name} (${describedRun(who)}): ${WAYS[by]}.${without}`);
   for (const { title, from, text } of sections) {

@@ -24,7 +24,7 @@ import { HeadlessMember } from "./headless-member.ts";
 import { MESH_RUN, type MeshRecord, type MeshRecordPorts, memberIdOf } from "./mesh-record.ts";
 import { meshScope } from "./mesh-scope.ts";
 import { PlainMember } from "./plain-member.ts";
-import { modelName, programName, type Runs, runsGiven, runsOf, speaksBy } from "./run-kinds.ts";
+import { modelName, programName, type RunsAs, runsGiven, runsAs, speaksBy } from "./run-kinds.ts";
 import type { ReportState } from "./session-reports.ts";
 import { terminalMember } from "./terminal-member.ts";
 import type { MeshTrust } from "./trust.ts";
@@ -86,13 +86,13 @@ export class MemberFactory {
   }
 
   /** As declared, but in a terminal only if a person allowed terminals for exactly this content. */
-  runs(mesh: DeclaredMesh, agent: DeclaredAgent): Runs {
+  runs(mesh: DeclaredMesh, agent: DeclaredAgent): RunsAs {
     return runsGiven(agent, this.#ports.trust.stateOf(this.#layout.project, mesh));
   }
 
   /** What keeps an agent from starting, before anybody has tried; null if nothing does. */
   problemOf(agent: DeclaredAgent): string | null {
-    if (runsOf(agent) === "harnessed") return null;
+    if (runsAs(agent) === "harnessed") return null;
     try {
       this.profileOf(agent);
       return null;

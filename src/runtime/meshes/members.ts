@@ -6,13 +6,13 @@ import { TmuxMember } from "../../mesh/terminal/tmux-member.ts";
 import { TmuxServer, tmuxSocket } from "../../mesh/terminal/tmux-server.ts";
 import { addressOf, MemberFactory, type MembersPorts } from "./member-factory.ts";
 import type { MeshRecord, MeshRecordPorts } from "./mesh-record.ts";
-import { describedRun, type Runs, runsOf } from "./run-kinds.ts";
+import { describedRun, type RunsAs, runsAs } from "./run-kinds.ts";
 import { type ReportedState, type ReportState, SessionReports, type SessionStarted } from "./session-reports.ts";
 import { sessionOf } from "./terminal-member.ts";
 
 /** How an agent is run, and how it is doing. */
 export interface AgentStatusView extends ReportedState {
-  runs: Runs;
+  runs: RunsAs;
   program: string;
   /** What keeps it from starting, whether or not anybody has tried. */
   problem: string | null;
@@ -125,7 +125,7 @@ export class MeshMembers {
     const key = keyOf(mesh, agent);
     const member = this.#members.get(key);
     if (member) await member.close();
-    else if (runsOf(agent) === "tmux")
+    else if (runsAs(agent) === "tmux")
       await this.#closed(key, this.#server.kill(sessionOf(mesh.config.mesh, agent.name)));
   }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { DeclaredAgent } from "../../mesh/declaration/declared-agent.ts";
 import type { MeshAgentConfig } from "../../protocol/index.ts";
-import { describedRun, modelName, programName, runsOf } from "./run-kinds.ts";
+import { describedRun, modelName, programName, runsAs } from "./run-kinds.ts";
 
 const agent = (options: MeshAgentConfig["options"]): DeclaredAgent =>
   ({ name: "one", category: "x", config: { name: "one", options } }) as never;
@@ -17,12 +17,12 @@ test("an agent of a mesh is the program that is named in place of a model, with 
     ["claude-code", "opus", "claude-code/opus"],
     ["claude-code", "haiku", "claude-code/haiku"],
   ]);
-  expect(found.filter((one) => runsOf(one) === "harnessed")).toEqual([]);
+  expect(found.filter((one) => runsAs(one) === "harnessed")).toEqual([]);
 });
 
 test("a provider's model runs in our own loop, and without either it is Claude Code", () => {
-  expect(runsOf(agent({ model: "gemini/gemini-3-pro" }))).toBe("harnessed");
-  expect(runsOf(agent({ model: "gemini/gemini-3-pro", runs: "headless" }))).toBe("headless");
+  expect(runsAs(agent({ model: "gemini/gemini-3-pro" }))).toBe("harnessed");
+  expect(runsAs(agent({ model: "gemini/gemini-3-pro", runs: "headless" }))).toBe("headless");
   expect([programName(agent({})), modelName(agent({}))]).toEqual(["claude-code", null]);
   expect(programName(agent({ program: "mine", model: "codex" }))).toBe("mine");
 });

@@ -9,10 +9,10 @@ import type { Settings } from "../config/settings.ts";
 import { missingFor } from "../programs/missing-program.ts";
 
 /** How a mesh agent is run: in a terminal, as a program without one, or as a model in our own loop. */
-export type Runs = "tmux" | "headless" | "harnessed";
+export type RunsAs = "tmux" | "headless" | "harnessed";
 
 /** As declared; otherwise a provider's model runs in our loop, and a program in a terminal if tmux is installed. */
-export function runsOf({ config: { options = {} } }: DeclaredAgent): Runs {
+export function runsAs({ config: { options = {} } }: DeclaredAgent): RunsAs {
   if (options.runs) return options.runs;
   if (options.program === undefined && options.model?.includes("/") && programByModel(options.model) === undefined)
     return "harnessed";
@@ -20,13 +20,13 @@ export function runsOf({ config: { options = {} } }: DeclaredAgent): Runs {
 }
 
 /** The same, but in a terminal only if a person allowed terminals. */
-export function runsGiven(agent: DeclaredAgent, { terminals }: { terminals: boolean }): Runs {
-  const runs = runsOf(agent);
+export function runsGiven(agent: DeclaredAgent, { terminals }: { terminals: boolean }): RunsAs {
+  const runs = runsAs(agent);
   return runs === "tmux" && !terminals ? "headless" : runs;
 }
 
 /** How it speaks when it runs like this. Only commands of a person's own have neither tools nor a conversation. */
-export function speaksBy(runs: Runs, profile: Pick<ProgramProfile, "kind"> | undefined): SpeaksBy {
+export function speaksBy(runs: RunsAs, profile: Pick<ProgramProfile, "kind"> | undefined): SpeaksBy {
   if (runs === "headless") return profile?.kind === "autonomous" ? "files" : "tools";
   return runs === "tmux" ? "terminal" : "model";
 }
@@ -62,7 +62,7 @@ export function describedRun(agent: DeclaredAgent): string {
 /** The programs of a mesh that are not installed, each once. */
 export function missingPrograms({ agents }: DeclaredMesh, { config, env }: Pick<Settings, "config" | "env">): string[] {
   const programs = programsOf(config);
-  const names = [...agents.values()].flatMap((agent) => (runsOf(agent) === "harnessed" ? [] : [programName(agent)]));
+  const names = [...agents.values()].flatMap((agent) => (runsAs(agent) === "harnessed" ? [] : [programName(agent)]));
   return [...new Set(names)].filter((name) => {
     const profile = Object.hasOwn(programs, name) ? programs[name] : undefined;
     return !profile || missingFor(name, profile, env.PATH) !== null;

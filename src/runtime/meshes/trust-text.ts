@@ -4,7 +4,7 @@ import type { Layout } from "../../mesh/files/layout.ts";
 import type { Config } from "../../protocol/index.ts";
 import { programsOf } from "../../workers/outside/programs.ts";
 import type { Environment } from "../config/settings.ts";
-import { describedRun, programName, runsOf } from "./run-kinds.ts";
+import { describedRun, programName, runsAs } from "./run-kinds.ts";
 import type { FileChanges, MeshTrustState } from "./trust.ts";
 
 /** What a person sees before they agree. */
@@ -31,7 +31,7 @@ export function trustSummary(
   { config, env }: { config: Pick<Config, "programs">; env: Environment },
 ): TrustSummary {
   const agents = [...mesh.agents.values()];
-  const inTerminals = agents.filter((agent) => runsOf(agent) === "tmux");
+  const inTerminals = agents.filter((agent) => runsAs(agent) === "tmux");
   const gates = (mesh.config.validation_gates ?? []).filter((gate) => mesh.sources.has(`meshes/gates/${gate}.sh`));
   const waiting = waitingIn(layout, mesh);
   const files = shownFiles(mesh);

@@ -10,7 +10,7 @@ import type { Journal } from "./journal.ts";
 import { entryHead, factHead } from "./line.ts";
 import type { OpenFiles } from "./open-files.ts";
 import { type OnRecord, type Records, scanRecords } from "./record-scan.ts";
-import { bytesToRead, loadSnapshot, markFact, type SnapshotFile, saveSnapshot } from "./snapshot.ts";
+import { bytesToRead, loadSnapshot, factPosition, type SnapshotFile, saveSnapshot } from "./snapshot.ts";
 import { inspectTail, LogStream, seekSeq } from "./stream.ts";
 
 /** What the logs of one home share. Without a journal the home was opened read-only. */
@@ -146,9 +146,9 @@ export class FileAgentLog implements AgentLog {
   async snapshot<T>(name: string, version: number): Promise<{ seq: number; state: T } | undefined> {
     const snapshot = loadSnapshot(this.#snapshot(name, version));
     if (snapshot === undefined) return undefined;
-    const { mark, state } = snapshot;
-    const fits = mark.seq === 0 || this.#mark(mark.seq, mark.offset)?.crc === mark.crc;
-    return fits ? { seq: mark.seq, state: state as T } : undefined;
+    const { position, state } = snapshot;
+    const fits = position.seq === 0 || this.#positionOf(position.seq, position.offset)?.crc === position.crc;
+    return fits ? { seq: position.seq, state: state as T } : undefined;
   }
 
   bytesToRead(name: string, version: number): number {
@@ -161,10 +161,10 @@ export class FileAgentLog implements AgentLog {
       if (seq > this.#events.durableSeq) await this.#writable().settled();
       this.#writable();
     }
-    const mark = seq === 0 ? { seq, offset: 0, crc: "" } : this.#mark(seq);
-    if (mark === undefined)
+    const position = seq === 0 ? { seq, offset: 0, crc: "" } : this.#positionOf(seq);
+    if (position === undefined)
       throw new StoreUsageError(`${this.id} has no fact ${seq} on disk, so no snapshot can be taken there.`);
-    saveSnapshot(this.#snapshot(name, version), mark, state);
+    saveSnapshot(this.#snapshot(name, version), position, state);
   }
 
   #snapshot(name: string, version: number): SnapshotFile {
@@ -279,12 +279,12 @@ export class FileAgentLog implements AgentLog {
     return scanRecords({ file, path, ...range, damage, onRepair, before }, onRecord);
   }
 
-  #mark(seq: number, offset?: number) {
+  #positionOf(seq: number, offset?: number) {
     const { path, size, durableSeq } = this.#end();
     if (seq > durableSeq) return undefined;
     const file = this.#shared.disk.open(join(this.#shared.root, path), "read");
     try {
-      return markFact(file, size, seq, offset);
+      return factPosition(file, size, seq, offset);
     } finally {
       file.close();
     }

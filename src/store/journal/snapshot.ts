@@ -14,7 +14,7 @@ import { seekSeq } from "./stream.ts";
  * SNAPSHOT-2. If it is missing, damaged or of another version, it is undefined. It is never repaired and never an
  *     error.
  */
-export interface FactMark {
+export interface FactPosition {
   seq: number;
   offset: number;
   crc: string;
@@ -29,20 +29,20 @@ export interface SnapshotFile {
   version: number;
 }
 
-export function saveSnapshot(snapshot: SnapshotFile, mark: FactMark, state: unknown): void {
+export function saveSnapshot(snapshot: SnapshotFile, position: FactPosition, state: unknown): void {
   const { disk, agentFolder, version } = snapshot;
   const path = snapshotPath(snapshot);
   disk.makeDir(join(agentFolder, "snapshots"));
-  replaceFile(path, lineBytes(recordHead(mark.seq, { version, offset: mark.offset, mark: mark.crc, state })), disk);
+  replaceFile(path, lineBytes(recordHead(position.seq, { version, offset: position.offset, mark: position.crc, state })), disk);
 }
 
-export function loadSnapshot(snapshot: SnapshotFile): { mark: FactMark; state: unknown } | undefined {
+export function loadSnapshot(snapshot: SnapshotFile): { position: FactPosition; state: unknown } | undefined {
   const bytes = readWhole(snapshot.disk, snapshotPath(snapshot));
   const line = bytes && decodeLine(bytes, 0, bytes.length - 1);
   if (line === undefined || line.version !== RECORD_VERSION) return undefined;
   const { data } = snapshotSchema.safeParse(JSON.parse(line.json));
   if (data === undefined || data.version !== snapshot.version) return undefined;
-  return { mark: { seq: line.seq, offset: data.offset, crc: data.mark }, state: data.state };
+  return { position: { seq: line.seq, offset: data.offset, crc: data.mark }, state: data.state };
 }
 
 /**
@@ -68,9 +68,9 @@ export function bytesToRead(snapshot: SnapshotFile, logSize: number): number {
 const HEAD_BYTES = 128;
 const HEAD = /^\{"seq":\d{1,16},"version":(\d{1,9}),"offset":(\d{1,16}),/;
 
-/** The mark of a fact in its log, or undefined if it is not there. `offset` saves the search if it is known. */
-export function markFact(file: DiskFile, size: number, seq: number, offset?: number): FactMark | undefined {
-  let found: FactMark | undefined;
+/** Where a fact is in its log, or undefined if it is not there. `offset` saves the search if it is known. */
+export function factPosition(file: DiskFile, size: number, seq: number, offset?: number): FactPosition | undefined {
+  let found: FactPosition | undefined;
   for (let at = offset ?? seekSeq(file, size, seq), window = 16 * 1024; at < size; ) {
     const buffer = Buffer.allocUnsafe(Math.min(window, size - at));
     const filled = file.readNow(buffer, at);

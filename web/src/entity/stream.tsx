@@ -3,7 +3,7 @@ import { ArrowDown, ArrowUp } from "lucide-react";
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { HUMAN } from "../../../src/protocol/index.ts";
 import type { AgentView, Pending, StreamedWords } from "../live/view.ts";
-import { Broken } from "../shell/broken.tsx";
+import { ErrorBoundary } from "../shell/error-boundary.tsx";
 import { PendingRow, StreamedRow } from "./live-rows.tsx";
 import type { StreamItem } from "./stream-item.ts";
 import { EntityStream, isShown } from "./stream-items.ts";
@@ -201,9 +201,9 @@ interface RowProps {
 /** A row that cannot be drawn breaks nothing else. */
 function RowOf(props: RowProps) {
   return (
-    <Broken what="This" of={props.row.key} isSmall>
+    <ErrorBoundary what="This" of={props.row.key} isSmall>
       <RowContent {...props} />
-    </Broken>
+    </ErrorBoundary>
   );
 }
 

@@ -1,6 +1,6 @@
 import { Component, type ReactNode } from "react";
 
-interface BrokenProps {
+interface ErrorBoundaryProps {
   /** What could not be shown, as the beginning of a sentence. */
   what: string;
   /** When this is another, it is tried again. */
@@ -14,14 +14,14 @@ interface BrokenProps {
  * An error boundary: what cannot be rendered, or loaded, affects only its own place; without it the whole page would be
  * empty.
  */
-export class Broken extends Component<BrokenProps, { problem: string | null; of: string }> {
+export class ErrorBoundary extends Component<ErrorBoundaryProps, { problem: string | null; of: string }> {
   override state = { problem: null as string | null, of: this.props.of };
 
   static getDerivedStateFromError(error: unknown) {
     return { problem: error instanceof Error ? error.message : String(error) };
   }
 
-  static getDerivedStateFromProps({ of }: BrokenProps, state: { of: string }) {
+  static getDerivedStateFromProps({ of }: ErrorBoundaryProps, state: { of: string }) {
     return of === state.of ? null : { of, problem: null };
   }
 
