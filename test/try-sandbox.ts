@@ -8,7 +8,7 @@ import { onTestFinished } from "vitest";
 import {
   openSandbox,
   type Program,
-  type Running,
+  type RunningProgram,
   type SandboxOptions,
   type ShellCommand,
 } from "../src/sandbox/index.ts";
@@ -60,7 +60,7 @@ export async function inSandbox(options?: SandboxOptions) {
 type ProgramWish = Partial<Program> & { read?: string[]; hide?: string[]; env?: Record<string, string> };
 
 /** All it said, and how it ended. */
-export async function whole({ stdout, stderr, ended }: Running) {
+export async function whole({ stdout, stderr, ended }: RunningProgram) {
   const [out, err, how] = await Promise.all([text(stdout), text(stderr), ended]);
   return { out, err, ...how };
 }

@@ -7,14 +7,14 @@ import { setTimeout as after } from "node:timers/promises";
  * INSIDE-1. The first process inside is dead only when all others inside are, including nested namespaces: the kernel
  *     kills and awaits them first.
  */
-export interface First {
+export interface FirstProcess {
   readonly pid: number;
   /** Tells it from another process that got the same number later. */
   readonly since: string;
 }
 
 /** The first process of the outermost namespace that this process holds; null while there is none. */
-export function firstInside(holder: number): First | null {
+export function firstInside(holder: number): FirstProcess | null {
   const pid = childWithin(holder, 1);
   const since = pid === null ? undefined : statOf(pid)?.since;
   return pid === null || since === undefined ? null : { pid, since };
@@ -24,18 +24,18 @@ export function firstInside(holder: number): First | null {
  * The program itself: bubblewrap's first process starts nothing else. That process is the first of the outermost
  * namespace or, if that is one around bubblewrap, the first of the inner one.
  */
-export function programInside(first: First): number | null {
+export function programInside(first: FirstProcess): number | null {
   return isAlive(first) ? childWithin(childWithin(first.pid, 1) ?? first.pid, 2) : null;
 }
 
 /** This exact process; null if there is none, or if it could not be told from a later one. */
-export function thisProcess(pid: number): First | null {
+export function thisProcess(pid: number): FirstProcess | null {
   const since = statOf(pid)?.since;
   return since === undefined ? null : { pid, since };
 }
 
 /** Resolves when nothing inside is alive, or after this time; returns whether everything is gone. */
-export async function allGone(first: First, mostMs = Number.POSITIVE_INFINITY): Promise<boolean> {
+export async function allGone(first: FirstProcess, mostMs = Number.POSITIVE_INFINITY): Promise<boolean> {
   const began = performance.now();
   while (isAlive(first)) {
     if (performance.now() - began > mostMs) return false;
@@ -44,7 +44,7 @@ export async function allGone(first: First, mostMs = Number.POSITIVE_INFINITY): 
   return true;
 }
 
-function isAlive({ pid, since }: First): boolean {
+function isAlive({ pid, since }: FirstProcess): boolean {
   const stat = statOf(pid);
   return stat !== undefined && stat.since === since && !/[ZX]/.test(stat.state);
 }

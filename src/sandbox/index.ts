@@ -2,7 +2,7 @@ export type { Binds } from "./binds/binds.ts";
 export { type ProgramFiles, programFiles } from "./binds/program-files.ts";
 export { type Bound, defaultLimits, type Limits } from "./bounds/limits.ts";
 export { SandboxFailure } from "./failure.ts";
-export { allGone, type First, thisProcess } from "./first-process.ts";
+export { allGone, type FirstProcess, thisProcess } from "./first-process.ts";
 export type { Network } from "./network/egress.ts";
 export {
   type AddressGuard,
@@ -15,5 +15,5 @@ export {
   systemLookup,
 } from "./network/public-address.ts";
 export { openSandbox, type SandboxOptions } from "./open-sandbox.ts";
-export type { Launched, Program, ProgramEnd, Running } from "./program.ts";
+export type { Launched, Program, ProgramEnd, RunningProgram } from "./program.ts";
 export type { Sandbox, SandboxKind, SelfTest, ShellCommand, ShellResult } from "./sandbox.ts";

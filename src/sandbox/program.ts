@@ -2,7 +2,7 @@ import type { Server } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import type { Binds } from "./binds/binds.ts";
 import type { Bound, Limits } from "./bounds/limits.ts";
-import type { First } from "./first-process.ts";
+import type { FirstProcess } from "./first-process.ts";
 import type { Network } from "./network/egress.ts";
 
 /** A program that keeps running and exchanges messages, while a command runs once. Both have the same confinement. */
@@ -31,11 +31,11 @@ export interface Launched {
 }
 
 /** A running program. The caller reads both its streams: the program blocks while nobody reads them. */
-export interface Running {
+export interface RunningProgram {
   /** The process of ours that holds the sandbox; killing it kills all that runs inside. */
   readonly pid: number;
   /** Who is alive as long as anything inside is, to be known again after a restart of ours; where that can be told. */
-  readonly first?: First | null;
+  readonly first?: FirstProcess | null;
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;

@@ -2,7 +2,7 @@ import type { Binds } from "./binds/binds.ts";
 import type { Bound, Limits } from "./bounds/limits.ts";
 import type { Network } from "./network/egress.ts";
 import type { Lookup } from "./network/public-address.ts";
-import type { Program, Running } from "./program.ts";
+import type { Program, RunningProgram } from "./program.ts";
 
 /**
  * How a command that a model wrote, or an outside program, is confined.
@@ -24,7 +24,7 @@ export interface Sandbox {
   /** Rejects with the signal's reason when stopped, and with SandboxFailure when the command could not be started. */
   run(command: ShellCommand): Promise<ShellResult>;
   /** The same for a program that lives on; resolves when it has begun. SANDBOX-5 holds without time and output. */
-  start(program: Program): Promise<Running>;
+  start(program: Program): Promise<RunningProgram>;
   /** Does one thing that must be denied and one that must work. */
   selfTest(): Promise<SelfTest>;
 }

@@ -4,7 +4,7 @@ import type { Launch } from "./process/launch.ts";
 import { prologue } from "./process/prologue.ts";
 import { runCommand } from "./process/run-command.ts";
 import { startProgram } from "./process/start-program.ts";
-import type { Program, Running } from "./program.ts";
+import type { Program, RunningProgram } from "./program.ts";
 import type { Sandbox, SandboxPorts, ShellCommand } from "./sandbox.ts";
 
 /**
@@ -42,7 +42,7 @@ export async function startUnconfined(
   program: Program,
   ports: SandboxPorts,
   wrapper: (ports: readonly number[]) => readonly string[],
-): Promise<Running> {
+): Promise<RunningProgram> {
   const limits = { ...ports.limits, ...program.limits };
   await mustNotBeFull(program, limits);
   const network = await openLoopback({ ...program, lookup: ports.lookup, mirror: true });

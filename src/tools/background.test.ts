@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { inSandbox, lifeOf, skipped } from "../../test/try-sandbox.ts";
-import type { ProgramEnd, Running, Sandbox } from "../sandbox/index.ts";
+import type { ProgramEnd, RunningProgram, Sandbox } from "../sandbox/index.ts";
 import { type ProcessEvent, type ShellPorts, shellTools } from "./shell.ts";
 import { closeTools, onlyLooks, type Tool } from "./tool.ts";
 
@@ -107,7 +107,7 @@ function played(pid = 7) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const { promise: ended, resolve } = Promise.withResolvers<ProgramEnd>();
   const end = (how: ProgramEnd) => resolve(how);
-  const running: Running = {
+  const running: RunningProgram = {
     ...{ pid, stdin: new PassThrough(), stdout, stderr, ended },
     stop: async () => end({ code: null, signal: "SIGKILL", exceeded: null }),
   };

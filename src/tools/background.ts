@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ENDED_WITH_US } from "../mail/news.ts";
 import type { BackgroundCommand } from "../projections/index.ts";
-import type { Running } from "../sandbox/index.ts";
+import type { RunningProgram } from "../sandbox/index.ts";
 import { Output } from "../sandbox/process/output.ts";
 import { exceededNotes, exitWords } from "./exit-words.ts";
 import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
@@ -15,7 +15,7 @@ const MOST_SECONDS = 300;
 
 /** The request to start a command, and who is told of its start and end. */
 export interface BackgroundOrder {
-  start(): Promise<Running>;
+  start(): Promise<RunningProgram>;
   onStart(id: string, pid: number): void;
   /** `isTold`: somebody waits for the end and is told of it at once. */
   onEnd(id: string, ended: CommandEnd, isTold: boolean): void;
@@ -30,7 +30,7 @@ interface CommandEnd {
 }
 
 interface RunningCommand {
-  running: Running;
+  running: RunningProgram;
   /** What was said since the last look. */
   unread: Output;
   begun: number;

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import type { Launched, Running } from "../../src/sandbox/program.ts";
+import type { Launched, RunningProgram } from "../../src/sandbox/program.ts";
 
 /** A program as a plain child process, with no sandbox around it: what an adapter says to it and hears from it is the same. */
-export async function startPlainly({ argv, env }: Launched, cwd: string, home: string): Promise<Running> {
+export async function startPlainly({ argv, env }: Launched, cwd: string, home: string): Promise<RunningProgram> {
   const [command, ...args] = argv;
   const path = `${process.execPath.replace(/\/[^/]+$/, "")}:/usr/bin:/bin`;
   // A group of its own, so that what it started can be ended with it.

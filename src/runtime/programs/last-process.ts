@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { allGone, type First } from "../../sandbox/index.ts";
+import { allGone, type FirstProcess } from "../../sandbox/index.ts";
 
 /**
  * The process that was last started in a program's home. After a kill of ours, no other one starts there while it may
@@ -19,7 +19,7 @@ export async function lastIsGone(home: string): Promise<void> {
   );
 }
 
-export async function keepLast(home: string, first: First | null | undefined): Promise<void> {
+export async function keepLast(home: string, first: FirstProcess | null | undefined): Promise<void> {
   if (!first) return;
   await mkdir(dirname(home), { recursive: true, mode: 0o700 });
   await writeFile(noteOf(home), `${JSON.stringify(first)}\n`, { mode: 0o600 });

@@ -9,7 +9,7 @@ import type { Scrubber } from "../../boundary/scrubber.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import type { ProgramProfile, Usage } from "../../protocol/index.ts";
 import { programFiles, type Sandbox } from "../../sandbox/index.ts";
-import type { Launched, Running } from "../../sandbox/program.ts";
+import type { Launched, RunningProgram } from "../../sandbox/program.ts";
 import { canLead, programsOf } from "../../workers/outside/programs.ts";
 import type { ConfinedProgram, ProgramPorts, ProgramStart } from "../../workers/outside/session/program-ports.ts";
 import { adapterWithoutSecrets } from "../../workers/outside/session/scrubbed-session.ts";
@@ -125,7 +125,7 @@ async function startConfined(
   sandbox: Sandbox,
   env: Environment,
   logins: LoginBroker,
-): Promise<Running> {
+): Promise<RunningProgram> {
   const loan = new LoginLoan(logins, profile, home, env);
   const door = createServer((request, response) => {
     if (loan.answers(request, response)) return;

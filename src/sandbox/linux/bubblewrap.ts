@@ -6,7 +6,7 @@ import type { Launch } from "../process/launch.ts";
 import { prologue } from "../process/prologue.ts";
 import { runCommand } from "../process/run-command.ts";
 import { startProgram } from "../process/start-program.ts";
-import type { Program, Running } from "../program.ts";
+import type { Program, RunningProgram } from "../program.ts";
 import type { Sandbox, SandboxPorts, ShellCommand, ShellResult } from "../sandbox.ts";
 import { proveSandbox } from "../self-test.ts";
 import { featuresOf, safePath } from "./bubblewrap-options.ts";
@@ -90,7 +90,7 @@ async function run(how: Confinement, command: ShellCommand): Promise<ShellResult
   }
 }
 
-async function start(how: Confinement, program: Program): Promise<Running> {
+async function start(how: Confinement, program: Program): Promise<RunningProgram> {
   const { ports, outer } = how;
   const limits = { ...ports.limits, ...program.limits };
   await mustNotBeFull(program, limits);

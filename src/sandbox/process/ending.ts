@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { allGone, type First, firstInside } from "../first-process.ts";
+import { allGone, type FirstProcess, firstInside } from "../first-process.ts";
 
 /**
  * Kills a confined process with everything inside, at once.
@@ -19,7 +19,7 @@ export function end(child: ChildProcess, { group }: { group?: boolean }): void {
 }
 
 /** It ends by itself, unless it has something to say about the end of the first and nobody reads that. */
-async function endHolder(child: ChildProcess, first: First): Promise<void> {
+async function endHolder(child: ChildProcess, first: FirstProcess): Promise<void> {
   await allGone(first, mostEndingMs);
   if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
 }

@@ -5,8 +5,8 @@ import { setTimeout as after } from "node:timers/promises";
 import type { Limits } from "../bounds/limits.ts";
 import { calmPace, watchResources } from "../bounds/resource-watch.ts";
 import { SandboxFailure } from "../failure.ts";
-import { allGone, type First, firstInside, programInside, thisProcess } from "../first-process.ts";
-import type { Program, ProgramEnd, Running } from "../program.ts";
+import { allGone, type FirstProcess, firstInside, programInside, thisProcess } from "../first-process.ts";
+import type { Program, ProgramEnd, RunningProgram } from "../program.ts";
 import { end, mostEndingMs, sendSignal } from "./ending.ts";
 import { failureText, type Launch, spawnLaunch } from "./launch.ts";
 import { Output } from "./output.ts";
@@ -26,7 +26,7 @@ export async function startProgram(
   program: Pick<Program, "binds" | "signal">,
   limits: Limits,
   over: () => void,
-): Promise<Running> {
+): Promise<RunningProgram> {
   program.signal.throwIfAborted();
   const child = spawnLaunch(launch, "pipe");
   const [stdout, stderr] = [taken(child.stdout), taken(child.stderr)];
@@ -83,7 +83,7 @@ class BegunProgram {
   readonly #launch: Launch;
   readonly #killed = Promise.withResolvers<void>();
   #exited = false;
-  #first: First | null = null;
+  #first: FirstProcess | null = null;
   #byUs: ProgramEnd | null = null;
 
   constructor(child: ChildProcess, launch: Launch) {
@@ -103,7 +103,7 @@ class BegunProgram {
     this.ended = this.#untilEnded(life);
   }
 
-  get first(): First | null {
+  get first(): FirstProcess | null {
     return this.#launch.group ? thisProcess(this.#child.pid ?? -1) : this.#first;
   }
 
@@ -153,7 +153,7 @@ class BegunProgram {
     });
   }
 
-  #firstInside(): First | null {
+  #firstInside(): FirstProcess | null {
     const { pid } = this.#child;
     return pid === undefined || this.#launch.group ? null : firstInside(pid);
   }

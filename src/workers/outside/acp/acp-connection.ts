@@ -1,5 +1,5 @@
 import type { ClientConnection } from "@agentclientprotocol/sdk";
-import type { Running } from "../../../sandbox/program.ts";
+import type { RunningProgram } from "../../../sandbox/program.ts";
 import { serveFile } from "./acp-files.ts";
 import { type AcpReader, messagesOf } from "./acp-stream.ts";
 
@@ -11,7 +11,7 @@ export interface AcpClient extends AcpReader {
 }
 
 /** Our side of the protocol: what an agent may request of us. */
-export async function connectAgent(running: Running, client: AcpClient): Promise<ClientConnection> {
+export async function connectAgent(running: RunningProgram, client: AcpClient): Promise<ClientConnection> {
   // Loaded with the first agent: nobody else pays for it.
   const sdk = await import("@agentclientprotocol/sdk");
   const { RequestError } = sdk;

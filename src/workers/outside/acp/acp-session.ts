@@ -1,7 +1,7 @@
 import type { ClientConnection, ClientContext } from "@agentclientprotocol/sdk";
 import { z } from "zod";
 import type { Clock } from "../../../protocol/clock.ts";
-import type { Running } from "../../../sandbox/program.ts";
+import type { RunningProgram } from "../../../sandbox/program.ts";
 import { ErrorTail } from "../session/error-tail.ts";
 import { EventQueue } from "../session/event-queue.ts";
 import type { ProgramRecord } from "../session/program-record.ts";
@@ -31,7 +31,7 @@ interface Parts {
   clock: Clock;
   quirks: AcpQuirks;
   record: ProgramRecord<Kept>;
-  running: Running;
+  running: RunningProgram;
   server: ToolServer | undefined;
   before: Kept;
 }

@@ -1,6 +1,6 @@
 import type { Stream } from "@agentclientprotocol/sdk";
 import { z } from "zod";
-import type { Running } from "../../../sandbox/program.ts";
+import type { RunningProgram } from "../../../sandbox/program.ts";
 import { linesOf } from "../session/output-lines.ts";
 
 /**
@@ -13,7 +13,7 @@ import { linesOf } from "../session/output-lines.ts";
  * ACP-STREAM-3. A line is read when the one before it is done with and there is `room`; so a flood waits in the
  *     program.
  */
-export function messagesOf(running: Running, reader: AcpReader): Stream {
+export function messagesOf(running: RunningProgram, reader: AcpReader): Stream {
   const asked = new Set<unknown>();
   // `ended` says that the program has gone: that it does not read what it is sent adds nothing.
   running.stdin.on("error", () => {});
@@ -39,7 +39,7 @@ export interface AcpReader {
 type Message = Stream extends { readable: ReadableStream<infer M> } ? M : never;
 
 async function* understood(
-  running: Running,
+  running: RunningProgram,
   asked: Set<unknown>,
   { note, room, notified }: AcpReader,
 ): AsyncGenerator<Message> {

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import type { ProgramProfile } from "../../../protocol/index.ts";
-import type { ProgramEnd, Running } from "../../../sandbox/program.ts";
+import type { ProgramEnd, RunningProgram } from "../../../sandbox/program.ts";
 import { temporaryHome } from "../../../testing/temporary-home.ts";
 import { claudeCodeAdapter } from "../claude/claude-code.ts";
 import type { OutsideEvent } from "../session/session.ts";
@@ -120,7 +120,7 @@ test("Claude Code: a second request under the same id does not get the answer to
   ]);
 });
 
-function scripted(): { running: Running & { stdin: PassThrough; stdout: PassThrough }; exit(): void } {
+function scripted(): { running: RunningProgram & { stdin: PassThrough; stdout: PassThrough }; exit(): void } {
   const ended = Promise.withResolvers<ProgramEnd>();
   const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
   const exit = () => {

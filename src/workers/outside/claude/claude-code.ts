@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import type { Launched, Running } from "../../../sandbox/program.ts";
+import type { Launched, RunningProgram } from "../../../sandbox/program.ts";
 import { putFile } from "../../../store/disk/foreign-folder.ts";
 import { OWN_SERVERS_FILE } from "../programs.ts";
 import { EventQueue } from "../session/event-queue.ts";
@@ -90,12 +90,12 @@ function launchOf({ profile, home, model, resume }: OutsideJob, server: ToolServ
 
 class ClaudeSession implements OutsideSession {
   readonly events = new EventQueue();
-  readonly #running: Running;
+  readonly #running: RunningProgram;
   readonly #translation: ClaudeTranslation;
   readonly #requests = new Map<string, unknown>();
   #closing: Promise<void> | undefined;
 
-  constructor(words: string, running: Running, translation: ClaudeTranslation) {
+  constructor(words: string, running: RunningProgram, translation: ClaudeTranslation) {
     this.#running = running;
     this.#translation = translation;
     // `ended` says that the program has gone: a failed write adds nothing.

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { z } from "zod";
 import type { Clock } from "../../../protocol/clock.ts";
-import type { Running } from "../../../sandbox/program.ts";
+import type { RunningProgram } from "../../../sandbox/program.ts";
 import { appendTo, putFile, readPart } from "../../../store/disk/foreign-folder.ts";
 import type { FolderWatch } from "../../../store/disk/watch-folder.ts";
 import { PROTOCOL_FILES } from "../../../store/run/publish.ts";
@@ -41,7 +41,7 @@ interface Parts {
   clock: Clock;
   record: ProgramRecord<KeptProgress>;
   watcher: FolderWatch;
-  running: Running;
+  running: RunningProgram;
   kept: KeptProgress;
 }
 

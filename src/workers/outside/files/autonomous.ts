@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { PassThrough } from "node:stream";
 import type { Clock } from "../../../protocol/clock.ts";
-import type { Running } from "../../../sandbox/program.ts";
+import type { RunningProgram } from "../../../sandbox/program.ts";
 import { watchFolder } from "../../../store/disk/watch-folder.ts";
 import { ProgramRecord } from "../session/program-record.ts";
 import type { Adapter, OutsideJob } from "../session/session.ts";
@@ -50,7 +50,7 @@ async function isDone({ cwd }: OutsideJob, kept: KeptProgress): Promise<boolean>
 }
 
 /** In place of a program that need not run again. */
-function endedWell(): Running {
+function endedWell(): RunningProgram {
   const over = () => {
     const stream = new PassThrough();
     stream.end();

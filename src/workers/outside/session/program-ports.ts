@@ -1,6 +1,6 @@
 import type { FactOf, NodeId, ProgramProfile, Usage } from "../../../protocol/index.ts";
 import type { Binds } from "../../../sandbox/binds/binds.ts";
-import type { Launched, Running } from "../../../sandbox/program.ts";
+import type { Launched, RunningProgram } from "../../../sandbox/program.ts";
 import type { Tools } from "../../../tools/toolbox.ts";
 import type { Adapter, ToolServer } from "./session.ts";
 
@@ -70,7 +70,7 @@ export interface ProgramStart {
   signal: AbortSignal;
 }
 
-export interface ConfinedProgram extends Running {
+export interface ConfinedProgram extends RunningProgram {
   /** What confines it, for the record; "unsafe" where nothing does. */
   readonly sandbox: string;
 }

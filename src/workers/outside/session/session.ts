@@ -1,6 +1,6 @@
 import type { ProgramProfile, Usage } from "../../../protocol/index.ts";
 import type { Bound } from "../../../sandbox/bounds/limits.ts";
-import type { Launched, Running } from "../../../sandbox/program.ts";
+import type { Launched, RunningProgram } from "../../../sandbox/program.ts";
 import type { ToolRequest } from "./tool-request.ts";
 
 /**
@@ -118,7 +118,7 @@ export interface OutsideJob {
   /** The program's own home: kept over restarts, seen by nobody else. */
   home: string;
   /** Starts it in the sandbox of this worker, if there is one. `server` is our MCP server for it. */
-  start(launch: (server: ToolServer, isConfined: boolean) => Launched): Promise<Running>;
+  start(launch: (server: ToolServer, isConfined: boolean) => Launched): Promise<RunningProgram>;
 }
 
 /** The name of our MCP server in programs. */
