@@ -3,7 +3,7 @@ import type { ProgramProfile, ResultEntry } from "../protocol/index.ts";
 import type { ProgramEnd } from "../sandbox/program.ts";
 import type { Tools } from "../tools/toolbox.ts";
 import type { ProgramPorts } from "../workers/outside/session/program-ports.ts";
-import type { Decision, OutsideEvent, OutsideJob, OutsideSession, Unread } from "../workers/outside/session/session.ts";
+import type { Decision, OutsideEvent, SessionSetup, OutsideSession, Unread } from "../workers/outside/session/session.ts";
 
 /**
  * Programs that think for themselves, played by functions: one for each time a program is started, in order.
@@ -30,13 +30,13 @@ export function scriptedPrograms(...plays: Play[]): ScriptedPrograms {
     kindOf(name) {
       return name === "scripted" || name === "claude-code" ? this.profile.kind : undefined;
     },
-    adapter: async () => async (job) => {
+    adapter: async () => async (setup) => {
       const play = plays[at++];
       if (!play) throw new Error(`The program was started ${at} times, and ${plays.length} plays are written.`);
-      const program = new ScriptedProgram(job);
+      const program = new ScriptedProgram(setup);
       started.push(program);
-      await job.start(() => ({ argv: ["scripted"], env: {} }));
-      program.tools = tools.get(job.cwd);
+      await setup.start(() => ({ argv: ["scripted"], env: {} }));
+      program.tools = tools.get(setup.cwd);
       void program.perform(play);
       return program;
     },
@@ -62,7 +62,7 @@ export interface ScriptedPrograms extends ProgramPorts {
 }
 
 export class ScriptedProgram implements OutsideSession {
-  readonly job: OutsideJob;
+  readonly setup: SessionSetup;
   tools: Tools | undefined;
   /** All that was said to it after its first words, in order. */
   readonly said: string[] = [];
@@ -84,8 +84,8 @@ export class ScriptedProgram implements OutsideSession {
   #heard = 0;
   #isFollowed = false;
 
-  constructor(job: OutsideJob) {
-    this.job = job;
+  constructor(setup: SessionSetup) {
+    this.setup = setup;
   }
 
   readonly events: AsyncIterable<OutsideEvent> = this.#events();
@@ -105,7 +105,7 @@ export class ScriptedProgram implements OutsideSession {
   async use(name: string, args: unknown): Promise<ResultEntry> {
     if (!this.tools) throw new Error("It was not started.");
     await this.followed();
-    const id = `${this.job.cwd}-${process.hrtime.bigint()}-${++this.#calls}`;
+    const id = `${this.setup.cwd}-${process.hrtime.bigint()}-${++this.#calls}`;
     return this.tools.run({ type: "call", id, name, args }, new AbortController().signal);
   }
 

@@ -46,7 +46,7 @@ export async function workOnNode(
     const repeats = { othersWork, news: (until: AbortSignal) => mailPort.arrived(until, false) };
     const toolbox = withRepeatGuard(new Toolbox(own, () => allowedOnNode(foreign(), worker, workplace)), repeats);
     const past = begun ?? (await begin());
-    const job = {
+    const assignment = {
       ...past,
       // The contract limits all tries together, but each try gets at least one turn.
       maxTurns: Math.max(single ? 1 : workplace.maxTurns + past.flushTurns, past.tried + 1),
@@ -60,7 +60,7 @@ export async function workOnNode(
     };
     const mail = () => untoldMail(work);
     return await runRecordedLoop(
-      job,
+      assignment,
       { model, toolbox, mail, isUrgent: () => mailbox.isUrgent },
       self,
       workplace,

@@ -4,7 +4,7 @@ import type { Entry, Outcome, UserEntry } from "../protocol/index.ts";
 import { both, call, say, script } from "../testing/index.ts";
 import { defineTool } from "../tools/tool.ts";
 import { Toolbox } from "../tools/toolbox.ts";
-import { type LoopJob, workLoop } from "./loop/work-loop.ts";
+import { type LoopAssignment, workLoop } from "./loop/work-loop.ts";
 
 const goal: UserEntry = { role: "user", from: "human", content: "Go." };
 const nudge: UserEntry = { role: "user", from: "agiraph", content: "Go on." };
@@ -23,7 +23,7 @@ const toolbox = new Toolbox([look, end]);
 
 test("what a reply calls after it has ended the work is answered and not done", async () => {
   const model = script(both(call("end", { summary: "one" }), call("look"), call("end", { summary: "two" })));
-  const { told, outcome } = await play(workLoop(job(), { model, toolbox, mail: noMail }, signal));
+  const { told, outcome } = await play(workLoop(assignment(), { model, toolbox, mail: noMail }, signal));
   const late = "tool Not run: the work had ended before it.";
   expect(told).toEqual(["assistant", "tool ended", late, late]);
   expect(outcome).toEqual({ kind: "finished", summary: "one" });
@@ -31,34 +31,34 @@ test("what a reply calls after it has ended the work is answered and not done", 
 
 test("turns that were used before a crash stay used", async () => {
   const model = script(call("look"));
-  const { outcome } = await play(workLoop(job({ turn: 3, maxTurns: 3 }), { model, toolbox, mail: noMail }, signal));
+  const { outcome } = await play(workLoop(assignment({ turn: 3, maxTurns: 3 }), { model, toolbox, mail: noMail }, signal));
   expect(outcome).toEqual({ kind: "exhausted", turns: 3 });
   model.assertDone();
 });
 
 test("what a reply without a call is answered with is kept like everything else that was said", async () => {
   const model = script(say("Hm."), call("end", { summary: "done" }).after("Go on."));
-  const { told } = await play(workLoop(job(), { model, toolbox, mail: noMail }, signal));
+  const { told } = await play(workLoop(assignment(), { model, toolbox, mail: noMail }, signal));
   expect(told).toEqual(["assistant", "user Go on.", "assistant", "tool ended"]);
 });
 
 test("a call that ends the work, cut off by a crash and repeated, ends it: the model is not asked again", async () => {
   const cut = await repliesOf(call("end", { summary: "done" }));
-  const again = workLoop(job({ history: [goal, ...cut], turn: 2 }), { model: script(), toolbox, mail: noMail }, signal);
+  const again = workLoop(assignment({ history: [goal, ...cut], turn: 2 }), { model: script(), toolbox, mail: noMail }, signal);
   expect(await play(again)).toEqual({ told: ["tool ended"], outcome: { kind: "finished", summary: "done" } });
 });
 
 test("after a crash the model is told the results of the calls that were cut off", async () => {
   const cut = await repliesOf(both(call("look"), call("look")));
   const model = script(call("end", { summary: "done" }));
-  await play(workLoop(job({ history: [goal, ...cut], turn: 2 }), { model, toolbox, mail: noMail }, signal));
+  await play(workLoop(assignment({ history: [goal, ...cut], turn: 2 }), { model, toolbox, mail: noMail }, signal));
   expect(model.requests[0]?.history.map(tell)).toEqual(["user Go.", "assistant", "tool seen", "tool seen"]);
 });
 
 test("a reply without a call that was answered before the crash is not asked about again", async () => {
   const history = [goal, ...(await repliesOf(say("Hm."))), nudge];
   const model = script(call("end", { summary: "done" }));
-  const { told } = await play(workLoop(job({ history, turn: 2 }), { model, toolbox, mail: noMail }, signal));
+  const { told } = await play(workLoop(assignment({ history, turn: 2 }), { model, toolbox, mail: noMail }, signal));
   expect(told).toEqual(["assistant", "tool ended"]);
   expect(model.requests[0]?.history.map(tell)).toEqual(["user Go.", "assistant", "user Go on."]);
 });
@@ -66,11 +66,11 @@ test("a reply without a call that was answered before the crash is not asked abo
 test("a reply without a call that is answered after the crash is heard by the model", async () => {
   const history = [goal, ...(await repliesOf(say("Hm.")))];
   const model = script(call("end", { summary: "done" }));
-  await play(workLoop(job({ history, turn: 2 }), { model, toolbox, mail: noMail }, signal));
+  await play(workLoop(assignment({ history, turn: 2 }), { model, toolbox, mail: noMail }, signal));
   expect(model.requests[0]?.history.map(tell)).toEqual(["user Go.", "assistant", "user Go on."]);
 });
 
-function job(change: Partial<LoopJob> = {}): LoopJob {
+function assignment(change: Partial<LoopAssignment> = {}): LoopAssignment {
   return {
     system: "S",
     history: [goal],
@@ -97,7 +97,7 @@ function tell(entry: Entry): string {
 
 /** The reply as the conversation holds it when a crash cuts the turn off right after it. */
 async function repliesOf(step: ReturnType<typeof say>): Promise<Entry[]> {
-  const loop = workLoop(job(), { model: script(step), toolbox, mail: noMail }, signal);
+  const loop = workLoop(assignment(), { model: script(step), toolbox, mail: noMail }, signal);
   const { value } = await loop.next();
   return [value as Entry];
 }

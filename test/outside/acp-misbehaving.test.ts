@@ -7,7 +7,7 @@ import { manualClock, temporaryHome } from "../../src/testing/index.ts";
 import { within } from "../../src/testing/within.ts";
 import { acpAdapter } from "../../src/workers/outside/acp/acp.ts";
 import type { OutsideEvent, Unread } from "../../src/workers/outside/session/session.ts";
-import { aJob, heard, withoutDeltas } from "./a-job.ts";
+import { sessionSetup, heard, withoutDeltas } from "./a-setup.ts";
 
 const adapter = acpAdapter(systemClock);
 /** This agent does not say what it used; that it is estimated is tried in acp-translation.test.ts. */
@@ -27,8 +27,8 @@ const ENDED = expect.objectContaining({ kind: "exited" });
 
 /** Talks to the fake until it rests; each line is said when the one before is done with. */
 async function talk(folder: string, lines: string[], how = "", more: object = {}) {
-  const job = await aJob(folder, fake(how), { words: lines[0] ?? "", system: "You are Bob.", ...more });
-  const session = await adapter(job);
+  const setup = await sessionSetup(folder, fake(how), { words: lines[0] ?? "", system: "You are Bob.", ...more });
+  const session = await adapter(setup);
   let next = 1;
   const events = await heard(session, async ({ kind }) => {
     if (kind !== "rested") return;
@@ -70,7 +70,7 @@ test("a line that is not a message, or that nobody understands, is noted, and th
 test("one that never answers is ended after a minute, and says why", async () => {
   await using home = await temporaryHome();
   const clock = manualClock();
-  const session = await acpAdapter(clock)(await aJob(home.path, fake("mute")));
+  const session = await acpAdapter(clock)(await sessionSetup(home.path, fake("mute")));
   await clock.sleeping();
   await clock.advance(60_000);
   expect(await heard(session)).toEqual([
@@ -100,7 +100,7 @@ test("one that vanishes in the middle of a turn leaves no call open, and what it
 
 test("one that asks for permission and vanishes: a decision that comes too late changes nothing", async () => {
   await using home = await temporaryHome();
-  const session = await adapter(await aJob(home.path, fake(), { words: "AskAndVanish", system: "" }));
+  const session = await adapter(await sessionSetup(home.path, fake(), { words: "AskAndVanish", system: "" }));
   const events = await heard(session);
   await session.decide("permission-1", { allow: true });
   expect(told(events).map(({ kind }) => kind)).toEqual(["begun", "called", "asked_permission", "answered", "exited"]);
@@ -109,7 +109,7 @@ test("one that asks for permission and vanishes: a decision that comes too late 
 test("permission is given once, or not; the reason, for which the protocol has no room, is said next", async () => {
   await using home = await temporaryHome();
   const decided = async (decision: { allow: boolean; why?: string }, at: string) => {
-    const session = await adapter(await aJob(join(home.path, at), fake(), { words: "Ask", system: "" }));
+    const session = await adapter(await sessionSetup(join(home.path, at), fake(), { words: "Ask", system: "" }));
     const events = await heard(session, async (event) => {
       if (event.kind === "asked_permission") await session.decide(event.id, decision);
       if (event.kind === "rested") await session.close();
@@ -125,7 +125,7 @@ test("permission is given once, or not; the reason, for which the protocol has n
 
 test("a flood of requests is not answered by a flood of reasons", async () => {
   await using home = await temporaryHome();
-  const session = await adapter(await aJob(home.path, fake(), { words: "Nag", system: "" }));
+  const session = await adapter(await sessionSetup(home.path, fake(), { words: "Nag", system: "" }));
   let asked = 0;
   const events = await heard(session, async (event) => {
     if (event.kind === "asked_permission") {
@@ -140,7 +140,7 @@ test("a flood of requests is not answered by a flood of reasons", async () => {
 
 test("what is said while a turn runs is the next prompt, and it does not rest in between", async () => {
   await using home = await temporaryHome();
-  const session = await adapter(await aJob(home.path, fake(), { words: "Ask", system: "" }));
+  const session = await adapter(await sessionSetup(home.path, fake(), { words: "Ask", system: "" }));
   const events = await heard(session, async (event) => {
     if (event.kind === "asked_permission") {
       await session.say("one");
@@ -157,7 +157,7 @@ test("what is said while a turn runs is the next prompt, and it does not rest in
 
 test("interrupted, it rests and what waited is not sent by itself; it goes out with what is said next", async () => {
   await using home = await temporaryHome();
-  const session = await adapter(await aJob(home.path, fake(), { words: "Hold", system: "" }));
+  const session = await adapter(await sessionSetup(home.path, fake(), { words: "Hold", system: "" }));
   let rests = 0;
   const events = await heard(session, async (event) => {
     if (event.kind === "delta" && event.text === "holding") {
@@ -186,12 +186,12 @@ test("a refusal is told as such", async () => {
 
 test("files are read and written for it where it works and nowhere else, also not through a link, and no terminal is there", async () => {
   await using home = await temporaryHome();
-  const job = await aJob(home.path, fake());
+  const setup = await sessionSetup(home.path, fake());
   const secret = join(home.path, "secret");
   await writeFile(secret, "the key");
-  await symlink(home.path, join(job.cwd, "out"));
-  await symlink(secret, join(job.cwd, "link"));
-  const lines = [join(job.cwd, "a/b.md"), secret, join(job.cwd, "out/secret"), join(job.cwd, "link")];
+  await symlink(home.path, join(setup.cwd, "out"));
+  await symlink(secret, join(setup.cwd, "link"));
+  const lines = [join(setup.cwd, "a/b.md"), secret, join(setup.cwd, "out/secret"), join(setup.cwd, "link")];
   const events = await talk(
     home.path,
     lines.map((path) => `Files ${path} mine`),
@@ -214,7 +214,7 @@ test("files are read and written for it where it works and nowhere else, also no
 
 test("resumed, it goes on without what it reports of its past, and with what it was not told before", async () => {
   await using home = await temporaryHome();
-  const first = await adapter(await aJob(home.path, fake(), { words: "Hold", system: "" }));
+  const first = await adapter(await sessionSetup(home.path, fake(), { words: "Hold", system: "" }));
   await heard(first, async (event) => {
     if (event.kind !== "delta" || event.text !== "holding") return;
     await first.say("never sent");
@@ -260,7 +260,7 @@ test("nothing is said to a new session before its id is on record", async () => 
 
 test("a flood waits in the program: our memory stays, and closing takes no longer", async () => {
   await using home = await temporaryHome();
-  const session = await adapter(await aJob(home.path, fake(), { words: "Flood" }));
+  const session = await adapter(await sessionSetup(home.path, fake(), { words: "Flood" }));
   const before = process.memoryUsage().rss;
   let highest = 0;
   let seen = 0;
@@ -274,7 +274,7 @@ test("a flood waits in the program: our memory stays, and closing takes no longe
 
 test("one that ignores every signal is gone within 5 s", async () => {
   await using home = await temporaryHome();
-  const session = await adapter(await aJob(home.path, fake("stubborn"), { words: "Hold" }));
+  const session = await adapter(await sessionSetup(home.path, fake("stubborn"), { words: "Hold" }));
   const events = await heard(session, async (event) => {
     if (event.kind === "delta" && event.text === "holding") await within(5000, session.close());
   });
@@ -285,7 +285,7 @@ test("one that ignores every signal is gone within 5 s", async () => {
 async function unreadBy(how: "steered" | "steered-late", askedAt: OutsideEvent["kind"]) {
   await using home = await temporaryHome();
   const profile: ProgramProfile = { ...fake(how), quirks: "codex" };
-  const session = await adapter(await aJob(home.path, profile, { words: "Publish" }));
+  const session = await adapter(await sessionSetup(home.path, profile, { words: "Publish" }));
   let unread: Promise<Unread | null> | undefined;
   await heard(session, async (event) => {
     if (event.kind === "called" && event.call_id === "c-1") await session.say("Paint it red.");

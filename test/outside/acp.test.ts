@@ -7,7 +7,7 @@ import { startProviderServer, temporaryHome } from "../../src/testing/index.ts";
 import { acpAdapter } from "../../src/workers/outside/acp/acp.ts";
 import { acpLaunch } from "../../src/workers/outside/acp/acp-launch.ts";
 import type { OutsideEvent } from "../../src/workers/outside/session/session.ts";
-import { aJob, heard, withoutDeltas } from "./a-job.ts";
+import { sessionSetup, heard, withoutDeltas } from "./a-setup.ts";
 import { openDoor } from "./door.ts";
 import { whenInstalled } from "./installed.ts";
 import { acpProfile, realAgents } from "./real-acp.ts";
@@ -33,13 +33,13 @@ for (const name of ["codex", "claude", "gemini", "opencode"] as const) {
               ? { text: "It is published." }
               : { text: "Publishing.", calls: [{ name: agent.ours("publish"), args: { summary: "80 m" } }] },
       });
-      const job = await aJob(home.path, acpProfile(name, provider.url), {
+      const setup = await sessionSetup(home.path, acpProfile(name, provider.url), {
         door,
         system: SYSTEM,
         words: "Measure the bridge.",
         model: agent.model,
       });
-      const session = await adapter(job);
+      const session = await adapter(setup);
       const events = await heard(session, async ({ kind }) => {
         if (kind === "rested") await session.close();
       });
@@ -77,7 +77,7 @@ withCodex(
           ? { text: "Thinking.", calls: [{ name: "exec_command", args: { cmd: "true" } }], gate: "first" }
           : { text: "Heard." },
     });
-    const session = await adapter(await aJob(home.path, acpProfile("codex", provider.url), { door, model: "gpt-5.5" }));
+    const session = await adapter(await sessionSetup(home.path, acpProfile("codex", provider.url), { door, model: "gpt-5.5" }));
     const ended = heard(session, async (event) => {
       if (event.kind === "asked_permission") await session.decide(event.id, { allow: true });
       if (event.kind === "rested") await session.close();
@@ -112,18 +112,18 @@ withCodex(
           : { calls: [touch("a.txt")] };
       },
     });
-    const job = await aJob(home.path, acpProfile("codex", provider.url), { words: "Touch a.", model: "gpt-5.5", door });
-    const session = await adapter(job);
+    const setup = await sessionSetup(home.path, acpProfile("codex", provider.url), { words: "Touch a.", model: "gpt-5.5", door });
+    const session = await adapter(setup);
     let rests = 0;
     const events = await heard(session, async (event) => {
       if (event.kind === "asked_permission") {
-        expect(existsSync(join(job.cwd, rests === 0 ? "a.txt" : "b.txt"))).toBe(false);
+        expect(existsSync(join(setup.cwd, rests === 0 ? "a.txt" : "b.txt"))).toBe(false);
         await session.decide(event.id, rests === 0 ? { allow: true } : { allow: false, why: "ask somebody else." });
       }
       if (event.kind === "rested") await (++rests === 1 ? session.say("Touch b.") : session.close());
     });
-    expect(await readFile(join(job.cwd, "a.txt"), "utf8")).toBe("here\n");
-    expect(existsSync(join(job.cwd, "b.txt"))).toBe(false);
+    expect(await readFile(join(setup.cwd, "a.txt"), "utf8")).toBe("here\n");
+    expect(existsSync(join(setup.cwd, "b.txt"))).toBe(false);
     expect(events.flatMap((event) => (event.kind === "answered" ? [[event.ok, event.content]] : []))).toEqual([
       [true, ""],
       [false, "Not run: permission was not given."],
@@ -142,16 +142,16 @@ withCodex(
       respond: ({ body }) =>
         JSON.stringify(body).includes("Go on") ? { text: "Where was I?" } : { text: "One moment.", midGate: "never" },
     });
-    const job = await aJob(home.path, acpProfile("codex", provider.url), {
+    const setup = await sessionSetup(home.path, acpProfile("codex", provider.url), {
       words: "Measure the bridge.",
       model: "gpt-5.5",
       door,
     });
     let pid = 0;
     const first = await adapter({
-      ...job,
+      ...setup,
       async start(launch) {
-        const running = await job.start(launch);
+        const running = await setup.start(launch);
         pid = running.pid;
         return running;
       },
@@ -160,11 +160,11 @@ withCodex(
     const before = await heard(first, async (event) => {
       if (event.kind === "begun") resume = event.session_id ?? resume;
       if (event.kind !== "delta" || pid === 0) return;
-      await isKept(job.home, resume, "Measure the bridge.");
+      await isKept(setup.home, resume, "Measure the bridge.");
       process.kill(-pid, "SIGKILL");
       pid = 0;
     });
-    const second = await adapter({ ...job, resume, words: "Go on." });
+    const second = await adapter({ ...setup, resume, words: "Go on." });
     const after = await heard(second, async ({ kind }) => {
       if (kind === "rested") await second.close();
     });
@@ -183,7 +183,7 @@ withCodex(
     await using provider = await startProviderServer({
       respond: () => ({ fault: { status: 400, message: "no such thing" } }),
     });
-    const session = await adapter(await aJob(home.path, acpProfile("codex", provider.url), { door, model: "gpt-5.5" }));
+    const session = await adapter(await sessionSetup(home.path, acpProfile("codex", provider.url), { door, model: "gpt-5.5" }));
     const events = await heard(session, async ({ kind }) => {
       if (kind === "rested") await session.close();
     });

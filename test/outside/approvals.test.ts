@@ -11,7 +11,7 @@ const TEST = ["Bash", { command: "npm test" }, "Run the tests"] as const;
 const PERMITTED = { tool: "Bash", what: "always allow exactly this command: npm test" };
 
 async function publish(program: ScriptedProgram): Promise<void> {
-  await writeFile(`${program.job.cwd}/a.md`, "a");
+  await writeFile(`${program.setup.cwd}/a.md`, "a");
   await program.use("publish", { summary: "done" });
 }
 
@@ -176,7 +176,7 @@ test("after a restart the same request finds its question, and the answer that c
   await until(team.agent, ({ roster }) => roster.clara?.status === "waiting");
   await team.agent.respond("allow once", "question-1");
   await team.outcome();
-  expect([outside.started[1]?.job.resume, decisions, team.agent.now.questions.asked]).toEqual([
+  expect([outside.started[1]?.setup.resume, decisions, team.agent.now.questions.asked]).toEqual([
     "s-1",
     [{ allow: true }],
     1,

@@ -41,7 +41,7 @@ test("any program that can call tools leads, by its name, and its workers are th
       await program.use("finish", { summary: "done", learned: "" });
     },
     async (program) => {
-      await writeFile(join(program.job.cwd, "a.md"), "a");
+      await writeFile(join(program.setup.cwd, "a.md"), "a");
       program.emit(begun);
       await program.use("publish", { summary: "It is written." });
     },
@@ -54,7 +54,7 @@ test("any program that can call tools leads, by its name, and its workers are th
     ["Coordinator", "acp", "scripted/default"],
     ["Alice", "acp", "claude-code/small"],
   ]);
-  expect(plan.outside.started.map(({ job }) => job.model)).toEqual([null, "small"]);
+  expect(plan.outside.started.map(({ setup }) => setup.model)).toEqual([null, "small"]);
 });
 
 test("a program that cannot call tools is refused as the lead, with what to do", async () => {
@@ -67,7 +67,7 @@ test("a program that cannot call tools is refused as the lead, with what to do",
 
 test("work is given to a program by its name: a worker is hired for it, and the next time it is the same one", async () => {
   const publishes: Play = async (program) => {
-    await writeFile(join(program.job.cwd, "a.md"), "a");
+    await writeFile(join(program.setup.cwd, "a.md"), "a");
     program.emit(begun);
     await program.use("publish", { summary: "done" });
   };
@@ -191,7 +191,7 @@ test("stopped it is ended at once; resumed, and in the next run, its session goe
   await team.outcome();
   await team.agent.send("Now another one.");
   await team.agent.idle();
-  const heard = plan.outside.started.map(({ job, isClosed }) => [job.resume, job.words.split("\n")[0], isClosed]);
+  const heard = plan.outside.started.map(({ setup, isClosed }) => [setup.resume, setup.words.split("\n")[0], isClosed]);
   expect(heard).toEqual([
     [null, "g", true],
     ["s-1", "You were interrupted and are now taken up again. Your files are as you left them.", true],
@@ -209,8 +209,8 @@ test("one that dies in the middle is restarted twice in a row, with how things s
   const plan = led(dies, dies, lost, finishes);
   await using team = await startTeam(plan);
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
-  expect(plan.outside.started.map(({ job }) => job.resume)).toEqual([null, "s-1", "s-1", null]);
-  expect(plan.outside.started[3]?.job.words).toContain("## Your goal (run-1)\n\ng");
+  expect(plan.outside.started.map(({ setup }) => setup.resume)).toEqual([null, "s-1", "s-1", null]);
+  expect(plan.outside.started[3]?.setup.words).toContain("## Your goal (run-1)\n\ng");
   const entries = await team.conversation();
   expect(entries.filter((entry) => entry.role === "tool" && entry.tool === "Bash")).toMatchObject([
     { ok: false, content: "Outcome unknown: the program was ended while this ran." },

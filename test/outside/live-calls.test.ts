@@ -16,7 +16,7 @@ function hiring() {
 }
 
 async function publish(program: ScriptedProgram): Promise<void> {
-  await writeFile(`${program.job.cwd}/a.md`, "a");
+  await writeFile(`${program.setup.cwd}/a.md`, "a");
   await program.use("publish", { summary: "done" });
 }
 
@@ -66,7 +66,7 @@ test("who is interrupted while a call runs is told of it, so that it is not made
   );
   await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
-  expect(outside.started[1]?.job.words).toContain(
+  expect(outside.started[1]?.setup.words).toContain(
     'You were interrupted while this ran: shell {"command":"make all"}. Nobody knows how far it came: look at what it has done before you do it again.',
   );
 });

@@ -17,7 +17,7 @@ const asks: Play = async (program) => {
 };
 
 async function publishes(program: ScriptedProgram): Promise<void> {
-  await writeFile(`${program.job.cwd}/a.md`, "red\n");
+  await writeFile(`${program.setup.cwd}/a.md`, "red\n");
   await program.use("publish", { summary: "Red." });
 }
 
@@ -56,7 +56,7 @@ test("a program that has waited for a quarter of an hour is ended, and the answe
   expect(team.agent.now.roster.clara).toMatchObject({ status: "waiting", for: "human" });
   await team.agent.respond("red", "question-1");
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
-  expect(outside.started.map(({ job }) => [job.resume, job.words])).toEqual([
+  expect(outside.started.map(({ setup }) => [setup.resume, setup.words])).toEqual([
     [null, expect.stringContaining("Paint it.")],
     ["s-1", "You asked: Which colour?\nYour human answers: red"],
   ]);
@@ -74,8 +74,8 @@ test("a program that dies as it is resumed is resumed again, with what it may no
   await clock.advance(QUARTER);
   await team.agent.respond("red", "question-1");
   await team.outcome();
-  expect(outside.started.map(({ job }) => job.resume)).toEqual([null, "s-1", "s-1"]);
-  expect(outside.started[2]?.job.words).toContain("Your human answers: red");
+  expect(outside.started.map(({ setup }) => setup.resume)).toEqual([null, "s-1", "s-1"]);
+  expect(outside.started[2]?.setup.words).toContain("Your human answers: red");
   expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", summary: "Red." });
 });
 

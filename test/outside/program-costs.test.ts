@@ -20,7 +20,7 @@ function hiring(end = "node-1 completed") {
 }
 
 async function publish(program: ScriptedProgram): Promise<void> {
-  await writeFile(`${program.job.cwd}/a.md`, "a");
+  await writeFile(`${program.setup.cwd}/a.md`, "a");
   await program.use("publish", { summary: "done" });
 }
 

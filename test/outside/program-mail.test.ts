@@ -21,7 +21,7 @@ async function spokenTo(play: (...rest: Parameters<Play>) => Promise<string[]>, 
   const results: string[] = [];
   const outside = scriptedPrograms(async (program) => {
     program.isDeaf = isDeaf;
-    await writeFile(`${program.job.cwd}/a.md`, "a");
+    await writeFile(`${program.setup.cwd}/a.md`, "a");
     program.emit(begun);
     await isSent.promise;
     results.push(...(await play(program)));

@@ -16,7 +16,7 @@ function hiring(end = "node-1 completed") {
 }
 
 async function write(program: ScriptedProgram, name = "a.md", text = "hello\n"): Promise<void> {
-  await writeFile(`${program.job.cwd}/${name}`, text);
+  await writeFile(`${program.setup.cwd}/${name}`, text);
 }
 
 const begun = { kind: "begun", session_id: "s-1" } as const;
@@ -38,7 +38,7 @@ test("a program is hired like any worker, works in its scratch folder and publis
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
   const node = team.agent.now.board.nodes["node-1"];
   expect(node).toMatchObject({ status: "completed", worker_id: "clara", summary: "It is written." });
-  expect(outside.started.map(({ job, isClosed }) => [job.words, job.resume, isClosed])).toEqual([
+  expect(outside.started.map(({ setup, isClosed }) => [setup.words, setup.resume, isClosed])).toEqual([
     ["Write it down.\n\n## Deliverables\n\n- a.md", null, true],
   ]);
   const entries = await team.conversation("runs/run-1/workers/clara/conversation.jsonl");
@@ -149,7 +149,7 @@ describe("every ending has an outcome", () => {
       outcome: node && "outcome" in node ? node.outcome : node,
       retried: types.filter((type) => type === "node.retried").length,
       exits: types.filter((type) => type === "process.exited").length,
-      resumed: outside.started.map(({ job }) => job.resume),
+      resumed: outside.started.map(({ setup }) => setup.resume),
       closed: outside.started.map(({ isClosed }) => isClosed),
     };
   }
@@ -284,8 +284,8 @@ test("a session that is lost, as the program says, is replaced by a new one, wit
   );
   await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
   await team.outcome();
-  expect(outside.started.map(({ job }) => job.resume)).toEqual([null, "s-1", null]);
-  expect(outside.started[2]?.job.words).toContain("Write it down.\n\nThis was begun before");
+  expect(outside.started.map(({ setup }) => setup.resume)).toEqual([null, "s-1", null]);
+  expect(outside.started[2]?.setup.words).toContain("Write it down.\n\nThis was begun before");
   expect(team.agent.now.outside.sessions).toEqual({ "node-1": { worker_id: "clara", session_id: "s-2" } });
 });
 
@@ -303,7 +303,7 @@ test("a program that exits before it has resumed is resumed once more, not begun
   );
   await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
   await team.outcome();
-  expect(outside.started.map(({ job }) => job.resume)).toEqual([null, "s-1", "s-1"]);
+  expect(outside.started.map(({ setup }) => setup.resume)).toEqual([null, "s-1", "s-1"]);
   expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", summary: "At last." });
 });
 
@@ -320,7 +320,7 @@ test("who dies twice before it has begun has lost its session, also where it doe
   );
   await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
   await team.outcome();
-  expect(outside.started.map(({ job }) => job.resume)).toEqual([null, "s-1", "s-1", null]);
+  expect(outside.started.map(({ setup }) => setup.resume)).toEqual([null, "s-1", "s-1", null]);
 });
 
 for (const [how, last] of [
@@ -346,8 +346,8 @@ for (const [how, last] of [
     await told.promise;
     await team.agent.send("Hurry.", "Clara");
     await team.outcome();
-    expect(outside.started.map(({ job }) => job.resume)).toEqual([null, "s-1", last]);
-    expect(outside.started[2]?.job.words).toContain("[Message from your human]: Hurry.");
+    expect(outside.started.map(({ setup }) => setup.resume)).toEqual([null, "s-1", last]);
+    expect(outside.started[2]?.setup.words).toContain("[Message from your human]: Hurry.");
   });
 
 test("what it was told in a session that is lost is told again in the new one", async () => {
@@ -374,7 +374,7 @@ test("what it was told in a session that is lost is told again in the new one", 
   await until(team.agent, ({ outside: { sessions } }) => sessions["node-1"] !== undefined);
   await team.agent.send("Say it in French.", "Clara");
   await team.outcome();
-  expect(outside.started[2]?.job.words).toContain("[Message from your human]: Say it in French.");
+  expect(outside.started[2]?.setup.words).toContain("[Message from your human]: Say it in French.");
 });
 
 test("a message in the same breath as the publish goes out, and the work is published", async () => {
@@ -442,7 +442,7 @@ test.skipIf(skipped)(`who dies in the middle of its publish has published ${skip
   await using team = await startTeam({ goal: "g", coordinator, outside, env: { PATH: process.env.PATH } });
   team.agent.log.subscribe(({ type, data }) => {
     if (type === "tool.called" && data.tool === "publish") isCalled.resolve();
-    if (type === "process.exited") void writeFile(`${outside.started[0]?.job.cwd}/exited`, "");
+    if (type === "process.exited") void writeFile(`${outside.started[0]?.setup.cwd}/exited`, "");
   });
   await team.outcome();
   expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", files: [{ path: "a.md" }] });
@@ -480,8 +480,8 @@ test("what was said to it and never answered is said again after a restart, as s
   await team.agent.start("recovered");
   await team.outcome();
   const [, second] = outside.started;
-  expect([second?.job.resume, second?.said]).toEqual(["s-1", []]);
-  expect(second?.job.words).toContain(
+  expect([second?.setup.resume, second?.said]).toEqual(["s-1", []]);
+  expect(second?.setup.words).toContain(
     "in case you did not hear it:\n\nWrite it down.\n\n## Deliverables\n\n- a.md\n\n[Message from your human]: Hurry.",
   );
 });

@@ -17,7 +17,7 @@ const coordinator = () =>
   );
 
 async function publish(program: ScriptedProgram): Promise<void> {
-  await writeFile(`${program.job.cwd}/a.md`, "a");
+  await writeFile(`${program.setup.cwd}/a.md`, "a");
   await program.use("publish", { summary: "done" });
 }
 

@@ -37,8 +37,8 @@ test("a node goes from a model to a program, to the human and back, with its fol
     expect(await program.hear()).toBe(
       "You take over node-1, which Ann had. What was done is in your folder: look at it and go on from there, do not begin again.\nFiles: a.md.\nLast words: I have the first line.",
     );
-    expect(await readFile(join(program.job.cwd, "a.md"), "utf8")).toBe("one\n");
-    await writeFile(join(program.job.cwd, "b.md"), "two\n");
+    expect(await readFile(join(program.setup.cwd, "a.md"), "utf8")).toBe("one\n");
+    await writeFile(join(program.setup.cwd, "b.md"), "two\n");
     program.emit({ kind: "said", text: "I have the second." }, { kind: "rested", how: "done", words: "" });
     await program.interruption();
   };

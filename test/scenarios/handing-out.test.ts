@@ -259,7 +259,7 @@ describe("who does it", () => {
   test("a worker has a program of the team do a part; the second part goes to whoever is free of that kind", async () => {
     const play: Play = async (program) => {
       program.emit({ kind: "begun", session_id: "s-1" });
-      await writeFile(`${program.job.cwd}/p.md`, "p");
+      await writeFile(`${program.setup.cwd}/p.md`, "p");
       await program.use("publish", { summary: "part" });
     };
     const alice = script(

@@ -81,7 +81,7 @@ test("a program finds the tools that were chosen for it at its own door", async 
       ok: true,
       content: expect.stringContaining("hello"),
     });
-    await writeFile(join(played.job.cwd, "said.md"), "hello");
+    await writeFile(join(played.setup.cwd, "said.md"), "hello");
     await played.use("publish", { summary: "said it" });
   });
   const coordinator = script(

@@ -192,7 +192,7 @@ test("a program that waits hears the same when its turn is over", async () => {
     await program.use("check_messages", { wait: true });
     program.emit({ kind: "rested", how: "done", words: "I wait." });
     heard.push(await program.hear());
-    await writeFile(`${program.job.cwd}/b.md`, "b");
+    await writeFile(`${program.setup.cwd}/b.md`, "b");
     await program.use("publish", { summary: "b" });
   });
   const claraWaits = Promise.withResolvers<void>();

@@ -7,7 +7,7 @@ import { asMarkdown, asToml, SLASH_COMMANDS } from "./slash-commands.ts";
 import type { TerminalKindName } from "./terminal-kind.ts";
 
 /** What a terminal program is started with. */
-export interface TerminalJob {
+export interface TerminalSetup {
   kind: TerminalKindName;
   /** The program's own home: its settings, sessions and commands. It is shared with nobody, and kept. */
   home: string;
@@ -42,22 +42,22 @@ export interface PreparedTerminal {
  * knows that text typed later comes from us; its first-run questions are answered in advance; the slash commands are
  * installed. Nothing is written to the user's project.
  */
-export async function prepareTerminalHome(job: TerminalJob): Promise<PreparedTerminal> {
-  const { home, kind, command } = job;
+export async function prepareTerminalHome(setup: TerminalSetup): Promise<PreparedTerminal> {
+  const { home, kind, command } = setup;
   const put = (path: string, text: string) => putFile(join(home, path), text);
   const [program = "sh", ...words] = command;
-  await put(PROMPT, job.prompt);
-  await put(join("bin", "tx"), `#!/bin/sh\nexec ${job.tx.map(quoted).join(" ")} "$@"\n`);
+  await put(PROMPT, setup.prompt);
+  await put(join("bin", "tx"), `#!/bin/sh\nexec ${setup.tx.map(quoted).join(" ")} "$@"\n`);
   await chmod(join(home, "bin", "tx"), 0o700);
   await mkdir(join(home, "tmp"), { recursive: true });
   const env = {
-    ...job.env,
+    ...setup.env,
     HOME: home,
     TMPDIR: join(home, "tmp"),
-    PATH: `${join(home, "bin")}:${job.env.PATH ?? "/usr/local/bin:/usr/bin:/bin"}`,
+    PATH: `${join(home, "bin")}:${setup.env.PATH ?? "/usr/local/bin:/usr/bin:/bin"}`,
     TERM: "xterm-256color",
     COLORTERM: "truecolor",
-    LANG: job.env.LANG ?? "C.UTF-8",
+    LANG: setup.env.LANG ?? "C.UTF-8",
     TX_PROMPT: join(home, PROMPT),
     TX_SESSION: join(home, NOTES),
   };
@@ -66,7 +66,7 @@ export async function prepareTerminalHome(job: TerminalJob): Promise<PreparedTer
   // A login shell begins with the machine's PATH, and programs run their commands in such.
   for (const file of [".profile", ".bash_profile", ".bashrc", ".zprofile", ".zshrc"])
     await put(file, `export PATH=${quoted(env.PATH)}\n`);
-  const more = await WAYS[kind](job, put, env);
+  const more = await WAYS[kind](setup, put, env);
   return {
     argv: [program, ...words, ...(more.args ?? [])],
     env: { ...env, ...more.env },
@@ -90,7 +90,7 @@ export function notesOf(home: string): SessionNotes {
 
 type Put = (path: string, text: string) => Promise<void>;
 type Way = (
-  job: TerminalJob,
+  setup: TerminalSetup,
   put: Put,
   env: Readonly<Record<string, string>>,
 ) => Promise<{ args?: string[]; env?: Record<string, string>; hooks?: string; isResumed?: boolean }>;
@@ -98,10 +98,10 @@ type Way = (
 const WAYS: Readonly<Record<TerminalKindName, Way>> = {
   plain: async () => ({}),
 
-  async claude(job, put) {
-    const { home, cwd, env, model, permissions } = job;
+  async claude(setup, put) {
+    const { home, cwd, env, model, permissions } = setup;
     const hooks = join(home, HOOKS);
-    const session = job.resumes ? lastSessionIn((await textOf(hooks)) ?? "") : undefined;
+    const session = setup.resumes ? lastSessionIn((await textOf(hooks)) ?? "") : undefined;
     await put(HOOKS, "");
     await put(".claude.json", JSON.stringify(await claudeRecord(home, cwd, env), null, 2));
     const command = `{ cat; echo; } >> ${quoted(hooks)}`;

@@ -13,7 +13,7 @@ import { putFile, readPart } from "../../store/disk/foreign-folder.ts";
 import { PROTOCOL_FILES } from "../../store/run/publish.ts";
 import { resumeText } from "../../workers/outside/first-words.ts";
 import { EventQueue } from "../../workers/outside/session/event-queue.ts";
-import type { Adapter, OutsideEvent, OutsideJob, OutsideSession } from "../../workers/outside/session/session.ts";
+import type { Adapter, OutsideEvent, SessionSetup, OutsideSession } from "../../workers/outside/session/session.ts";
 import { copyFiles, filesBelow, MOST_BYTES } from "./output-files.ts";
 
 /**
@@ -30,14 +30,14 @@ import { copyFiles, filesBelow, MOST_BYTES } from "./output-files.ts";
  *     later.
  */
 export function meshAdapter({ agent, layout, host, problemOf, clock }: BoardWorkerPorts): Adapter {
-  return async (job) => {
-    const [name = ""] = job.profile.command;
+  return async (setup) => {
+    const [name = ""] = setup.profile.command;
     const mesh = new MeshFileClient(layout, readMesh(layout, name));
     await host();
     // It was trusted when it was hired, and may have changed since.
     const problem = problemOf(name);
     if (problem !== null) throw new Error(problem);
-    const session = new BoardSession(mesh, job, agent, layout, clock);
+    const session = new BoardSession(mesh, setup, agent, layout, clock);
     await session.begin();
     return session;
   };
@@ -86,7 +86,7 @@ const contextSchema = z.object({
 class BoardSession implements OutsideSession {
   readonly events = new EventQueue((event) => this.#onHandled(event));
   readonly #mesh: MeshFileClient;
-  readonly #job: OutsideJob;
+  readonly #setup: SessionSetup;
   readonly #spec: z.infer<typeof contextSchema>;
   readonly #agent: AgentId;
   readonly #layout: Layout;
@@ -98,10 +98,10 @@ class BoardSession implements OutsideSession {
   #hasEnded = false;
   #looking: Promise<void> = Promise.resolve();
 
-  constructor(mesh: MeshFileClient, job: OutsideJob, agent: AgentId, layout: Layout, clock: Clock) {
+  constructor(mesh: MeshFileClient, setup: SessionSetup, agent: AgentId, layout: Layout, clock: Clock) {
     this.#mesh = mesh;
-    this.#job = job;
-    this.#spec = contextSchema.parse(job.context);
+    this.#setup = setup;
+    this.#spec = contextSchema.parse(setup.context);
     this.#agent = agent;
     this.#layout = layout;
     this.#clock = clock;
@@ -120,8 +120,8 @@ class BoardSession implements OutsideSession {
     this.#mesh.watch(() => this.#look());
     if (queue === undefined) await this.#give(await this.#taskWords());
     // What may not have been passed on is passed on now, as long as the task is not over.
-    else if (queue !== "complete" && this.#job.resume !== null && this.#job.words !== resumeText([], []))
-      await this.say(this.#job.words);
+    else if (queue !== "complete" && this.#setup.resume !== null && this.#setup.words !== resumeText([], []))
+      await this.say(this.#setup.words);
     this.#look();
   }
 
@@ -241,13 +241,13 @@ class BoardSession implements OutsideSession {
 
   /** MESH-WORKER-2. No link is followed; older files belong to another task. */
   async #copyOutput(words: string): Promise<void> {
-    await copyFiles(this.#layout.output(this.#mesh.name), this.#job.cwd, {
+    await copyFiles(this.#layout.output(this.#mesh.name), this.#setup.cwd, {
       since: this.#mesh.began(this.#task) - GRAIN_MS,
       note: (text) => this.events.push({ kind: "noted", text }),
     });
-    const there = (await readdir(this.#job.cwd)).filter((name) => !PROTOCOL_FILES.includes(name));
+    const there = (await readdir(this.#setup.cwd)).filter((name) => !PROTOCOL_FILES.includes(name));
     // If its answer is all of the work, that is published.
-    if (there.length === 0) await putFile(this.#job.cwd, "result.md", `${words}\n`);
+    if (there.length === 0) await putFile(this.#setup.cwd, "result.md", `${words}\n`);
   }
 
   async #taskWords(): Promise<string> {
@@ -265,7 +265,7 @@ class BoardSession implements OutsideSession {
 
   /** Copies what others published to where the agents of the mesh can read it. */
   async #bringRefs(): Promise<string[]> {
-    const run = resolve(this.#job.cwd, "../../..");
+    const run = resolve(this.#setup.cwd, "../../..");
     const shared = this.#layout.shared(this.#mesh.name);
     const found = await Promise.all(
       Object.entries(this.#spec.refs).map(async ([name, target]) => {

@@ -49,8 +49,8 @@ test.each([
     say: async (words: string) => void seen.push(`hears ${words}`),
     close: async () => void seen.push("the end"),
   };
-  const adapter = async () => async (job: { words: string }) => {
-    seen.push(`begins with ${job.words}`);
+  const adapter = async () => async (setup: { words: string }) => {
+    seen.push(`begins with ${setup.words}`);
     return session;
   };
   const ports = {
@@ -78,11 +78,11 @@ function resting(
   const sessions: EventQueue[] = [];
   let active = "";
   let at = 0;
-  const adapter = async () => async (job: { words: string; resume: string | null }) => {
+  const adapter = async () => async (setup: { words: string; resume: string | null }) => {
     const how = starts[at++];
     const events = new EventQueue();
     sessions.push(events);
-    seen.push(`${job.resume === null ? "begins" : `resumes ${job.resume}`} with ${job.words}`);
+    seen.push(`${setup.resume === null ? "begins" : `resumes ${setup.resume}`} with ${setup.words}`);
     if (how === "rests")
       events.push({ kind: "begun", session_id: "s-1" }, { kind: "rested", how: "done", words: "Done." });
     if (how === "exits") events.end(exited);

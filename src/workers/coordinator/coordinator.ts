@@ -53,7 +53,7 @@ export async function coordinate(
   const past = begun ?? (await beginRun({ run, scope, toolbox, cursor, workplace, before: pastHistory(stored) }));
   await waking.begin(begun ? "resumed" : "begins", past.history);
   try {
-    const job = {
+    const assignment = {
       ...past,
       history: withShortPast(past.history.map(withoutGivingUp), run.id),
       // A run that is resumed gets the full number of turns again.
@@ -70,7 +70,7 @@ export async function coordinate(
       onReplyWithoutCall: waitOrEnd({ run: run.id, team, mailbox, waking, sleep, workplace }),
     };
     const hearing = { mail: () => waking.told(mailbox.take()), isUrgent: () => mailbox.isUrgent };
-    return await runRecordedLoop(job, { model, toolbox, ...hearing }, LEAD, workplace, signal);
+    return await runRecordedLoop(assignment, { model, toolbox, ...hearing }, LEAD, workplace, signal);
   } finally {
     await closeTools(baseTools);
     human.close();

@@ -5,7 +5,7 @@ import { both, call, fail, type ScriptedModel, type Step, say, script } from "..
 import { defineTool } from "../../tools/tool.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
 import { sinceSummary } from "./past.ts";
-import { type LoopJob, workLoop } from "./work-loop.ts";
+import { type LoopAssignment, workLoop } from "./work-loop.ts";
 
 const goal: UserEntry = { role: "user", from: "human", content: "Go." };
 const compactable = {
@@ -219,7 +219,7 @@ test("woken late, it goes on from a summary at once; what woke it is whole, also
   expect(sinceSummary([goal, ...entries.slice(0, 4)]).slice(1)).toEqual([news]);
 });
 
-interface Change extends Partial<LoopJob> {
+interface Change extends Partial<LoopAssignment> {
   mail?: () => UserEntry[];
 }
 
@@ -231,7 +231,7 @@ async function play(steps: Step[], change: Change = {}) {
 }
 
 async function run(model: ScriptedModel, { mail = () => [], ...change }: Change, contextWindow = WINDOW) {
-  const job: LoopJob = {
+  const assignment: LoopAssignment = {
     system: "S",
     history: [goal],
     turn: 1,
@@ -241,7 +241,7 @@ async function run(model: ScriptedModel, { mail = () => [], ...change }: Change,
     ...change,
   };
   const windowed = model.contextWindow === contextWindow ? model : model.with({ contextWindow });
-  const loop = workLoop(job, { model: windowed, toolbox: tools, mail }, AbortSignal.timeout(5_000));
+  const loop = workLoop(assignment, { model: windowed, toolbox: tools, mail }, AbortSignal.timeout(5_000));
   const entries: Entry[] = [];
   for (;;) {
     const step = await loop.next();

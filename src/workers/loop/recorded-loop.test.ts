@@ -9,7 +9,7 @@ import { defineTool } from "../../tools/tool.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
 import { Purse } from "./purse.ts";
 import { type Delta, runRecordedLoop } from "./recorded-loop.ts";
-import type { LoopJob } from "./work-loop.ts";
+import type { LoopAssignment } from "./work-loop.ts";
 
 const ACTOR = { worker_id: "alice", node_id: "node-1", conversation: "c.jsonl" } as const;
 const WHO = { worker_id: "alice", node_id: "node-1" };
@@ -237,7 +237,7 @@ test("the line a person sees of a call or a result is one line, and short", asyn
 });
 
 interface Conditions {
-  change?: Partial<LoopJob>;
+  change?: Partial<LoopAssignment>;
   durable?: (batch: Batch) => Promise<void>;
   clock?: ReturnType<typeof manualClock>;
   budget_usd?: number;
@@ -277,7 +277,7 @@ function workerWith(
     parameters: z.object({}),
     run: async () => ({ content: "ended", ending: { kind: "finished", summary: "done" } as const }),
   });
-  const job = {
+  const assignment = {
     system: "S",
     history: [],
     turn: 1,
@@ -306,7 +306,7 @@ function workerWith(
     looks: () => looks,
     facts: (): NewFact[] => batches.flatMap(({ facts }) => facts ?? []),
     work: (signal: AbortSignal = new AbortController().signal): Promise<Outcome> =>
-      runRecordedLoop(job, ports, ACTOR, record, signal),
+      runRecordedLoop(assignment, ports, ACTOR, record, signal),
   };
 }
 

@@ -19,7 +19,7 @@ import type { AgentLog } from "../../store/store.ts";
 import { openFlush } from "./past.ts";
 import { BudgetExhausted, type Cost, type Purse } from "./purse.ts";
 import { ShownPictures } from "./shown-pictures.ts";
-import { type LoopJob, type LoopPorts, workLoop } from "./work-loop.ts";
+import { type LoopAssignment, type LoopPorts, workLoop } from "./work-loop.ts";
 
 /** Who acts, on which node, and the file in which its words are kept. */
 export interface ActingWorker {
@@ -65,21 +65,21 @@ export interface Recorder {
  * RECORD-3. What the log could not take is thrown; everything else that goes wrong is an outcome.
  */
 export async function runRecordedLoop(
-  job: LoopJob,
+  assignment: LoopAssignment,
   ports: LoopPorts,
   self: ActingWorker,
   recorder: Recorder,
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { log, clock } = recorder;
-  let turn = job.turn;
+  let turn = assignment.turn;
   let lost: unknown;
   let written = Promise.resolve();
-  const flush = openFlush(job.history);
+  const flush = openFlush(assignment.history);
   let isFlushing = flush >= 0;
-  let isAnswering = isFromHuman(job.history.at(isFlushing ? flush - 1 : -1));
+  let isAnswering = isFromHuman(assignment.history.at(isFlushing ? flush - 1 : -1));
   const model = modelFacts(ports, self, recorder, () => turn);
-  const loop = workLoop(job, { ...ports, model }, signal);
+  const loop = workLoop(assignment, { ...ports, model }, signal);
   try {
     for (;;) {
       const began = clock.now();

@@ -4,12 +4,12 @@ import type { Entry, Outcome, UserEntry } from "../../protocol/index.ts";
 import { both, call, say, script } from "../../testing/index.ts";
 import { defineTool } from "../../tools/tool.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
-import { type LoopJob, workLoop } from "./work-loop.ts";
+import { type LoopAssignment, workLoop } from "./work-loop.ts";
 
 const goal: UserEntry = { role: "user", from: "human", content: "Go." };
 const nudge: UserEntry = { role: "user", from: "agiraph", content: "Go on." };
 
-function job(change: Partial<LoopJob> = {}): LoopJob {
+function assignment(change: Partial<LoopAssignment> = {}): LoopAssignment {
   return {
     system: "S",
     history: [goal],
@@ -62,7 +62,7 @@ function brief(entries: Entry[]): string[] {
 test("it thinks, acts and observes until a tool ends the work, and yields every entry in order", async () => {
   const model = script(both("Noting.", call("note", { text: "a" }), call("note", { text: "b" })), call("end"));
   const { entries, outcome } = await play(
-    workLoop(job(), { model, toolbox, mail: () => [] }, AbortSignal.timeout(5000)),
+    workLoop(assignment(), { model, toolbox, mail: () => [] }, AbortSignal.timeout(5000)),
   );
   expect(brief(entries)).toEqual([
     "assistant Noting. note note",
@@ -79,7 +79,7 @@ test("mail enters between turns, never between a call and its result", async () 
   const letters: UserEntry[][] = [[], [{ role: "user", from: "agiraph", content: "A letter." }]];
   const model = script(both(call("note", { text: "a" }), call("note", { text: "b" })), call("end").after("A letter."));
   const { entries } = await play(
-    workLoop(job(), { model, toolbox, mail: () => letters.shift() ?? [] }, AbortSignal.timeout(5000)),
+    workLoop(assignment(), { model, toolbox, mail: () => letters.shift() ?? [] }, AbortSignal.timeout(5000)),
   );
   expect(brief(entries)).toEqual([
     "assistant note note",
@@ -94,7 +94,7 @@ test("mail enters between turns, never between a call and its result", async () 
 test("when the turns run out it says so", async () => {
   const model = script(say("Hm."), say("Hm hm."));
   const { outcome } = await play(
-    workLoop(job({ maxTurns: 2 }), { model, toolbox, mail: () => [] }, AbortSignal.timeout(5000)),
+    workLoop(assignment({ maxTurns: 2 }), { model, toolbox, mail: () => [] }, AbortSignal.timeout(5000)),
   );
   expect(outcome).toEqual({ kind: "exhausted", turns: 2 });
 });
@@ -104,7 +104,7 @@ test("every call gets exactly one result, whatever the model sent", async () => 
     both(call("nothing", {}), call("note", "{broken"), call("note", { text: 3 }), call("note", { text: "c" })),
     call("end"),
   );
-  const { entries } = await play(workLoop(job(), { model, toolbox, mail: () => [] }, AbortSignal.timeout(5000)));
+  const { entries } = await play(workLoop(assignment(), { model, toolbox, mail: () => [] }, AbortSignal.timeout(5000)));
   const results = entries
     .filter((entry) => entry.role === "tool")
     .map(({ ok, content }) => [ok, content.split("\n")[0]]);
@@ -120,7 +120,7 @@ test("every call gets exactly one result, whatever the model sent", async () => 
 test("resumed after a crash, an unanswered call is repeated only if it may be", async () => {
   const whole = await play(
     workLoop(
-      job(),
+      assignment(),
       {
         model: script(both(call("note", { text: "x" }), call("pay", { text: "y" })), call("end")),
         toolbox,
@@ -134,7 +134,7 @@ test("resumed after a crash, an unanswered call is repeated only if it may be", 
   ran.length = 0;
   const { entries, outcome } = await play(
     workLoop(
-      job({ history: [goal, reply], turn: 2 }),
+      assignment({ history: [goal, reply], turn: 2 }),
       { model: script(call("end")), toolbox, mail: () => [] },
       AbortSignal.timeout(5000),
     ),
@@ -151,11 +151,11 @@ test("resumed after a crash, an unanswered call is repeated only if it may be", 
 
 test("resumed after its ending was recorded, it ends again and does nothing", async () => {
   const whole = await play(
-    workLoop(job(), { model: script(call("end")), toolbox, mail: () => [] }, AbortSignal.timeout(5000)),
+    workLoop(assignment(), { model: script(call("end")), toolbox, mail: () => [] }, AbortSignal.timeout(5000)),
   );
   const again = await play(
     workLoop(
-      job({ history: [goal, ...whole.entries], turn: 2 }),
+      assignment({ history: [goal, ...whole.entries], turn: 2 }),
       { model: script(), toolbox, mail: () => [] },
       AbortSignal.timeout(5000),
     ),
@@ -166,7 +166,7 @@ test("resumed after its ending was recorded, it ends again and does nothing", as
 test("resumed after a reply without a call, that reply is answered before the model is asked again", async () => {
   const silent = await play(
     workLoop(
-      job({ maxTurns: 1 }),
+      assignment({ maxTurns: 1 }),
       { model: script(say("Waiting.")), toolbox, mail: () => [] },
       AbortSignal.timeout(5000),
     ),
@@ -175,7 +175,7 @@ test("resumed after a reply without a call, that reply is answered before the mo
   if (!reply) throw new Error("no reply");
   const { entries } = await play(
     workLoop(
-      job({ history: [goal, reply], turn: 2 }),
+      assignment({ history: [goal, reply], turn: 2 }),
       { model: script(call("end")), toolbox, mail: () => [] },
       AbortSignal.timeout(5000),
     ),
@@ -198,7 +198,7 @@ test("a stop goes through a running tool at once", async () => {
     },
   });
   const loop = workLoop(
-    job(),
+    assignment(),
     { model: script(call("slow")), toolbox: new Toolbox([slow]), mail: () => [] },
     controller.signal,
   );

@@ -16,7 +16,7 @@ import { addShown } from "./shown-history.ts";
 import { concludedTooSoon, notRun, runCalls } from "./tool-calls.ts";
 
 /** What the loop works on: the coordinator's goal, or a worker's node. */
-export interface LoopJob {
+export interface LoopAssignment {
   system: string;
   /** What was said so far, oldest first, since the last summary. */
   history: readonly Entry[];
@@ -53,23 +53,23 @@ export interface LoopPorts {
 
 /** Think, act, observe — until the work ends, the turns run out, or the signal stops it. */
 export async function* workLoop(
-  job: LoopJob,
+  assignment: LoopAssignment,
   { model, toolbox, mail, isUrgent }: LoopPorts,
   signal: AbortSignal,
 ): AsyncGenerator<Entry, Outcome> {
-  const history = [...job.history];
+  const history = [...assignment.history];
   function* add(...entries: Entry[]) {
     for (const entry of entries) addShown(history, entry);
     yield* entries;
   }
 
-  const ended = yield* recoverTurn(history, job, toolbox, signal);
+  const ended = yield* recoverTurn(history, assignment, toolbox, signal);
   if (ended) return ended;
 
-  const thinking = new Compaction(job.system, { model, toolbox, mail }, job.compactable);
+  const thinking = new Compaction(assignment.system, { model, toolbox, mail }, assignment.compactable);
   const whyNot = (call: CallPart) => (isUrgent?.() && !onlyLooks(call, toolbox.specs) ? MESSAGE_FIRST : undefined);
-  const lastTurn = (turn: number) => job.lastTurn?.(turn) ?? job.maxTurns;
-  for (let turn = job.turn; turn <= lastTurn(turn); turn++) {
+  const lastTurn = (turn: number) => assignment.lastTurn?.(turn) ?? assignment.maxTurns;
+  for (let turn = assignment.turn; turn <= lastTurn(turn); turn++) {
     // Mail enters here and nowhere else: providers reject anything between a call and its result, and a summary would
     // hide what came while things were written down for it.
     if (openFlush(history) < 0) yield* add(...mail());
@@ -83,11 +83,11 @@ export async function* workLoop(
     if (ending) return ending;
     if (callsOf(reply).length > 0) continue;
 
-    const next = await afterReplyWithoutCall(reply, history, job, toolbox, signal);
+    const next = await afterReplyWithoutCall(reply, history, assignment, toolbox, signal);
     if (!Array.isArray(next)) return next;
     yield* add(...next);
   }
-  return { kind: "exhausted", turns: job.maxTurns };
+  return { kind: "exhausted", turns: assignment.maxTurns };
 }
 
 /** After the message the model may decide otherwise about a call that has an effect; one that only looks is made. */
@@ -96,7 +96,7 @@ const MESSAGE_FIRST = "a message came first; read it, then decide whether to cal
 /** After a crash: finish the turn that was cut off, and see whether the work had ended already. */
 async function* recoverTurn(
   history: Entry[],
-  job: LoopJob,
+  assignment: LoopAssignment,
   toolbox: Tools,
   signal: AbortSignal,
 ): AsyncGenerator<Entry, Outcome | undefined> {
@@ -122,7 +122,7 @@ async function* recoverTurn(
   if (ending) return ending;
   // Without a call in a flush, it has written down what it wanted to.
   if (callsOf(reply).length > 0 || openFlush(history) >= 0) return undefined;
-  const next = await afterReplyWithoutCall(reply, history, job, toolbox, signal);
+  const next = await afterReplyWithoutCall(reply, history, assignment, toolbox, signal);
   if (!Array.isArray(next)) return next;
   for (const entry of next) addShown(history, entry);
   yield* next;
@@ -135,7 +135,7 @@ const MOST_TOLD = 4;
 function afterReplyWithoutCall(
   reply: ReplyEntry,
   history: readonly Entry[],
-  job: LoopJob,
+  assignment: LoopAssignment,
   toolbox: Tools,
   signal: AbortSignal,
 ): Promise<Outcome | UserEntry[]> {
@@ -143,7 +143,7 @@ function afterReplyWithoutCall(
   const unheard = missedCallIn(reply, toolbox.specs);
   if (unheard?.certain && inARow <= MOST_TOLD)
     return Promise.resolve([{ role: "user", from: "agiraph", content: unheard.words }]);
-  return job.onReplyWithoutCall({ reply, inARow, missedCall: unheard?.words, history }, signal);
+  return assignment.onReplyWithoutCall({ reply, inARow, missedCall: unheard?.words, history }, signal);
 }
 
 /** How many replies called nothing since the last call, the last news or the last try: waiting for news is not idleness. */

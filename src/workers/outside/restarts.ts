@@ -6,7 +6,7 @@ import { resumeText, unheardResults } from "./first-words.ts";
 import type { ProgramStartup } from "./program-assignment.ts";
 import { modelFor, sessionKey } from "./programs.ts";
 import type { ConfinedProgram } from "./session/program-ports.ts";
-import type { OutsideEvent, OutsideJob, OutsideSession } from "./session/session.ts";
+import type { OutsideEvent, SessionSetup, OutsideSession } from "./session/session.ts";
 import type { Transcript } from "./transcript.ts";
 
 type Exited = Extract<OutsideEvent, { kind: "exited" }>;
@@ -29,7 +29,7 @@ export class Restarts {
   readonly #startup: ProgramStartup;
   readonly #transcript: Transcript;
   readonly #tools: Tools;
-  #job: OutsideJob | undefined;
+  #setup: SessionSetup | undefined;
   #session: OutsideSession | undefined;
   #running: ConfinedProgram | undefined;
   #hasBegun = false;
@@ -78,9 +78,9 @@ export class Restarts {
 
   /** Resumes its session with these words. */
   comeBack(words: string): Promise<OutsideSession> {
-    if (!this.#job) throw new Error("a program that was never started cannot be resumed");
+    if (!this.#setup) throw new Error("a program that was never started cannot be resumed");
     this.#isAway = false;
-    return this.#open({ ...this.#job, words, resume: this.#sessionId });
+    return this.#open({ ...this.#setup, words, resume: this.#sessionId });
   }
 
   start(system: string, words: string): Promise<OutsideSession> {
@@ -130,7 +130,7 @@ export class Restarts {
   /** Resumes the session or, if it is lost, begins another one with all that it needs to know. */
   async restart(): Promise<OutsideSession> {
     const { assignment } = this.#startup;
-    if (!this.#job) throw new Error("a program that was never started cannot be restarted");
+    if (!this.#setup) throw new Error("a program that was never started cannot be restarted");
     if (this.#isEarly) this.#earlyExits += 1;
     else this.#restarts += 1;
     const isLost = this.#isEarly && (this.#isLost || this.#earlyExits >= MOST_EARLY_EXITS);
@@ -139,12 +139,12 @@ export class Restarts {
     const told = unheardResults(past, this.#tools);
     const resume = isLost ? null : this.#sessionId;
     const words = resume === null ? await assignment.newSessionText(past, told) : resumeText(past, told);
-    return this.#open({ ...this.#job, words, resume });
+    return this.#open({ ...this.#setup, words, resume });
   }
 
   /** It exited before it had resumed its session: this process has done nothing. */
   get #isEarly(): boolean {
-    return !this.#hasBegun && this.#job !== undefined && this.#job.resume !== null;
+    return !this.#hasBegun && this.#setup !== undefined && this.#setup.resume !== null;
   }
 
   /** The program's own home. */
@@ -153,20 +153,20 @@ export class Restarts {
     return programHome(workplace.log.dir, assignment.run_id, assignment.self.worker_id);
   }
 
-  async #open(job: OutsideJob): Promise<OutsideSession> {
+  async #open(setup: SessionSetup): Promise<OutsideSession> {
     const { profile, workplace, signal } = this.#startup;
-    this.#job = job;
+    this.#setup = setup;
     this.#hasBegun = false;
     this.#isLost = false;
     const adapter = await workplace.outside.adapter(profile.kind);
     await workplace.outside.makeHome(profile, this.home, "confined", workplace.now().agent.created.project);
     signal.throwIfAborted();
-    this.#session = await adapter(job);
+    this.#session = await adapter(setup);
     this.#transcript.thinks();
     return this.#session;
   }
 
-  async #start(launch: Parameters<OutsideJob["start"]>[0]): Promise<ConfinedProgram> {
+  async #start(launch: Parameters<SessionSetup["start"]>[0]): Promise<ConfinedProgram> {
     const { profile, assignment } = this.#startup;
     const { worker_id, node_id } = assignment.self;
     const running = await this.#startConfined(launch);
@@ -180,7 +180,7 @@ export class Restarts {
   }
 
   /** What it may see is looked up again for each try: a colleague may publish, by a rename, while it is being bound. */
-  async #startConfined(launch: Parameters<OutsideJob["start"]>[0]): Promise<ConfinedProgram> {
+  async #startConfined(launch: Parameters<SessionSetup["start"]>[0]): Promise<ConfinedProgram> {
     const { profile, assignment, workplace, signal } = this.#startup;
     for (let tries = 1; ; tries++) {
       try {

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ProgramProfile } from "../../../protocol/index.ts";
 import type { PermissionPolicy } from "../session/permission-policy.ts";
-import type { OutsideJob } from "../session/session.ts";
+import type { SessionSetup } from "../session/session.ts";
 
 /**
  * What the ACP agents that we know need beside their command: settings in their own home, and variables. Each is kept
@@ -12,14 +12,14 @@ export interface AcpLaunch {
   /** The profile that is there by itself. */
   profile: ProgramProfile & { quirks: AcpAgent };
   /** Files below its home; `own` is what its user's settings file says, if it gets that. */
-  files(job: OutsideJob, own: string | undefined): Record<string, string>;
+  files(setup: SessionSetup, own: string | undefined): Record<string, string>;
   /** Where its settings are, if we write there. */
   settingsFile?: string;
   /** Variables; those that the profile sets override them. Who may do all is not to ask; else it must ask us. */
-  env(job: OutsideJob, policy: PermissionPolicy): Record<string, string>;
+  env(setup: SessionSetup, policy: PermissionPolicy): Record<string, string>;
   /** The variable that holds its settings as JSON, and our settings; those of the profile override them. */
-  settings?: { variable: string; of(job: OutsideJob, policy: PermissionPolicy): Record<string, unknown> };
-  args(job: OutsideJob): string[];
+  settings?: { variable: string; of(setup: SessionSetup, policy: PermissionPolicy): Record<string, unknown> };
+  args(setup: SessionSetup): string[];
 }
 
 const CODEX_FILE = ".codex/config.toml";
@@ -183,21 +183,21 @@ function recordIn(text: string): Record<string, unknown> {
 const asRecord = (value: unknown): Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
 
-/** How an agent is started for a job: by what its profile says, and by what we know of it. */
+/** How an agent is started: by what its profile says, and by what we know of it. */
 export function launchOf(
-  job: OutsideJob,
+  setup: SessionSetup,
   policy: PermissionPolicy,
 ): { argv: [string, ...string[]]; env: Record<string, string> } {
-  const { command, set = {}, quirks } = job.profile;
+  const { command, set = {}, quirks } = setup.profile;
   const [program = "", ...args] = command;
   const known = quirks && acpLaunch[quirks];
   if (!known) return { argv: [program, ...args], env: set };
-  const env = { ...known.env(job, policy), ...set };
+  const env = { ...known.env(setup, policy), ...set };
   if (known.settings) {
     const { variable } = known.settings;
-    env[variable] = withSettings(set[variable], known.settings.of(job, policy));
+    env[variable] = withSettings(set[variable], known.settings.of(setup, policy));
   }
-  return { argv: [program, ...args, ...known.args(job)], env };
+  return { argv: [program, ...args, ...known.args(setup)], env };
 }
 
 function withSettings(given: string | undefined, ours: Record<string, unknown>): string {

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { McpServer } from "@agentclientprotocol/sdk";
 import type { Clock } from "../../../protocol/clock.ts";
 import { putFile } from "../../../store/disk/foreign-folder.ts";
-import { OUR_SERVER, type OutsideJob, type ToolServer } from "../session/session.ts";
+import { OUR_SERVER, type SessionSetup, type ToolServer } from "../session/session.ts";
 import type { AcpQuirks } from "./acp-quirks.ts";
 import { type Initialized, initializedSchema, sessionSchema, type WireSession } from "./acp-wire.ts";
 
@@ -12,7 +12,7 @@ import { type Initialized, initializedSchema, sessionSchema, type WireSession } 
  * `SessionLost` if the agent says that the session cannot be resumed.
  */
 export async function openSession(opening: Opening): Promise<Opened> {
-  const { job, quirks } = opening;
+  const { setup, quirks } = opening;
   const initialized = initializedSchema.parse(
     await ask(opening, "initialize", 60_000, {
       protocolVersion: VERSION,
@@ -24,11 +24,11 @@ export async function openSession(opening: Opening): Promise<Opened> {
   if (protocolVersion !== VERSION)
     throw new Error(`It speaks version ${protocolVersion} of ACP; we speak version ${VERSION}.`);
   const takesSystem = Boolean(agentCapabilities?.sessionCapabilities?.systemPrompt);
-  const system = { mode: "append", content: [{ type: "text", text: job.system }] };
+  const system = { mode: "append", content: [{ type: "text", text: setup.system }] };
   const mcpServers = await serversFor(opening, initialized);
-  const params = { cwd: job.cwd, mcpServers, ...(takesSystem ? { systemPrompt: system } : {}) };
+  const params = { cwd: setup.cwd, mcpServers, ...(takesSystem ? { systemPrompt: system } : {}) };
   const session = await makeOrLoad(opening, initialized, params);
-  const session_id = job.resume ?? session.sessionId;
+  const session_id = setup.resume ?? session.sessionId;
   if (!session_id) throw new Error("It made a session without an id.");
   const model = await chooseModel(opening, session_id, session);
   const about = [agentInfo?.title ?? agentInfo?.name, agentInfo?.version].filter(Boolean).join(" ");
@@ -38,12 +38,12 @@ export async function openSession(opening: Opening): Promise<Opened> {
     ...(about ? { about } : {}),
     canSteer: _meta?.steering?.supported === true,
     canBeResumed: agentCapabilities?.loadSession === true,
-    preface: takesSystem || quirks.instructions || job.resume !== null ? undefined : job.system,
+    preface: takesSystem || quirks.instructions || setup.resume !== null ? undefined : setup.system,
   };
 }
 
 export interface Opening {
-  job: OutsideJob;
+  setup: SessionSetup;
   quirks: AcpQuirks;
   clock: Clock;
   server: ToolServer | undefined;
@@ -91,7 +91,7 @@ async function makeOrLoad(
   initialized: Initialized,
   params: Record<string, unknown>,
 ): Promise<WireSession> {
-  const { resume } = opening.job;
+  const { resume } = opening.setup;
   const open = async () => {
     if (resume === null) return ask(opening, "session/new", 2 * MINUTE, params);
     if (!initialized.agentCapabilities?.loadSession) throw new SessionLost("It does not keep sessions.");
@@ -145,7 +145,7 @@ async function untilSilent({ clock, updates, gone }: Opening): Promise<void> {
   }
 }
 
-async function serversFor({ server, job }: Opening, { agentCapabilities }: Initialized): Promise<McpServer[]> {
+async function serversFor({ server, setup }: Opening, { agentCapabilities }: Initialized): Promise<McpServer[]> {
   if (!server) return [];
   if (agentCapabilities?.mcpCapabilities?.http) {
     const headers = [{ name: "Authorization", value: `Bearer ${server.token}` }];
@@ -153,13 +153,13 @@ async function serversFor({ server, job }: Opening, { agentCapabilities }: Initi
   }
   // Its home is what the sandbox shows it for certain.
   const bridge = `.agiraph/${BRIDGE.endsWith(".ts") ? "mcp-bridge.ts" : "mcp-bridge.mjs"}`;
-  await putFile(job.home, bridge, await readFile(BRIDGE));
+  await putFile(setup.home, bridge, await readFile(BRIDGE));
   const env = { AGIRAPH_DOOR_URL: server.url, AGIRAPH_DOOR_TOKEN: server.token };
   return [
     {
       name: OUR_SERVER,
       command: process.execPath,
-      args: [`${job.home}/${bridge}`],
+      args: [`${setup.home}/${bridge}`],
       env: Object.entries(env).map(([name, value]) => ({ name, value })),
     },
   ];
@@ -172,7 +172,7 @@ async function chooseModel(
   sessionId: string,
   { configOptions }: WireSession,
 ): Promise<string | undefined> {
-  const { model } = opening.job;
+  const { model } = opening.setup;
   const option = configOptions?.find(({ id, category }) => category === "model" || id === "model");
   const current = typeof option?.currentValue === "string" ? option.currentValue : undefined;
   if (!option || model === null || model === current) return model ?? current;

@@ -5,7 +5,7 @@ import type { RunningProgram } from "../../../sandbox/program.ts";
 import { ErrorTail } from "../session/error-tail.ts";
 import { EventQueue } from "../session/event-queue.ts";
 import type { ProgramRecord } from "../session/program-record.ts";
-import type { Decision, OutsideEvent, OutsideJob, OutsideSession, ToolServer, Unread } from "../session/session.ts";
+import type { Decision, OutsideEvent, SessionSetup, OutsideSession, ToolServer, Unread } from "../session/session.ts";
 import { connectAgent } from "./acp-connection.ts";
 import { openSession, reasonOf, SessionLost } from "./acp-opening.ts";
 import { AcpPermissions, CANCELLED, type PermissionAnswer } from "./acp-permissions.ts";
@@ -27,7 +27,7 @@ export const keptSchema = z.object({
 type Kept = z.infer<typeof keptSchema>;
 
 interface Parts {
-  job: OutsideJob;
+  setup: SessionSetup;
   clock: Clock;
   quirks: AcpQuirks;
   record: ProgramRecord<Kept>;
@@ -77,17 +77,17 @@ export class AcpSession implements OutsideSession {
 
   constructor(parts: Parts) {
     this.#parts = parts;
-    const { job, quirks, before, running } = parts;
-    const isSame = job.resume !== null && job.resume === before.session_id;
+    const { setup, quirks, before, running } = parts;
+    const isSame = setup.resume !== null && setup.resume === before.session_id;
     this.#kept = isSame ? { ...before, unsaid: [] } : { ...before, cost_usd: 0, unsaid: [] };
-    // The words of the job may contain it.
-    const unsaid = isSame ? before.unsaid.filter((text) => !job.words.includes(text)) : [];
-    this.#prompts = new PromptQueue([...unsaid, job.words]);
+    // The words it is begun with may contain it.
+    const unsaid = isSame ? before.unsaid.filter((text) => !setup.words.includes(text)) : [];
+    this.#prompts = new PromptQueue([...unsaid, setup.words]);
     this.#steering = new MidTurnWords(
       (text) => this.#inject(text),
       (text) => this.#later(text),
     );
-    this.#translation = new AcpTranslation(quirks, job.model ?? "unknown", this.#kept.cost_usd);
+    this.#translation = new AcpTranslation(quirks, setup.model ?? "unknown", this.#kept.cost_usd);
     this.#permissions = new AcpPermissions(this.#translation);
     this.#errors = new ErrorTail(running.stderr);
     this.events.own(this.#run());
@@ -186,7 +186,7 @@ export class AcpSession implements OutsideSession {
   #giveUp(error: unknown): void {
     this.#tellErrors();
     if (error instanceof SessionLost) this.events.push({ kind: "lost", why: error.message });
-    else if (this.#session === undefined && this.#parts.job.resume !== null)
+    else if (this.#session === undefined && this.#parts.setup.resume !== null)
       this.#note(`Its session could not be resumed: ${reasonOf(error)}`);
     else this.events.push(...this.#translation.turnFailed(reasonOf(error)));
     void this.close();
@@ -200,9 +200,9 @@ export class AcpSession implements OutsideSession {
   }
 
   #connect(): Promise<ClientConnection> {
-    const { running, job } = this.#parts;
+    const { running, setup } = this.#parts;
     return connectAgent(running, {
-      cwd: job.cwd,
+      cwd: setup.cwd,
       room: () => this.events.room(),
       note: (text) => this.#note(text),
       notified: (method, params) => this.#notified(method, params),
@@ -211,9 +211,9 @@ export class AcpSession implements OutsideSession {
   }
 
   async #open(agent: ClientContext): Promise<string> {
-    const { job, clock, quirks, server, before } = this.#parts;
+    const { setup, clock, quirks, server, before } = this.#parts;
     const opened = await openSession({
-      ...{ job, clock, quirks, server },
+      ...{ setup, clock, quirks, server },
       madeAt: before.made_at,
       gone: this.#gone.signal,
       request: (method, params) => agent.request<unknown>(method, params),
@@ -224,9 +224,9 @@ export class AcpSession implements OutsideSession {
     this.#session = { id: session_id, canSteer, canBeResumed };
     if (preface) this.#prompts.unshift(preface);
     if (begun.model) this.#translation.modelIs(begun.model);
-    if (job.resume === null) {
+    if (setup.resume === null) {
       Object.assign(this.#kept, { session_id, made_at: clock.now() });
-      await job.named?.(session_id);
+      await setup.named?.(session_id);
     }
     await this.#keep();
     this.events.push({ kind: "begun", session_id, ...begun });

@@ -91,8 +91,8 @@ test("a command under the title of one of our tools is asked about and kept in t
 test("Claude Code: a second request under the same id does not get the answer to the first", async () => {
   await using home = await temporaryHome();
   const { running, exit } = scripted();
-  const job = { profile, system: "", words: "Hi", resume: null, model: null, assigned: 0, cwd: home.path };
-  const session = await claudeCodeAdapter({ ...job, home: home.path, start: async () => running });
+  const setup = { profile, system: "", words: "Hi", resume: null, model: null, assigned: 0, cwd: home.path };
+  const session = await claudeCodeAdapter({ ...setup, home: home.path, start: async () => running });
   const ask = (command: string) => {
     const request = { subtype: "can_use_tool", tool_name: "Bash", input: { command } };
     running.stdout.push(`${JSON.stringify({ type: "control_request", request_id: "r-1", request })}\n`);

@@ -9,7 +9,7 @@ import {
   type Adapter,
   type Decision,
   OUR_SERVER,
-  type OutsideJob,
+  type SessionSetup,
   type OutsideSession,
   type ToolServer,
   type Unread,
@@ -24,14 +24,14 @@ import { costBefore } from "./session-cost.ts";
  *
  * It shows no first-run dialogs when it runs headless, so there are none to skip.
  */
-export const claudeCodeAdapter: Adapter = async (job) => {
-  const session_id = job.resume ?? randomUUID();
-  if (job.resume === null) await job.named?.(session_id);
-  await putFile(job.home, MCP_FILE, MCP_CONFIG);
-  await putFile(job.home, SYSTEM_FILE, job.system);
-  const cost = job.resume === null ? 0 : await costBefore(job.home, session_id);
-  const running = await job.start((server) => launchOf(job, server, session_id));
-  return new ClaudeSession(job.words, running, new ClaudeTranslation(cost));
+export const claudeCodeAdapter: Adapter = async (setup) => {
+  const session_id = setup.resume ?? randomUUID();
+  if (setup.resume === null) await setup.named?.(session_id);
+  await putFile(setup.home, MCP_FILE, MCP_CONFIG);
+  await putFile(setup.home, SYSTEM_FILE, setup.system);
+  const cost = setup.resume === null ? 0 : await costBefore(setup.home, session_id);
+  const running = await setup.start((server) => launchOf(setup, server, session_id));
+  return new ClaudeSession(setup.words, running, new ClaudeTranslation(cost));
 };
 
 const MCP_FILE = ".agiraph/mcp.json";
@@ -56,7 +56,7 @@ const NOT_HERE = [
   ...["CronCreate", "CronDelete", "CronList", "ScheduleWakeup", "Monitor", "ListAgents", "TaskStop", "Workflow"],
 ];
 
-function launchOf({ profile, home, model, resume }: OutsideJob, server: ToolServer, session_id: string): Launched {
+function launchOf({ profile, home, model, resume }: SessionSetup, server: ToolServer, session_id: string): Launched {
   const [command = "claude", ...args] = profile.command;
   const streams = ["--input-format", "stream-json", "--output-format", "stream-json", "--verbose"];
   return {

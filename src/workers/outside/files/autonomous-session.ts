@@ -10,7 +10,7 @@ import { ErrorTail } from "../session/error-tail.ts";
 import { EventQueue } from "../session/event-queue.ts";
 import { printedBy } from "../session/output-lines.ts";
 import type { ProgramRecord } from "../session/program-record.ts";
-import type { OutsideEvent, OutsideJob, OutsideSession } from "../session/session.ts";
+import type { OutsideEvent, SessionSetup, OutsideSession } from "../session/session.ts";
 import {
   EMPTY_OUTBOX,
   MAX_ENTRIES,
@@ -37,7 +37,7 @@ export function nothingTaken(assigned: number): KeptProgress {
 }
 
 interface Parts {
-  job: OutsideJob;
+  setup: SessionSetup;
   clock: Clock;
   record: ProgramRecord<KeptProgress>;
   watcher: FolderWatch;
@@ -93,7 +93,7 @@ export class AutonomousSession implements OutsideSession {
 
   async say(text: string): Promise<void> {
     const time = new Date(this.#parts.clock.now()).toISOString();
-    await appendTo(this.#parts.job.cwd, "_inbox.md", `## ${time}\n\n${text.trim()}\n\n---\n`);
+    await appendTo(this.#parts.setup.cwd, "_inbox.md", `## ${time}\n\n${text.trim()}\n\n---\n`);
   }
 
   /** It asks nobody for permission. */
@@ -156,7 +156,7 @@ export class AutonomousSession implements OutsideSession {
     if (how === "growing") this.#isLookDue = false;
     await this.#lookAtOutbox(how);
     if (how === "growing") return;
-    const { cwd } = this.#parts.job;
+    const { cwd } = this.#parts.setup;
     const checkpoint = await readWritten(cwd, "_checkpoint.md");
     const result = (await readWritten(cwd, "_result.md")) ?? (how === "closed" && isOver ? checkpoint : undefined);
     if (checkpoint && checkpoint !== result) this.#request("checkpoint", checkpoint);
@@ -166,7 +166,7 @@ export class AutonomousSession implements OutsideSession {
   }
 
   async #lookAtOutbox(how: WritingState): Promise<void> {
-    const content = await readPart(this.#parts.job.cwd, "_outbox.md", 0, MAX_OUTBOX);
+    const content = await readPart(this.#parts.setup.cwd, "_outbox.md", 0, MAX_OUTBOX);
     if (!content) return;
     if (content.length === MAX_OUTBOX) this.#noteOnce("_outbox.md is too large: what comes later in it is not read.");
     const { taken, state, isFull } = takeEntries(content, this.#seen.outbox, how);
@@ -193,7 +193,7 @@ export class AutonomousSession implements OutsideSession {
 
   /** On disk like a result that it wrote itself, so that it need not run again after a crash of ours. */
   async #takePrinted(): Promise<void> {
-    const { cwd } = this.#parts.job;
+    const { cwd } = this.#parts.setup;
     const left = await Promise.all(["_result.md", "_checkpoint.md"].map((name) => readWritten(cwd, name)));
     // What was there before it began, from a try that failed, is not a result of this one.
     const isSaid = left.some((written) => written && written.stamp !== this.#parts.kept.result);
@@ -205,7 +205,7 @@ export class AutonomousSession implements OutsideSession {
 
   /** A result is a file too if there is nothing else to publish, or if it is too long for a summary. */
   async #showResult(text: string): Promise<void> {
-    const { cwd } = this.#parts.job;
+    const { cwd } = this.#parts.setup;
     const others = (await readdir(cwd)).filter((name) => !PROTOCOL_FILES.includes(name));
     const isLong = text.length > LONGEST_SUMMARY && !others.includes("result.md");
     if (others.length === 0 || isLong) await putFile(cwd, "result.md", `${text}\n`);

@@ -4,7 +4,7 @@ import type { Clock } from "../../../protocol/clock.ts";
 import type { RunningProgram } from "../../../sandbox/program.ts";
 import { watchFolder } from "../../../store/disk/watch-folder.ts";
 import { ProgramRecord } from "../session/program-record.ts";
-import type { Adapter, OutsideJob } from "../session/session.ts";
+import type { Adapter, SessionSetup } from "../session/session.ts";
 import { AutonomousSession, type KeptProgress, keptSchema, nothingTaken } from "./autonomous-session.ts";
 import { readWritten, writeTaskFiles } from "./task-files.ts";
 
@@ -14,22 +14,22 @@ import { readWritten, writeTaskFiles } from "./task-files.ts";
  * `_checkpoint.md` says that a part is done and `_result.md` that all is.
  */
 export function autonomousAdapter(clock: Clock): Adapter {
-  return async (job) => {
-    await mkdir(job.home, { recursive: true, mode: 0o700 });
-    const record = new ProgramRecord(job.home, job.cwd, keptSchema);
+  return async (setup) => {
+    await mkdir(setup.home, { recursive: true, mode: 0o700 });
+    const record = new ProgramRecord(setup.home, setup.cwd, keptSchema);
     const found = await record.read();
-    const kept = found?.assigned === job.assigned ? found : undefined;
-    const nothing = nothingTaken(job.assigned);
-    await writeTaskFiles(job, kept === undefined);
+    const kept = found?.assigned === setup.assigned ? found : undefined;
+    const nothing = nothingTaken(setup.assigned);
+    await writeTaskFiles(setup, kept === undefined);
     if (!kept) await record.write(nothing);
     // Before it is started: what it writes first must not be missed.
-    const watcher = watchFolder(job.cwd);
+    const watcher = watchFolder(setup.cwd);
     try {
-      const hasEnded = kept !== undefined && (await isDone(job, kept));
+      const hasEnded = kept !== undefined && (await isDone(setup, kept));
       const running = hasEnded
         ? endedWell()
-        : await job.start(() => ({ argv: argvOf(job), env: job.profile.set ?? {} }));
-      return new AutonomousSession({ job, clock, record, watcher, running, kept: kept ?? nothing });
+        : await setup.start(() => ({ argv: argvOf(setup), env: setup.profile.set ?? {} }));
+      return new AutonomousSession({ setup, clock, record, watcher, running, kept: kept ?? nothing });
     } catch (error) {
       watcher.close();
       throw error;
@@ -38,13 +38,13 @@ export function autonomousAdapter(clock: Clock): Adapter {
 }
 
 /** The task may also be an argument: `{task}`, whole and never through a shell. */
-function argvOf({ profile, words }: OutsideJob): [string, ...string[]] {
+function argvOf({ profile, words }: SessionSetup): [string, ...string[]] {
   const [program = "", ...args] = profile.command;
   return [program, ...args.map((arg) => (arg === "{task}" ? words : arg))];
 }
 
 /** It wrote its result just before we were ended, and the result was not taken: it need not run again. */
-async function isDone({ cwd }: OutsideJob, kept: KeptProgress): Promise<boolean> {
+async function isDone({ cwd }: SessionSetup, kept: KeptProgress): Promise<boolean> {
   const result = await readWritten(cwd, "_result.md");
   return result?.isLineEnded === true && result.stamp !== kept.result;
 }

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { changedAt, putFile, readPart, removeFile } from "../../../store/disk/foreign-folder.ts";
-import type { OutsideJob } from "../session/session.ts";
+import type { SessionSetup } from "../session/session.ts";
 
 /**
  * Writes what the program reads. In a new assignment the files of an earlier worker are emptied or removed; after a
  * restart what this one wrote stays.
  */
 export async function writeTaskFiles(
-  { cwd, system, words, context, how = HOW }: OutsideJob,
+  { cwd, system, words, context, how = HOW }: SessionSetup,
   isNew: boolean,
 ): Promise<void> {
   await putFile(cwd, "_task.md", `${words.trim()}\n\n${how}\n\n${system.trim()}\n`);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createScrubber } from "../../../boundary/scrubber.ts";
 import { adapterWithoutSecrets } from "./scrubbed-session.ts";
-import type { OutsideEvent, OutsideJob } from "./session.ts";
+import type { OutsideEvent, SessionSetup } from "./session.ts";
 
 const KEY = "canary-9f3b7c1d";
 
@@ -19,7 +19,7 @@ test("what a program says, does and complains of holds no secret, also one in pi
     { kind: "exited", code: 0, signal: null, exceeded: null },
   ];
   const adapter = adapterWithoutSecrets(async () => sessionOf(said), createScrubber([{ name: "KEY", value: KEY }]));
-  const session = await adapter({} as OutsideJob);
+  const session = await adapter({} as SessionSetup);
   const heard: OutsideEvent[] = [];
   for await (const event of session.events) heard.push(event);
   const R = "[redacted: KEY]";

@@ -3,8 +3,8 @@ import type { Adapter, OutsideEvent } from "./session.ts";
 
 /** The same programs, without known secrets in what they say, do and complain of. */
 export function adapterWithoutSecrets(adapter: Adapter, scrubber: Scrubber): Adapter {
-  return async (job) => {
-    const session = await adapter(job);
+  return async (setup) => {
+    const session = await adapter(setup);
     return {
       events: scrubbedEvents(session.events, scrubber),
       say: (text) => session.say(text),

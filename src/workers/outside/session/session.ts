@@ -92,7 +92,7 @@ export type OutsideEvent =
 export type PermissionRequest = Extract<OutsideEvent, { kind: "asked_permission" }>;
 
 /** What a session is begun with. */
-export interface OutsideJob {
+export interface SessionSetup {
   profile: ProgramProfile;
   /** Who it is, the rules, its files, who writes to it and how: for the program's system prompt. */
   system: string;
@@ -131,4 +131,4 @@ export interface ToolServer {
 }
 
 /** Speaks one kind of program's language. */
-export type Adapter = (job: OutsideJob) => Promise<OutsideSession>;
+export type Adapter = (setup: SessionSetup) => Promise<OutsideSession>;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ProgramProfile } from "../../src/protocol/index.ts";
 import type {
   OutsideEvent,
-  OutsideJob,
+  SessionSetup,
   OutsideSession,
   ToolServer,
 } from "../../src/workers/outside/session/session.ts";
@@ -12,15 +12,15 @@ import { startPlainly } from "./plain-start.ts";
 const NO_DOOR: ToolServer = { url: "http://127.0.0.1:9/mcp", token: "none" };
 
 /** A piece of work for a program, in a folder of its own. */
-export async function aJob(
+export async function sessionSetup(
   folder: string,
   profile: ProgramProfile,
-  more: Partial<OutsideJob> & { door?: ToolServer } = {},
+  more: Partial<SessionSetup> & { door?: ToolServer } = {},
 ) {
   const { door = NO_DOOR, ...rest } = more;
   const [cwd, home] = [join(folder, "work"), join(folder, "home")];
   for (const made of [cwd, home]) await mkdir(made, { recursive: true });
-  const job: OutsideJob = {
+  const setup: SessionSetup = {
     profile,
     ...{ cwd, home },
     system: "You are Bob.",
@@ -31,7 +31,7 @@ export async function aJob(
     start: (launch) => startPlainly(launch(door, false), cwd, home),
     ...rest,
   };
-  return job;
+  return setup;
 }
 
 /** Hears a session to its end; `on` may answer what happens. */
