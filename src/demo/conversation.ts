@@ -11,7 +11,7 @@ export interface Exchange {
   at: number;
 }
 
-export interface Heard {
+export interface HeardText {
   content: string;
   at: number;
 }
@@ -27,9 +27,9 @@ export interface Conversation {
   calls: number;
   replies: readonly ReplyEntry[];
   /** What others said after the task, oldest first. */
-  heard: readonly Heard[];
+  heard: readonly HeardText[];
   /** The part of it that came after our last reply. */
-  news: readonly Heard[];
+  news: readonly HeardText[];
 }
 
 export function readConversation({ history, system }: Pick<ModelRequest, "history" | "system">): Conversation {
@@ -52,7 +52,7 @@ export function readConversation({ history, system }: Pick<ModelRequest, "histor
 }
 
 /** In a mesh an assignment has the name of its letter. */
-function messageLabel([first]: readonly Heard[]): string | undefined {
+function messageLabel([first]: readonly HeardText[]): string | undefined {
   return /^\[tx\] \w+ (\S+?)(?:\.md)? /.exec(first?.content ?? "")?.[1];
 }
 

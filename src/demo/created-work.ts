@@ -27,10 +27,10 @@ export function fateOf(task: string, conversation: Conversation): Fate {
   return tries.length < TRIES ? { kind: "unmade" } : { kind: "refused", why: last.result.content };
 }
 
-type Found = { kind: "calls"; calls: PlannedCall[] } | { kind: "node"; id: string } | { kind: "none" };
+type FoundWork = { kind: "calls"; calls: PlannedCall[] } | { kind: "node"; id: string } | { kind: "none" };
 
 /** A node's `_spec.md` holds its task word for word. */
-function lookOnTheBoard(task: string, after: Conversation, known: ReadonlySet<string>): Found {
+function lookOnTheBoard(task: string, after: Conversation, known: ReadonlySet<string>): FoundWork {
   const board = madeTo("list_files", after).find(({ args }) => args.path === "nodes");
   if (!board) return { kind: "calls", calls: [listFiles("nodes", false)] };
   const folders = readListing(board.result.content).entries.map(({ path }) => path.slice("nodes/".length));

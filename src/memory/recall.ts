@@ -28,7 +28,7 @@ export async function recalledParts(memory: Memory, tokens: number): Promise<{ p
   const [newest, before] = (await memory.dailyLogs()).slice(0, SHOWN_AT_START);
   let room = tokens * BYTES_PER_TOKEN;
   const parts: { path: string; text: string }[] = [];
-  const add = async (path: string | undefined, bytes: () => number, keep: Kept) => {
+  const add = async (path: string | undefined, bytes: () => number, keep: KeptPart) => {
     const text = path === undefined ? "" : (await memory.readIfThere(path).catch(refusalAsText)).trim();
     if (path === undefined || text === "") return 0;
     const part = cut(text, path, Math.floor(Math.min(room, bytes())), keep);
@@ -54,7 +54,7 @@ export async function recalledParts(memory: Memory, tokens: number): Promise<{ p
   return parts;
 }
 
-type Kept = "beginning" | "end" | "both ends";
+type KeptPart = "beginning" | "end" | "both ends";
 
 /** What is shared, then the agent's own, the last changed first: where there is room for some only, those are it. */
 async function preferenceFiles(memory: Memory): Promise<string[]> {
@@ -70,7 +70,7 @@ function refusalAsText(error: unknown): string {
 }
 
 /** At the nearest line; the end of a file is its newer part. */
-function cut(text: string, path: string, bytes: number, keep: Kept): string {
+function cut(text: string, path: string, bytes: number, keep: KeptPart): string {
   const whole = Buffer.from(text);
   if (whole.length <= bytes) return text;
   const size = Math.max(0, keep === "both ends" ? bytes / 2 : bytes);

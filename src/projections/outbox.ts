@@ -38,7 +38,7 @@ export interface Outgoing {
   channels: string[];
 }
 
-type Said = Omit<Outgoing, "fact" | "channels">;
+type NewOutgoing = Omit<Outgoing, "fact" | "channels">;
 
 export function emptyOutbox(): Outbox {
   return { open: dict(), waiting: [] };
@@ -103,7 +103,7 @@ const ENDS_QUESTIONS: Partial<Record<Fact["type"], true>> = {
   "run.finished": true,
 };
 
-function put(outbox: Outbox, { seq: fact }: Fact, said: Said, wanted?: string): void {
+function put(outbox: Outbox, { seq: fact }: Fact, said: NewOutgoing, wanted?: string): void {
   // Better asked by every channel than by none: a name that is none of ours restricts nothing.
   const named = wanted?.replace(/^webhook:/, "");
   const names = named !== undefined && Object.hasOwn(outbox.open, named) ? [named] : Object.keys(outbox.open);
@@ -119,9 +119,9 @@ function open(
   { questions, letters }: { questions: Questions; letters: Letters },
 ): void {
   const unread = Object.values(letters.queued).filter(({ reader }) => reader === HUMAN);
-  const said: Said[] = [
+  const said: NewOutgoing[] = [
     // First, where both are of the same millisecond: a worker that asks says nothing more until it is answered.
-    ...unread.map(({ id, from, text, sent_ts }): Said => ({ topic: "messages", of: id, from, text, ts: sent_ts })),
+    ...unread.map(({ id, from, text, sent_ts }): NewOutgoing => ({ topic: "messages", of: id, from, text, ts: sent_ts })),
     ...Object.values(questions.open).map(saidOf),
   ];
   const carried = said.filter(({ topic }) => to.includes(topic)).sort((a, b) => a.ts - b.ts);
@@ -143,7 +143,7 @@ function saidOf({
   deadline_ts,
   default: fallback,
   asked_ts,
-}: Question): Said {
+}: Question): NewOutgoing {
   return {
     topic: "questions",
     of: id,
@@ -157,6 +157,6 @@ function saidOf({
   };
 }
 
-function endOf({ ts }: Fact, run: string | null, text: string, ended: "completed" | "failed"): Said {
+function endOf({ ts }: Fact, run: string | null, text: string, ended: "completed" | "failed"): NewOutgoing {
   return { topic: "ends", of: run ?? "run-0", from: COORDINATOR, text, ts, ended };
 }

@@ -5,7 +5,7 @@ import type { AgentLog } from "../store/store.ts";
 import type { Delta } from "../workers/loop/recorded-loop.ts";
 
 type Conversations = Pick<AgentLog, "entriesBefore">;
-type Ending = FactOf<"model.responded">;
+type EndOfReply = FactOf<"model.responded">;
 
 interface Reply {
   ts: number;
@@ -38,11 +38,11 @@ export async function spokenWordsOf(
   return found;
 }
 
-function endsReply(fact: Fact): fact is Ending {
+function endsReply(fact: Fact): fact is EndOfReply {
   return fact.type === "model.responded" && !fact.data.correction;
 }
 
-async function repliesOf(endings: readonly Ending[], file: string, log: Conversations): Promise<Reply[]> {
+async function repliesOf(endings: readonly EndOfReply[], file: string, log: Conversations): Promise<Reply[]> {
   const times = new Set(endings.map(({ ts }) => ts));
   const from = await firstSince(Math.min(...times), file, log);
   const replies = await repliesAt(times, { from, upTo: Math.max(...times) }, file, log);

@@ -32,7 +32,7 @@ function alternativesOf(pattern: string): string[][] {
 }
 
 type Token = { kind: "one"; is(character: string): boolean } | { kind: "any" };
-type Segment = readonly Token[] | typeof ANY_FOLDERS;
+type PatternSegment = readonly Token[] | typeof ANY_FOLDERS;
 const ANY_FOLDERS = "**";
 
 /** `a{b,c}d` → `abd`, `acd`; nested too. What is never closed stands for itself. */
@@ -58,7 +58,7 @@ function innermost(pattern: string): { from: number; to: number } | undefined {
   return from < 0 ? undefined : { from, to };
 }
 
-function tokensOf(segment: string): Segment {
+function tokensOf(segment: string): PatternSegment {
   if (segment === "**") return ANY_FOLDERS;
   const tokens: Token[] = [];
   const characters = [...segment];
@@ -90,7 +90,7 @@ function classOf(inside: readonly string[]): (character: string) => boolean {
 }
 
 /** Only the last `*` is ever gone back to: an earlier one cannot do better. */
-function nameMatches(tokens: Segment, name: string): boolean {
+function nameMatches(tokens: PatternSegment, name: string): boolean {
   if (tokens === ANY_FOLDERS) return true;
   const characters = [...name];
   let [token, at, star, from] = [0, 0, -1, 0];
@@ -105,7 +105,7 @@ function nameMatches(tokens: Segment, name: string): boolean {
 }
 
 /** The same with names for characters and `**` for `*`. */
-function pathMatches(segments: readonly Segment[], names: readonly string[]): boolean {
+function pathMatches(segments: readonly PatternSegment[], names: readonly string[]): boolean {
   let [segment, at, star, from] = [0, 0, -1, 0];
   while (at < names.length) {
     const next = segments[segment];

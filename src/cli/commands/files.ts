@@ -24,7 +24,7 @@ export async function files(call: Invocation, word: string, path: string | undef
     );
   const published = manifestsOf(() => now.board);
   const scope = coordinatorScope({ agentDir: log.dir, runId: run.id, project: null, published });
-  const shown = new Shown(scope, log.dir, run.id);
+  const shown = new AgentFiles(scope, log.dir, run.id);
   if (path === undefined) {
     const { results } = await runFiles(now, log.dir);
     await listFolder(call, shown, "", new Set(results.map((file) => file.path)));
@@ -49,7 +49,7 @@ export async function files(call: Invocation, word: string, path: string | undef
 const AGENT = "agent";
 
 /** An agent's files as `files` names them: the run's own by their path in it, all else as agent/… */
-class Shown {
+class AgentFiles {
   readonly scope: Scope;
   readonly #agentDir: string;
   readonly #runId: RunId;
@@ -100,7 +100,7 @@ function isNotThere(error: unknown): boolean {
   return error instanceof Error && error.name === "FileNotFound";
 }
 
-async function showPath(call: Invocation, shown: Shown, path: string): Promise<void> {
+async function showPath(call: Invocation, shown: AgentFiles, path: string): Promise<void> {
   let file: ReturnType<Scope["openFile"]>;
   try {
     file = await shown.scope.openChecked(path);
@@ -156,7 +156,7 @@ const MOST = 10_000;
 
 async function listFolder(
   call: Invocation,
-  shown: Shown,
+  shown: AgentFiles,
   path: string,
   results: ReadonlySet<string> = new Set(),
 ): Promise<void> {

@@ -54,14 +54,14 @@ export async function memory(
   return EXIT.done;
 }
 
-interface Kept {
+interface OpenedMemory {
   memory: Memory;
   /** The folder it lies in. */
   dir: string;
   absolute(path: string): string;
 }
 
-async function agentMemory(call: Invocation, word: string | undefined): Promise<Kept> {
+async function agentMemory(call: Invocation, word: string | undefined): Promise<OpenedMemory> {
   if (word === undefined) throw new UsageError("Name the agent, or give --person for what all of them share.");
   const { log, settings } = await lookAtAgent(call, word);
   const files = agentMemoryFiles(log.dir);
@@ -74,7 +74,7 @@ async function agentMemory(call: Invocation, word: string | undefined): Promise<
   return { memory, dir: log.dir, absolute };
 }
 
-async function personMemory(call: Invocation): Promise<Kept> {
+async function personMemory(call: Invocation): Promise<OpenedMemory> {
   const { settings } = await lookAt(call);
   const files = personMemoryFiles(settings.home);
   const memory = new Memory(files, timeBy(settings));
@@ -127,7 +127,7 @@ async function showFound({ terminal, json }: Invocation, found: readonly FoundSe
   await terminal.printLines(lines);
 }
 
-async function showList({ terminal, json }: Invocation, { memory: kept, dir, absolute }: Kept): Promise<void> {
+async function showList({ terminal, json }: Invocation, { memory: kept, dir, absolute }: OpenedMemory): Promise<void> {
   const listed = (await kept.list()).map((file) => ({ ...file, absolute: absolute(file.path) }));
   if (json) {
     for (const { path, bytes: size, absolute: at } of listed)

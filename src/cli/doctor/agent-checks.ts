@@ -15,7 +15,7 @@ import { loginInWords } from "../wording/login.ts";
 import { plain } from "../wording/width.ts";
 import type { Check } from "./checks.ts";
 
-interface Answer {
+interface CommandAnswer {
   code: number;
   stdout: string;
 }
@@ -27,7 +27,7 @@ interface KnownAgent {
   /** Who is asked whether it is signed in, where that is another command than the one that works. */
   asked?: string;
   question: readonly string[] | null;
-  isSignedIn(answer: Answer): boolean | undefined;
+  isSignedIn(answer: CommandAnswer): boolean | undefined;
   /** Variables that stand for being signed in, and that it does not speak of itself. */
   keys: readonly string[];
   costs: string;
@@ -78,16 +78,16 @@ export async function checkAgents({ home, env, config }: Settings, capMs: number
   const programs = programsOf(config);
   const sandbox = await openSandbox({ unsafe: config.sandbox?.unsafe ?? false });
   const logins = new LoginBroker({ home, env, clock: systemClock, fetch });
-  const asked: Asking = { home, env, capMs, sandbox, logins };
+  const ports: CheckPorts = { home, env, capMs, sandbox, logins };
   const known = AGENTS.flatMap((agent) => {
     const profile = programs[agent.program];
-    return profile ? [checkAgent(agent, profile, asked)] : [];
+    return profile ? [checkAgent(agent, profile, ports)] : [];
   });
   const others = Object.entries(programs).filter(([name]) => !AGENTS.some(({ program }) => program === name));
-  return Promise.all([...known, ...others.map(([name, profile]) => checkOther(name, profile, asked))]);
+  return Promise.all([...known, ...others.map(([name, profile]) => checkOther(name, profile, ports))]);
 }
 
-interface Asking {
+interface CheckPorts {
   home: string;
   env: Environment;
   capMs: number;
@@ -95,9 +95,9 @@ interface Asking {
   logins: LoginBroker;
 }
 
-async function checkAgent(agent: KnownAgent, profile: ProgramProfile, asking: Asking): Promise<Check> {
+async function checkAgent(agent: KnownAgent, profile: ProgramProfile, ports: CheckPorts): Promise<Check> {
   const { name, costs } = agent;
-  const { env, home, logins } = asking;
+  const { env, home, logins } = ports;
   const [program = ""] = profile.command;
   const path = await pathOf(program, env);
   if (!path) {
@@ -105,8 +105,8 @@ async function checkAgent(agent: KnownAgent, profile: ProgramProfile, asking: As
     return { name, state: "missing", detail, costs: `${costs}; install it: ${INSTALLED_BY[agent.program]}` };
   }
   const [version, isSignedIn, login] = await Promise.all([
-    programVersion(profile, env, asking.capMs),
-    askSignedIn(agent, profile, asking),
+    programVersion(profile, env, ports.capMs),
+    askSignedIn(agent, profile, ports),
     loginStatus(profile, logins, { home, env }),
   ]);
   const about = `${version ?? "does not report its version"} (${path})`;
@@ -124,15 +124,15 @@ async function checkAgent(agent: KnownAgent, profile: ProgramProfile, asking: As
 }
 
 /** As a worker's program, where there is a sandbox: what it can do in a terminal says nothing about a worker. */
-async function askSignedIn(agent: KnownAgent, profile: ProgramProfile, asking: Asking): Promise<boolean | undefined> {
-  const { env, sandbox, capMs } = asking;
+async function askSignedIn(agent: KnownAgent, profile: ProgramProfile, ports: CheckPorts): Promise<boolean | undefined> {
+  const { env, sandbox, capMs } = ports;
   const { question } = agent;
   const asked = await pathOf(agent.asked ?? profile.command[0] ?? "", env);
   if (!question || !asked) return undefined;
   const answer =
     sandbox.kind === "none"
       ? await ask(asked, question, env, capMs)
-      : await askAsWorker({ ...profile, command: [asked] }, question, asking);
+      : await askAsWorker({ ...profile, command: [asked] }, question, ports);
   return answer && agent.isSignedIn(answer);
 }
 
@@ -151,8 +151,8 @@ export async function programVersion(
 }
 
 /** A program of the config's own: one that speaks as one we know is asked what that one is asked. */
-async function checkOther(name: string, profile: ProgramProfile, asking: Asking): Promise<Check> {
-  const { env, capMs } = asking;
+async function checkOther(name: string, profile: ProgramProfile, ports: CheckPorts): Promise<Check> {
+  const { env, capMs } = ports;
   const { kind, command, quirks, env: variables = [] } = profile;
   const [program = "", script = ""] = command;
   if (kind === "mesh") return { name, state: "ok", detail: `the mesh ${program}, in agents whose project declares it` };
@@ -164,7 +164,7 @@ async function checkOther(name: string, profile: ProgramProfile, asking: Asking)
   const unset = variables.filter((variable) => !env[variable]);
   const without = unset.length > 0 ? `; not set: ${unset.join(", ")}` : "";
   const known = AGENTS.find((agent) => agent.name === (kind === "claude_code" ? "claude" : quirks));
-  if (known) return checkAgent({ ...known, name, program: name, costs: `no ${name} workers` }, profile, asking);
+  if (known) return checkAgent({ ...known, name, program: name, costs: `no ${name} workers` }, profile, ports);
   // Whatever a plain program is called with, it may begin to work.
   if (kind === "autonomous") return { name, state: "ok", detail: `${path}${without}` };
   const version = (await programVersion(profile, env, capMs)) ?? "does not report its version";
@@ -185,7 +185,7 @@ async function pathOf(program: string, env: Environment): Promise<string | undef
 }
 
 /** Undefined when it cannot be run, or takes too long. */
-function ask(path: string, words: readonly string[], env: Environment, capMs: number): Promise<Answer | undefined> {
+function ask(path: string, words: readonly string[], env: Environment, capMs: number): Promise<CommandAnswer | undefined> {
   return new Promise((resolve) => {
     const limits = { env, timeout: capMs, killSignal: "SIGKILL", maxBuffer: 64 * 1024 } as const;
     const child = execFile(path, words, limits, (error, stdout) => {

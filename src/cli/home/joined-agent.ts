@@ -26,7 +26,7 @@ const LONGEST_PAUSE_MS = 3200;
 const SERVER_RETURNS_MS = 5000;
 
 /** An agent, and the last fact of it that has been shown. */
-interface Shown {
+interface ShownAgent {
   log: AgentLog;
   after: number;
   /** Waits before the next connection. */
@@ -77,7 +77,7 @@ export class JoinedAgent implements WatchedAgent {
     settings: Settings,
     other: OtherProcess,
     now: Situation,
-    { log, after, pause = pauseFor }: Shown,
+    { log, after, pause = pauseFor }: ShownAgent,
   ) {
     this.#call = call;
     this.#settings = settings;
@@ -111,7 +111,7 @@ export class JoinedAgent implements WatchedAgent {
     };
   }
 
-  static async open(call: Invocation, settings: Settings, other: OtherProcess, shown: Shown): Promise<JoinedAgent> {
+  static async open(call: Invocation, settings: Settings, other: OtherProcess, shown: ShownAgent): Promise<JoinedAgent> {
     return new JoinedAgent(call, settings, other, await situationOf(shown.log), shown);
   }
 

@@ -5,7 +5,7 @@ import { timestamp } from "./format.ts";
 import { nameOf } from "./names.ts";
 import { plain, plainLines } from "./width.ts";
 
-type Asked = Pick<Question, "text" | "choices" | "deadline_ts" | "default">;
+type ShownQuestion = Pick<Question, "text" | "choices" | "deadline_ts" | "default">;
 
 /** The verb for asking: a request for permission is told apart from a question that only looks like one. */
 export function asksFor({ permission }: Pick<Question, "permission">): string {
@@ -18,7 +18,7 @@ export function askerName(name: (id: string) => string, question: Pick<Question,
 }
 
 /** A question for people to read: the text, the choices, the deadline. */
-export function questionText({ text, choices = [], ...asked }: Asked): string[] {
+export function questionText({ text, choices = [], ...asked }: ShownQuestion): string[] {
   return [
     // Written out, not taken out: what is hidden may be what the question is about.
     ...plainLines(visibleLines(text)).filter((line) => line.trim() !== ""),
@@ -27,7 +27,7 @@ export function questionText({ text, choices = [], ...asked }: Asked): string[] 
   ];
 }
 
-function deadlineText({ deadline_ts, default: fallback }: Pick<Asked, "deadline_ts" | "default">): string[] {
+function deadlineText({ deadline_ts, default: fallback }: Pick<ShownQuestion, "deadline_ts" | "default">): string[] {
   if (deadline_ts === undefined) return [];
   const then = fallback === undefined ? "then they decide themselves" : `then: ${plain(fallback)}`;
   return [`  until ${timestamp(deadline_ts)}, ${then}`];

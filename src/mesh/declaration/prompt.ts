@@ -23,7 +23,7 @@ export interface PromptSection {
 export function buildPrompt(mesh: DeclaredMesh, agent: DeclaredAgent, by: SpeaksBy = "terminal"): PromptSection[] {
   const variables = variablesFor(by, mesh, agent);
   const fill = (text: string) => text.replace(/\{\{\s*(\w+)\s*\}\}/g, (as, name) => variables.get(name) ?? as);
-  const file = (path: string): Found => {
+  const file = (path: string): PromptFile => {
     const source = mesh.sources.get(path);
     return source === undefined ? undefined : { from: path, text: fill(source.text).trim() };
   };
@@ -122,13 +122,13 @@ You work in the current folder, by files:
 /** Where the project is, as a prefix of a path. */
 const PROJECT = { terminal: "", tools: "", model: "project/", files: "$TX_PROJECT/" } as const;
 
-type Found = { from: string; text: string } | undefined;
+type PromptFile = { from: string; text: string } | undefined;
 
 /** The mesh's, then the agent's own. A file of that name describes it; the agent's overrides the project's. */
 function capabilities(
   mesh: DeclaredMesh,
   agent: DeclaredAgent,
-  find: (name: string) => Found,
+  find: (name: string) => PromptFile,
 ): PromptSection | undefined {
   const names = [...new Set([...(mesh.config.capabilities ?? []), ...(agent.config.capabilities ?? [])])];
   if (names.length === 0) return undefined;

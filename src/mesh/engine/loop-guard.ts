@@ -17,7 +17,7 @@ import { stemOf } from "../files/message-names.ts";
  */
 export class LoopGuard {
   /** By agent. */
-  readonly #heard = new Map<string, Heard>();
+  readonly #heard = new Map<string, Causes>();
   /** By thread and two names: how many turns, and who wrote last. */
   readonly #turns = new Map<string, { turn: number; last: string }>();
 
@@ -59,7 +59,7 @@ export class LoopGuard {
     remember(this.#turns, pairKey(thread, own, to), { turn, last: own });
   }
 
-  #heardBy(agent: string): Heard {
+  #heardBy(agent: string): Causes {
     const heard = this.#heard.get(agent) ?? { byId: new Map(), last: undefined, word: undefined };
     this.#heard.set(agent, heard);
     return heard;
@@ -107,7 +107,7 @@ interface Cause {
   hops: number;
 }
 
-interface Heard {
+interface Causes {
   byId: Map<string, Cause>;
   last: Cause | undefined;
   /** What the human said since the last task began. */

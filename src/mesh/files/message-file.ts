@@ -55,13 +55,13 @@ const MAX_VALUE = 2_000;
 
 const FIELDS = Object.keys(messageHeaderSchema.shape) as (keyof MessageHeader)[];
 
-type Fields = { ok: true; value: Record<string, string> } | { ok: false; reason: string };
+type ParsedFields = { ok: true; value: Record<string, string> } | { ok: false; reason: string };
 
 /**
  * The YAML parser is made for trusted input, so it gets only what cannot take it long: lines of `name: value`, each value
  * on its own line. Most headers are so plain that they need no parser.
  */
-function fieldsOf(header: string): Fields {
+function fieldsOf(header: string): ParsedFields {
   const plain = new Map<string, string>();
   let isPlain = true;
   for (const line of header.split("\n")) {
@@ -84,7 +84,7 @@ function fieldsOf(header: string): Fields {
 }
 
 /** By the schema in which every scalar is a string: a date stays as it was written and `no` is not false. */
-function byYaml(header: string): Fields {
+function byYaml(header: string): ParsedFields {
   try {
     const document = parseDocument(header, { schema: "failsafe", strict: true, uniqueKeys: true, logLevel: "silent" });
     const [problem] = [...document.errors, ...document.warnings];

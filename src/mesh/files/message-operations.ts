@@ -13,7 +13,7 @@ import { Queues } from "./queue.ts";
 export const Message = { send, parseMessage, getMessages, moveMessage, removeMessage };
 
 /** Puts a task into the inbox of a mesh or of one of its agents: the task is the heading, the context the text. */
-function send(layout: Layout, to: MeshAddress, task: string, context = "", metadata: Metadata = {}): string {
+function send(layout: Layout, to: MeshAddress, task: string, context = "", metadata: HeaderFields = {}): string {
   const { now = new Date(), ...fields } = metadata;
   const queues = new Queues(layout, to);
   const header: MessageHeader = {
@@ -67,4 +67,4 @@ function isThere(queues: Queues, name: string): boolean {
 
 const LIVE = ["inbox", "next", "active"] as const;
 
-type Metadata = Partial<MessageHeader> & { now?: Date };
+type HeaderFields = Partial<MessageHeader> & { now?: Date };

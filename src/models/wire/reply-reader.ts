@@ -8,7 +8,7 @@ import { createRawArguments, type RawArguments } from "./raw-arguments.ts";
 type StreamPart = LanguageModelV4StreamPart;
 type Words = Extract<Part, { type: "text" | "reasoning" }>;
 type Finish = Extract<StreamPart, { type: "finish" }>;
-type Metadata = { [provider: string]: unknown };
+type ProviderMetadata = { [provider: string]: unknown };
 
 /**
  * Collects stream parts into complete parts.
@@ -131,7 +131,7 @@ export class ReplyReader {
     return part;
   }
 
-  #words(kind: Words["type"], id: string, delta: string, metadata: Metadata | undefined): void {
+  #words(kind: Words["type"], id: string, delta: string, metadata: ProviderMetadata | undefined): void {
     const part = this.#open.get(kind + id) ?? this.#start(kind, id);
     part.text += delta;
     this.size += delta.length;
@@ -139,7 +139,7 @@ export class ReplyReader {
     if (delta !== "") this.#onDelta?.({ kind, text: delta });
   }
 
-  #end(kind: Words["type"], id: string, metadata: Metadata | undefined): void {
+  #end(kind: Words["type"], id: string, metadata: ProviderMetadata | undefined): void {
     const part = this.#open.get(kind + id);
     if (part !== undefined) addMeta(part, metadata);
     this.#open.delete(kind + id);
@@ -274,7 +274,7 @@ function keptNative(part: { type: string } & Record<string, unknown>): { type: s
   return kept;
 }
 
-function addMeta(part: Words, metadata: Metadata | undefined): void {
+function addMeta(part: Words, metadata: ProviderMetadata | undefined): void {
   if (metadata === undefined) return;
   const before = new Map(Object.entries(part.meta ?? {}));
   for (const [provider, values] of Object.entries(metadata)) {

@@ -8,7 +8,7 @@ import type { ProviderQuirks } from "./provider-quirks.ts";
 import { wellFormed, wellFormedJson } from "./well-formed.ts";
 import type { Take, Wire } from "./wire.ts";
 
-type Tools = NonNullable<LanguageModelV4CallOptions["tools"]>;
+type WireTools = NonNullable<LanguageModelV4CallOptions["tools"]>;
 
 /** Any provider package of the AI SDK, through its `doStream`; its parts are passed on unchanged. */
 export function createSdkWire(
@@ -83,9 +83,9 @@ const WEB_SEARCH = "web_search";
 function createToolWriter(
   { search }: ProviderQuirks,
   maxSearches: number | null,
-): (tools: readonly ToolSpec[]) => Tools {
-  const written = new WeakMap<readonly ToolSpec[], Tools>();
-  const toolOf = ({ name, description, parameters }: ToolSpec): Tools[number] => {
+): (tools: readonly ToolSpec[]) => WireTools {
+  const written = new WeakMap<readonly ToolSpec[], WireTools>();
+  const toolOf = ({ name, description, parameters }: ToolSpec): WireTools[number] => {
     if (name === WEB_SEARCH && search !== null && maxSearches !== null) {
       const args = search.takesMaxUses ? { maxUses: maxSearches } : {};
       return { type: "provider", id: search.id, name: search.name, args };

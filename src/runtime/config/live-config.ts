@@ -40,11 +40,11 @@ export function liveSettings(given: Settings, check: (config: Config) => void = 
   const listeners = new Set<(state: ConfigState) => void>();
   let { config } = given;
   let state: ConfigState = { problem: null, after_restart: [] };
-  let seen: { stamp: string; found: Found } | undefined;
+  let seen: { stamp: string; found: ConfigText } | undefined;
   /** What the file said at the start: a flag may say otherwise, and no file has changed by that. */
   let atStart: Config | undefined;
 
-  const take = ({ text, why }: Found) => {
+  const take = ({ text, why }: ConfigText) => {
     const before = { config, state };
     try {
       if (why !== undefined) throw new Error(`${path} cannot be read (${why}).`);
@@ -117,12 +117,12 @@ function stampOf(path: string): { stamp: string; isYoung: boolean } {
 }
 
 /** Its text, or none where there is no file; or why nobody knows. */
-interface Found {
+interface ConfigText {
   text?: string;
   why?: string;
 }
 
-function fileAt(path: string): Found {
+function fileAt(path: string): ConfigText {
   try {
     return { text: readFileSync(path, "utf8") };
   } catch (error) {

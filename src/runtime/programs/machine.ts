@@ -10,7 +10,7 @@ import type { Machine } from "../../workers/surroundings.ts";
  * which uses the stored answer at once and asks again. Without a stored answer anyone who begins within a moment of the
  * question waits for it; later, until it is known, it is left out.
  */
-export function machineOf(sandbox: OpenSandbox, config: () => Config, kept: Kept, known: Known = ofThisProcess) {
+export function machineOf(sandbox: OpenSandbox, config: () => Config, kept: KeptMachine, known: Known = ofThisProcess) {
   const over = new AbortController();
   const machine = async (): Promise<Machine> => {
     if (known.asked === undefined) known.found ??= foundIn(kept);
@@ -47,15 +47,15 @@ export type OpenSandbox = (meanwhile?: (untested: Sandbox) => void) => Promise<S
 
 const UNKNOWN: Machine = { loop: "", program: "" };
 
-type Found = { kind: Sandbox["kind"]; installed: string };
+type FoundMachine = { kind: Sandbox["kind"]; installed: string };
 
 /** What an earlier process found out. */
-interface Kept {
+interface KeptMachine {
   read(): { kind: string; installed: string } | undefined;
-  keep(found: Found): void;
+  keep(found: FoundMachine): void;
 }
 
-function foundIn(kept: Kept): Found | undefined {
+function foundIn(kept: KeptMachine): FoundMachine | undefined {
   const found = kept.read();
   const kind = KINDS.find((each) => each === found?.kind);
   return found && kind && { ...found, kind };
@@ -68,7 +68,7 @@ interface Known {
   asked?: Promise<void> | undefined;
   /** Resolves when nobody waits for it any more. */
   moment?: Promise<void> | undefined;
-  found?: Found | undefined;
+  found?: FoundMachine | undefined;
 }
 
 const ofThisProcess: Known = {};
@@ -78,7 +78,7 @@ const MOMENT_MS = 1_000;
 const MOST_MS = 5_000;
 
 /** While the sandbox is being tested it is asked already: both take as long as starting a process in it. */
-async function ask(sandbox: OpenSandbox, known: Known, over: AbortSignal): Promise<Found | undefined> {
+async function ask(sandbox: OpenSandbox, known: Known, over: AbortSignal): Promise<FoundMachine | undefined> {
   try {
     let early: Promise<string | undefined> | undefined;
     const box = await sandbox((untested) => {

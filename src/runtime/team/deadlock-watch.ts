@@ -5,7 +5,7 @@ import { momentIn } from "../../triggers/wall-clock.ts";
 
 type Reader = typeof COORDINATOR | typeof HUMAN;
 
-interface WatchPorts {
+interface DeadlockPorts {
   log: AgentLog;
   now(): Situation;
   /** With what is appended and not yet on disk. */
@@ -28,10 +28,10 @@ const MAY_END_IN_WAITING = /^(?:worker\.(?:waiting|idle)|process\.exited|trigger
  *     human is, once until somebody goes on. Both are messages on record: a restart repeats neither.
  */
 export class DeadlockWatch {
-  readonly #ports: WatchPorts;
+  readonly #ports: DeadlockPorts;
   #isDue = false;
 
-  constructor(ports: WatchPorts) {
+  constructor(ports: DeadlockPorts) {
     this.#ports = ports;
   }
 

@@ -20,7 +20,7 @@ const ANSWER_TOKENS = 8000;
 const LEAST_FOUND = 10;
 const MOST_FOUND = 20;
 
-type Query = z.output<typeof filesQuery>;
+type FilesQuery = z.output<typeof filesQuery>;
 
 const inAgent = ofAgent.extend({ "*": z.string().max(4096) });
 const schema = { tags: ["files"], querystring: filesQuery };
@@ -144,7 +144,7 @@ async function fileOrListing(
   path: string,
   request: FastifyRequest,
   reply: FastifyReply,
-  query: Query,
+  query: FilesQuery,
 ): Promise<FastifyReply> {
   const file = await openUnlessFolder(scope, path);
   if (file) return answerFile(file, path, request, reply, query.download === "true");
@@ -160,7 +160,7 @@ async function openUnlessFolder(scope: Scope, path: string): Promise<OpenFile | 
   }
 }
 
-async function listing(scope: Scope, path: string, query: Query): Promise<z.output<typeof filesPageSchema>> {
+async function listing(scope: Scope, path: string, query: FilesQuery): Promise<z.output<typeof filesPageSchema>> {
   const { entries, more } = await scope.list(path, { recursive: query.recursive === "true", limit: MOST_LISTED });
   const { items, next_after } = pageOf(entries, query, (entry) => entry.path);
   return { path, entries: items, next_after, truncated: more && next_after === null };

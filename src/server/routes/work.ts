@@ -39,7 +39,7 @@ export function workRoutes(app: Api, { agents }: RouteDeps): void {
   workerRoutes(app, agents);
 }
 
-function boardRoutes(app: Api, agents: Agents): void {
+function boardRoutes(app: Api, agents: RouteDeps["agents"]): void {
   app.get(
     "/agents/:id/board",
     {
@@ -65,7 +65,7 @@ function boardRoutes(app: Api, agents: Agents): void {
   );
 }
 
-function nodeRoutes(app: Api, agents: Agents): void {
+function nodeRoutes(app: Api, agents: RouteDeps["agents"]): void {
   app.get(
     "/agents/:id/board/:node_id",
     {
@@ -121,7 +121,7 @@ function nodeRoutes(app: Api, agents: Agents): void {
   );
 }
 
-function workerRoutes(app: Api, agents: Agents): void {
+function workerRoutes(app: Api, agents: RouteDeps["agents"]): void {
   app.get(
     "/workers",
     {
@@ -178,8 +178,6 @@ function workerRoutes(app: Api, agents: Agents): void {
     },
   );
 }
-
-type Agents = RouteDeps["agents"];
 
 /** Who created a node, under which node, and for which goal. */
 function originOf({ spec }: NodeState, board: Situation["board"], agent: Situation["agent"]) {

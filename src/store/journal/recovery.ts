@@ -87,9 +87,9 @@ export function withoutRoom(journal: Buffer): Buffer {
 
 const ZEROS = Buffer.alloc(4096);
 
-type Found = { kind: "frame"; frame: JournalFrame } | { kind: "unreadable"; from: number; to: number };
+type ScannedFrame = { kind: "frame"; frame: JournalFrame } | { kind: "unreadable"; from: number; to: number };
 
-export function* scanJournal(journal: Buffer): Generator<Found> {
+export function* scanJournal(journal: Buffer): Generator<ScannedFrame> {
   let last = 0;
   for (let at = 0; at < journal.length; ) {
     const frame = readFrame(journal, at);

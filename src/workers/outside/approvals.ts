@@ -37,7 +37,7 @@ export class Approvals {
   /** Names under which this process has asked, or has an answer that it may not have used (APPROVAL-1). */
   readonly #taken = new Set<string>();
 
-  constructor({ policy, isAllowed, name }: Asking, self: ActingWorker, workplace: Workplace) {
+  constructor({ policy, isAllowed, name }: ApprovalPorts, self: ActingWorker, workplace: Workplace) {
     this.#policy = policy;
     this.#isAllowed = isAllowed;
     this.#name = name;
@@ -140,7 +140,7 @@ export class Approvals {
   }
 }
 
-interface Asking {
+interface ApprovalPorts {
   policy(): PermissionPolicy;
   /** By a rule of its profile. */
   isAllowed(request: ToolRequest): boolean;

@@ -34,9 +34,9 @@ export function GoOn({ agent, ts }: { agent: string; ts?: number }) {
   );
 }
 
-type Outcome = NonNullable<AgentView["situation"]>["agent"]["outcome"];
+type AgentOutcome = NonNullable<AgentView["situation"]>["agent"]["outcome"];
 
-function labelOf(outcome: Outcome): string {
+function labelOf(outcome: AgentOutcome): string {
   if (outcome?.kind !== "budget_exhausted") return "Continue";
   return outcome.spent_tokens === undefined ? "Give it more money" : "Give it more tokens";
 }

@@ -22,7 +22,7 @@ const LONGEST_MS = 15_000;
  * All agents of the home: their summaries, what waits for the person, and the feeds of those that are open. One store
  * for the page, outside React.
  */
-class Agents {
+class AgentList {
   state: PageState = "loading";
   problem = "";
   /** Whether there is something to be shown, however it stands now. */
@@ -182,4 +182,4 @@ class Agents {
   }
 }
 
-export const agents = new Agents();
+export const agents = new AgentList();

@@ -1,7 +1,7 @@
 import type { MeshQueueName, MeshView } from "../live/api.ts";
 import type { Status } from "../shell/status.tsx";
 
-type Member = MeshView["agents"][number];
+type MeshAgent = MeshView["agents"][number];
 
 export function statusOfMesh({
   status,
@@ -11,7 +11,7 @@ export function statusOfMesh({
 }: Pick<MeshView, "status" | "agents" | "last_end" | "trust">): Status {
   if (trust.status === "untrusted" || trust.status === "changed") return "asking";
   if (agents.some(({ state }) => state === "dialog")) return "asking";
-  const hasEnded = (state: Member["state"]) => state === "dead" || state === "broken";
+  const hasEnded = (state: MeshAgent["state"]) => state === "dead" || state === "broken";
   if (agents.some(({ state, active }) => hasEnded(state) && active !== null)) return "failed";
   if (status === "complete" && last_end?.failed) return "failed";
   // It would look ready, and fail with its first task.
@@ -26,7 +26,7 @@ export function statusOfMesh({
         : "idle";
 }
 
-export function statusOfMember({ state, active, problem }: Pick<Member, "state" | "active" | "problem">): Status {
+export function statusOfMember({ state, active, problem }: Pick<MeshAgent, "state" | "active" | "problem">): Status {
   switch (state) {
     case "starting":
     case "busy":
@@ -47,7 +47,7 @@ export function statusOfMember({ state, active, problem }: Pick<Member, "state" 
 }
 
 /** What a session is doing, in words. */
-export function stateWords({ state, active, problem }: Pick<Member, "state" | "active" | "problem">): string {
+export function stateWords({ state, active, problem }: Pick<MeshAgent, "state" | "active" | "problem">): string {
   switch (state) {
     case "starting":
       return "is starting";

@@ -17,7 +17,7 @@ import { QueueList } from "./queue-list.tsx";
 import { StartMeshes } from "./start-meshes.tsx";
 import { TrustCard } from "./trust-card.tsx";
 
-type Member = MeshView["agents"][number];
+type MeshAgent = MeshView["agents"][number];
 
 /** A mesh: its agents and their states, their queues, and the input field to write to them. */
 export default function MeshScreen({
@@ -119,7 +119,7 @@ function notThere(mesh: string, { meshes }: MeshProjectView): string {
 }
 
 /** The mesh as a whole, or one of its agents, with how much waits and is under way there. */
-function PlaceLink(props: { project: string; mesh: MeshView; member: Member | null; isHere: boolean }) {
+function PlaceLink(props: { project: string; mesh: MeshView; member: MeshAgent | null; isHere: boolean }) {
   const { project, mesh, member, isHere } = props;
   const { queues } = member ?? mesh;
   const waiting = queues.inbox + queues.next;
@@ -151,7 +151,7 @@ const BUTTON =
   "min-h-11 shrink-0 rounded-md border border-line px-3 text-[13px] font-semibold hover:bg-hover disabled:opacity-60 md:min-h-8";
 
 /** Who runs it and how it fares; what has a terminal can be begun, ended, and sat down before. */
-function Session({ project, mesh, member }: { project: string; mesh: string; member: Member }) {
+function Session({ project, mesh, member }: { project: string; mesh: string; member: MeshAgent }) {
   const [isBusy, setBusy] = useState(false);
   const steer = (how: "spawn_mesh_agent" | "kill_mesh_agent") => {
     setBusy(true);
@@ -193,7 +193,7 @@ function Session({ project, mesh, member }: { project: string; mesh: string; mem
   );
 }
 
-const RUNS: Readonly<Record<Member["runs"], string>> = {
+const RUNS: Readonly<Record<MeshAgent["runs"], string>> = {
   tmux: "in a terminal",
   headless: "without a terminal",
   harnessed: "a model in Agiraph’s own loop",

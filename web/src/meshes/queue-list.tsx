@@ -8,7 +8,7 @@ import { visible } from "../text/visible.ts";
 import { IN_SIGHT, QUEUE_WORDS } from "./mesh-status.ts";
 import { partsOf } from "./message-parts.ts";
 
-type Message = QueueOwner["queues"][MeshQueueName]["messages"][number];
+type QueuedMessage = QueueOwner["queues"][MeshQueueName]["messages"][number];
 
 interface Where {
   project: string;
@@ -50,7 +50,7 @@ export function QueueList({ project, mesh, owner }: Where) {
   );
 }
 
-function MessageRow({ queue, message, ...where }: Where & { queue: MeshQueueName; message: Message }) {
+function MessageRow({ queue, message, ...where }: Where & { queue: MeshQueueName; message: QueuedMessage }) {
   const [isOpen, setOpen] = useState(false);
   const { name, from, type, title, at, problem, failed } = message;
   return (

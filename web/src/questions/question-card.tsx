@@ -188,14 +188,14 @@ function passagesOf(text: string): { isQuoted: boolean; lines: string[] }[] {
   return passages;
 }
 
-interface Asked {
+interface AskedBy {
   worker_id: string;
   permission?: object | undefined;
   mesh_trust?: { mesh: string } | undefined;
 }
 
 /** A node of one's own is put before them by nobody in the team. */
-function askerOf({ worker_id, permission, mesh_trust }: Asked): { from: string; note: string } {
+function askerOf({ worker_id, permission, mesh_trust }: AskedBy): { from: string; note: string } {
   // About the mesh, by us: none of its agents may seem to speak for it.
   if (mesh_trust) return { from: "agiraph", note: `asks whether you trust the mesh ${mesh_trust.mesh}` };
   if (worker_id === HUMAN) return { from: "agiraph", note: "your work" };

@@ -26,17 +26,17 @@ export function Problem({ text }: { text: string }) {
   );
 }
 
-type Fields = Readonly<Record<string, string>>;
+type FieldProblems = Readonly<Record<string, string>>;
 
 /** Attributes of the field itself: that it is invalid, and which element says why, or what it is for. */
-export function described(fields: Fields, name: string, hasHint = false) {
+export function described(fields: FieldProblems, name: string, hasHint = false) {
   const isWrong = fields[name] !== undefined;
   const by = [isWrong ? `wrong-${name}` : "", hasHint ? `hint-${name}` : ""].filter(Boolean).join(" ");
   return { ...(isWrong && { "aria-invalid": true }), ...(by && { "aria-describedby": by }) };
 }
 
 /** The problem of one field, below it. */
-export function FieldProblem({ fields, of }: { fields: Fields; of: string }) {
+export function FieldProblem({ fields, of }: { fields: FieldProblems; of: string }) {
   const problem = fields[of];
   if (problem === undefined) return null;
   return (
@@ -46,7 +46,7 @@ export function FieldProblem({ fields, of }: { fields: Fields; of: string }) {
   );
 }
 
-export function Field(props: { label: string; name: string; fields: Fields; hint?: string; children: ReactNode }) {
+export function Field(props: { label: string; name: string; fields: FieldProblems; hint?: string; children: ReactNode }) {
   return (
     <div>
       {/* biome-ignore lint/a11y/noLabelWithoutControl: the control is what is put into it */}

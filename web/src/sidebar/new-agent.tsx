@@ -80,12 +80,12 @@ export default function NewAgentForm() {
   );
 }
 
-type Fields = ApiError["fields"];
+type FieldProblems = ApiError["fields"];
 
 /** Creates the agent that the form describes, once, and goes to it; otherwise says what is wrong with which field. */
 function useCreation() {
   const [problem, setProblem] = useState("");
-  const [fields, setFields] = useState<Fields>({});
+  const [fields, setFields] = useState<FieldProblems>({});
   const [isBusy, setBusy] = useState(false);
   const isUnderWay = useRef(false);
   const create = async (event: FormEvent<HTMLFormElement>) => {
@@ -125,7 +125,7 @@ function useCreation() {
 }
 
 /** The draft is kept until the agent is created. */
-function GoalField({ fields }: { fields: Fields }) {
+function GoalField({ fields }: { fields: FieldProblems }) {
   return (
     <Field label="Goal" name="goal" fields={fields}>
       <textarea
@@ -144,7 +144,7 @@ function GoalField({ fields }: { fields: Fields }) {
 }
 
 interface ModelFieldsProps {
-  fields: Fields;
+  fields: FieldProblems;
   known: Models;
   onChoose: (id: string) => void;
 }
@@ -174,7 +174,7 @@ function ModelFields({ fields, known: { models: listed, prefixes, default: stand
 }
 
 interface LimitFieldsProps {
-  fields: Fields;
+  fields: FieldProblems;
   /** The default of config.json. */
   budget: number | null;
   mode: string;
@@ -216,7 +216,7 @@ function LimitFields({ fields, budget, mode, onMode }: LimitFieldsProps) {
 }
 
 /** What only an infinite agent has. */
-function CycleFields({ fields }: { fields: Fields }) {
+function CycleFields({ fields }: { fields: FieldProblems }) {
   return (
     <div className="grid gap-4 sm:grid-cols-2">
       <Field label="Every" name="cycle_seconds" fields={fields} hint="How long it sleeps between cycles.">
@@ -246,7 +246,7 @@ function CycleFields({ fields }: { fields: Fields }) {
 }
 
 /** Goes to the first field that is wrong. False where one of them is not in the form. */
-function focusFirst(form: HTMLFormElement, problems: Fields): boolean {
+function focusFirst(form: HTMLFormElement, problems: FieldProblems): boolean {
   const wrong = Object.keys(problems).map((field) => form.elements.namedItem(field));
   if (wrong.length === 0 || wrong.includes(null)) return false;
   if (wrong[0] instanceof HTMLElement) wrong[0].focus();

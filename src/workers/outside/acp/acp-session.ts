@@ -24,16 +24,16 @@ export const keptSchema = z.object({
   /** What was said while a turn ran, and not yet sent. */
   unsaid: z.array(z.string()),
 });
-type Kept = z.infer<typeof keptSchema>;
+type KeptSession = z.infer<typeof keptSchema>;
 
 interface Parts {
   setup: SessionSetup;
   clock: Clock;
   quirks: AcpQuirks;
-  record: ProgramRecord<Kept>;
+  record: ProgramRecord<KeptSession>;
   running: RunningProgram;
   server: ToolServer | undefined;
-  before: Kept;
+  before: KeptSession;
 }
 
 /**
@@ -61,7 +61,7 @@ export class AcpSession implements OutsideSession {
   readonly #errors: ErrorTail;
   readonly #gone = new AbortController();
   readonly #goneEarly = aborted(this.#gone.signal);
-  readonly #kept: Kept;
+  readonly #kept: KeptSession;
   #connection: ClientConnection | undefined;
   /** Set when it can be spoken to. */
   #session: { id: string; canSteer: boolean; canBeResumed: boolean } | undefined;

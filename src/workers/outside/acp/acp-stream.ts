@@ -36,13 +36,13 @@ export interface AcpReader {
   notified(method: string, params: unknown): void;
 }
 
-type Message = Stream extends { readable: ReadableStream<infer M> } ? M : never;
+type WireMessage = Stream extends { readable: ReadableStream<infer M> } ? M : never;
 
 async function* understood(
   running: RunningProgram,
   asked: Set<unknown>,
   { note, room, notified }: AcpReader,
-): AsyncGenerator<Message> {
+): AsyncGenerator<WireMessage> {
   for await (const line of linesOf(running.stdout)) {
     await room();
     if (line?.trim() === "") continue;
@@ -64,7 +64,7 @@ const responseSchema = z.union([
   z.looseObject({ jsonrpc: z.literal("2.0"), id: idSchema, result: z.unknown().optional() }),
 ]);
 
-function messageIn(line: string, asked: Set<unknown>): Message | undefined {
+function messageIn(line: string, asked: Set<unknown>): WireMessage | undefined {
   let json: unknown;
   try {
     json = JSON.parse(line);
@@ -72,9 +72,9 @@ function messageIn(line: string, asked: Set<unknown>): Message | undefined {
     return undefined;
   }
   const request = requestSchema.safeParse(json);
-  if (request.success) return request.data as Message;
+  if (request.success) return request.data as WireMessage;
   const response = responseSchema.safeParse(json);
-  return response.success && asked.delete(response.data.id) ? (response.data as Message) : undefined;
+  return response.success && asked.delete(response.data.id) ? (response.data as WireMessage) : undefined;
 }
 
 function gist(line: string): string {
