@@ -6,7 +6,7 @@ export {
   defineChannel,
   type Receive,
 } from "./mail/channels/channel.ts";
-export type { IncomingWords } from "./mail/channels/receive.ts";
+export type { IncomingWords } from "./mail/channels/receive-webhook.ts";
 export type { Utterance } from "./mail/channels/utterance.ts";
 export { createCatalog } from "./models/catalog/catalog.ts";
 export {

@@ -112,6 +112,18 @@ test("every room within a room is in its table", () => {
   expect([...new Set(missing)]).toEqual([]);
 });
 
+test("the code of a promise is in the head of one module only", () => {
+  expect(inTwoPlaces(/^ +\* ([A-Z][A-Z-]*-\d+[a-z]?)\. /gm)).toEqual([]);
+});
+
+/** What the page has by the name of the server: the same thing, as it comes over the wire. */
+const ON_THE_WIRE = ["AgentSummary", "InboxItem", "ListedModel", "MeshMessage"];
+
+test("no two modules export a type or a class by the same name", () => {
+  const names = inTwoPlaces(/^export (?:abstract )?(?:class|interface|type) (\w+)/gm);
+  expect(names.filter((found) => !ON_THE_WIRE.some((name) => found.startsWith(`${name}:`)))).toEqual([]);
+});
+
 test("the lock names every optional package, or npm ci refuses it (scripts/complete-lock.mjs)", () => {
   const lock: { packages: Record<string, { optionalDependencies?: Record<string, string> }> } = JSON.parse(
     readFileSync(resolve(SRC, "../package-lock.json"), "utf8"),
@@ -122,6 +134,15 @@ test("the lock names every optional package, or npm ci refuses it (scripts/compl
     .filter((name) => !paths.some((path) => path.endsWith(`node_modules/${name}`)));
   expect(missing).toEqual([]);
 });
+
+/** `NAME: a.ts, b.ts` for each name that the expression finds in more than one file. */
+function inTwoPlaces(pattern: RegExp): string[] {
+  const found = new Map<string, Set<string>>();
+  for (const file of [...sources(), ...pageSources()])
+    for (const [, name = ""] of readFileSync(file, "utf8").matchAll(pattern))
+      found.set(name, (found.get(name) ?? new Set()).add(short(file)));
+  return [...found].flatMap(([name, files]) => (files.size > 1 ? [`${name}: ${[...files].join(", ")}`] : []));
+}
 
 function mayImport(from: string, to: string): boolean {
   if (from === to || from === "testing" || from === "index.ts") return true;

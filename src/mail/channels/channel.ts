@@ -1,5 +1,5 @@
 import type { ChannelTopic } from "../../protocol/index.ts";
-import type { IncomingWords } from "./receive.ts";
+import type { IncomingWords } from "./receive-webhook.ts";
 import type { Utterance } from "./utterance.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { ChannelListener, Receive } from "../../mail/channels/channel.ts";
-import { problemsOf, receivedWordsSchema } from "../../mail/channels/receive.ts";
+import { problemsOf, receivedWordsSchema } from "../../mail/channels/receive-webhook.ts";
 import type { OpenChannel } from "./open-channels.ts";
 import { commandIn, type WebhookPorts } from "./webhook-listener.ts";
 

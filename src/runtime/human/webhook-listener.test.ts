@@ -1,7 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
-import { ReceivedIds } from "../../mail/channels/receive.ts";
+import { ReceivedIds } from "../../mail/channels/receive-webhook.ts";
 import { DELIVERY_HEADER, SIGNATURE_HEADER, signatureOf, TIMESTAMP_HEADER } from "../../mail/channels/signature.ts";
 import type { Config } from "../../protocol/config.ts";
 import { call, script, startTeam, type Team } from "../../testing/index.ts";

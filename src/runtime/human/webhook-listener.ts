@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { type ReceivedIds, type ReceivedWords, receive } from "../../mail/channels/receive.ts";
+import { type ReceivedIds, type ReceivedWords, receiveWebhook } from "../../mail/channels/receive-webhook.ts";
 import type { CommandOf } from "../../protocol/commands.ts";
 import type { Actor } from "../../protocol/index.ts";
 import { codeOf, isForWantOfRoom } from "../../store/disk/disk.ts";
@@ -27,7 +27,7 @@ export function webhookHandler(
       return refusal(415, "not_json", "The Content-Type must be application/json.");
     const body = await bodyOf(request);
     if (!body) return refusal(413, "too_large", `The body is larger than ${LARGEST_BODY} bytes.`);
-    const received = receive(body, request.headers, {
+    const received = receiveWebhook(body, request.headers, {
       channel: channel.name,
       secret: channel.signed.secret,
       now: now(),

@@ -5,9 +5,9 @@ import { TimeSlices } from "./time-slices.ts";
 /**
  * A walk over a tree that other programs fill, breadth first, so that a limit cuts off the depths and not the overview.
  *
- * TREE-1. Every walk is limited in depth, folders and names, and reports what it did not visit.
- * TREE-2. It does not block the process: it yields every few milliseconds (time-slices.ts).
- * TREE-3. Below the root, a folder that is unreadable or has just disappeared counts as empty.
+ * TREE-WALK-1. Every walk is limited in depth, folders and names, and reports what it did not visit.
+ * TREE-WALK-2. It does not block the process: it yields every few milliseconds (time-slices.ts).
+ * TREE-WALK-3. Below the root, a folder that is unreadable or has just disappeared counts as empty.
  */
 export async function walkTree(
   chain: FolderChain,

@@ -7,17 +7,17 @@ import { DELIVERY_HEADER, isSignedWith, SIGNATURE_HEADER, TIMESTAMP_HEADER } fro
 /**
  * Parses what comes in by a webhook: an answer, or a message. Pure, apart from the memory that is passed in.
  *
- * RECEIVE-1. A body is not parsed before its signature has been verified, in constant time.
- * RECEIVE-2. A signature more than five minutes old, or in the future, is refused; so is one from before the memory
+ * RECEIVE-WEBHOOK-1. A body is not parsed before its signature has been verified, in constant time.
+ * RECEIVE-WEBHOOK-2. A signature more than five minutes old, or in the future, is refused; so is one from before the memory
  *     began: it might be a replay of what an earlier process accepted.
- * RECEIVE-3. The same signature is accepted once, and so is a delivery id within one channel: two senders may use the
+ * RECEIVE-WEBHOOK-3. The same signature is accepted once, and so is a delivery id within one channel: two senders may use the
  *     same numbers.
  */
-export function receive(
+export function receiveWebhook(
   body: Buffer,
   headers: Readonly<Record<string, string | string[] | undefined>>,
   { channel, secret, now, memory }: { channel: string; secret: string; now: number; memory: ReceivedIds },
-): Received | RefusedWords {
+): AcceptedWords | RefusedWords {
   const timestamp = one(headers[TIMESTAMP_HEADER]);
   const signature = one(headers[SIGNATURE_HEADER]);
   if (!TIMESTAMP.test(timestamp) || !isSignedWith(secret, timestamp, body, signature))
@@ -36,7 +36,7 @@ export function receive(
   return { status: 200, words: parsed.data, taken: () => delivery && memory.note(delivery, now) };
 }
 
-export interface Received {
+export interface AcceptedWords {
   status: 200;
   words: ReceivedWords;
   /** To be called when the words are on record: from then on the same delivery is refused. */
@@ -71,7 +71,7 @@ export type IncomingWords =
   | { agent_id: string; message: string; to?: string };
 
 /**
- * What was accepted recently by all doors of a home: a message that one of them accepted is refused by the others. Only
+ * What was accepted recently by all listeners of a home: what one of them accepted is refused by the others. Only
  * correctly signed messages get in, so a stranger cannot fill it.
  */
 export class ReceivedIds {

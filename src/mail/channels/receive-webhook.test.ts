@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ReceivedIds, receive } from "./receive.ts";
+import { ReceivedIds, receiveWebhook } from "./receive-webhook.ts";
 import { DELIVERY_HEADER, SIGNATURE_HEADER, signatureOf, TIMESTAMP_HEADER } from "./signature.ts";
 
 const SECRET = "a secret of the house";
@@ -41,7 +41,7 @@ test("a body that was changed on the way is refused", () => {
     fc.property(fc.nat(JSON.stringify(ANSWER).length - 1), fc.integer({ min: 1, max: 255 }), (at, flip) => {
       const body = Buffer.from(JSON.stringify(ANSWER));
       body[at] = (body[at] ?? 0) ^ flip;
-      const received = receive(body, signed, {
+      const received = receiveWebhook(body, signed, {
         channel: "pager",
         secret: SECRET,
         now: NOW,
@@ -101,7 +101,7 @@ test.each([
   ["something more", JSON.stringify({ ...ANSWER, channel: "terminal" }), 'the body: there is no field "channel"'],
   ["too many words", JSON.stringify({ ...ANSWER, response: "x".repeat(32_001) }), "response"],
 ])("%s is refused with what is wrong and what was expected", (_, body, word) => {
-  const received = receive(Buffer.from(body), headersFor(body, NOW), {
+  const received = receiveWebhook(Buffer.from(body), headersFor(body, NOW), {
     channel: "pager",
     secret: SECRET,
     now: NOW,
@@ -132,7 +132,7 @@ interface Taking {
 function take(words: unknown, { memory = new ReceivedIds(0), headers = {}, signed = NOW, now = NOW, ...more }: Taking) {
   const body = JSON.stringify(words);
   const ports = { channel: "pager", secret: SECRET, now, memory, ...more };
-  return receive(Buffer.from(body), { ...headersFor(body, signed), ...headers }, ports);
+  return receiveWebhook(Buffer.from(body), { ...headersFor(body, signed), ...headers }, ports);
 }
 
 function headersFor(body: string, at: number): Record<string, string> {
