@@ -10,7 +10,7 @@ export interface Secret {
  * SCRUB-1. A secret is found as it is and as programs commonly write it: escaped for JSON, a URL or HTML, and in base64
  *     wherever it stands in what was encoded.
  * SCRUB-2. A value without secrets is returned unchanged, as the same object.
- * SCRUB-3. Streamed text that may be the beginning of a secret is held back until it is known not to be one.
+ * SCRUB-3. Streamed text that may be the beginning of a secret is kept until it is known not to be one.
  */
 export interface Scrubber {
   text(text: string): string;

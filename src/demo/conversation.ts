@@ -65,7 +65,7 @@ function beginsAssignment(entry: Entry): boolean {
   return entry.role === "user" && (entry.node_id !== undefined || entry.run_id !== undefined);
 }
 
-/** A call that was held back for a message is none: it was not made, so what it was for is still to be done. */
+/** A call that was postponed for a message is none: it was not made, so what it was for is still to be done. */
 function exchangesIn(entries: readonly Entry[]): Exchange[] {
   const calls = new Map(
     entries.flatMap((entry) => (entry.role === "assistant" ? callsOf(entry) : [])).map((call) => [call.id, call]),

@@ -38,7 +38,7 @@ test("after a crash in the middle of create_work_node it looks on the board befo
   expect(callsIn([isNot])).toEqual([["create_work_node", made?.type === "call" ? made.args : undefined]]);
 });
 
-test("a file whose reading was held back for a message is read after it, with the rest of them", async () => {
+test("a file whose reading was postponed for a message is read after it, with the rest of them", async () => {
   const task: Entry = {
     role: "user",
     from: "coordinator",
@@ -61,7 +61,7 @@ test("a file whose reading was held back for a message is read after it, with th
 
   history.push(result(2, "list_files", true, "project/lamps/a.md (7 bytes)\nproject/lamps/b.md (7 bytes)"));
   history.push(await replyTo(history, tools));
-  // The first of them says what a call that was held back says: it was read nevertheless.
+  // The first of them says what a call that was postponed says: it was read nevertheless.
   history.push(result(3, "read_file", true, held), result(4, "read_file", false, held));
   history.push({ role: "user", from: "agiraph", content: "[Message from your human]: please hurry", upto: 3 });
   history.push(await replyTo(history, tools));

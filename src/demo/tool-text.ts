@@ -59,7 +59,7 @@ export function isUnknownOutcome(content: string): boolean {
   return content.startsWith("Outcome unknown");
 }
 
-/** The call was held back so that a message is heard first: it can be made again as if it had never been made. */
+/** The call was postponed so that a message is heard first: it can be made again as if it had never been made. */
 export function isPostponed(content: string): boolean {
   return content.startsWith("Not run: a message came first");
 }

@@ -144,7 +144,7 @@ function fire(triggers: Triggers, { seq, ts, data }: FactOf<"trigger.fired">): v
   const matches = triggers.matches[id];
   if (matches) {
     const match = matches.waiting.find((each) => each.seq === cause);
-    // What was held back is counted when it is let go.
+    // What was delayed is counted when it fires.
     if (match && match.due > match.ts) matches.recent.push(ts);
     matches.waiting = matches.waiting.filter((each) => each !== match);
   }

@@ -19,7 +19,7 @@ import type { ActingWorker, Recorder } from "../workers/loop/recorded-loop.ts";
 import { memoryTools, withMemoryKept } from "../workers/worker-memory.ts";
 import type { CommandSandbox } from "./command-sandbox.ts";
 import { type Settings, SettingsError } from "./config/settings.ts";
-import { placesOf } from "./programs/command-places.ts";
+import { folderVariables } from "./programs/folder-variables.ts";
 import { workerIdOf } from "./team/worker-names.ts";
 import { type LookAt, looking } from "./views/agent-views.ts";
 
@@ -76,7 +76,7 @@ export function createToolFactory(
     }),
     async check(command, scope, signal, recorder) {
       const { network } = settings.config;
-      const env = placesOf(scope, recorder.now().agent);
+      const env = folderVariables(scope, recorder.now().agent);
       const tool = shellTool({ sandbox, binds: () => scope.binds(), env, ...(network ? { network } : {}) });
       const output = await tool.run({ command }, signal);
       if (typeof output === "string" || output.ok !== false) return null;
@@ -105,7 +105,7 @@ function builtInTools(
         sandbox,
         where: self.worker_id === COORDINATOR ? WHERE_TO_LEAD : WHERE_TO_WORK,
         binds: () => scope.binds(),
-        env: placesOf(scope, recorder.now().agent),
+        env: folderVariables(scope, recorder.now().agent),
         ...(network ? { network } : {}),
         recorded: (id) => backgroundCommandNamed(recorder.pending().commands, self.worker_id, id),
         onProcess: (event) => recorder.log.append({ facts: [factOf(event, self, scrubber)] }).durable.catch(() => {}),

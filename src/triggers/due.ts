@@ -145,7 +145,7 @@ function minutes(seconds: number): string {
 
 function onEvent(trigger: OpenTrigger, now: Situation, at: number): Due {
   const waiting = now.triggers.matches[trigger.id]?.waiting ?? [];
-  // Held back in a storm it waits for room, but never longer than a storm lasts: the clock may have been set back.
+  // Delayed in a storm, it waits for room, but never longer than a storm lasts: the clock may have been set back.
   const mustWait = (match: (typeof waiting)[number]) =>
     match.due > match.ts && match.due > at && match.due - at <= STORM_SECONDS;
   const facts = waiting

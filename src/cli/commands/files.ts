@@ -162,7 +162,7 @@ async function listFolder(
 ): Promise<void> {
   const { terminal, json } = call;
   const { entries, more, tooDeep } = await shown.scope.list(path, { recursive: true, limit: MOST });
-  // "agent" is the coordinator's door to its own memory, no folder of the run; and a folder is not in itself.
+  // "agent" leads to the coordinator's own memory and is no folder of the run; and a folder is not in itself.
   const found = entries.filter((entry) => entry.path !== (path || AGENT));
   const isResult = (entry: ListedFile) => results.has(entry.path);
   const isFirst = (entry: ListedFile) => isResult(entry) || isPublished(entry);

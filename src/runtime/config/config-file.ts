@@ -59,9 +59,9 @@ function jsonIn(path: string, text: string): unknown {
   } catch (error) {
     const at = syntaxErrorAt(json);
     const lines = json.slice(0, at).split("\n");
-    const place = `${lines.length}:${(lines.at(-1)?.length ?? 0) + 1}`;
+    const position = `${lines.length}:${(lines.at(-1)?.length ?? 0) + 1}`;
     throw new SettingsError(
-      `${path}:${place}: this is not valid JSON (${syntaxWords(error)}). Fix it or remove the file.`,
+      `${path}:${position}: this is not valid JSON (${syntaxWords(error)}). Fix it or remove the file.`,
     );
   }
 }

@@ -48,12 +48,12 @@ export class LoginBroker {
   async lend(
     profile: ProgramProfile,
     home: string,
-    doorOf: (name: string) => TokenEndpoint,
+    endpointOf: (name: string) => TokenEndpoint,
     keys: readonly string[] = [],
   ): Promise<Loans> {
     const loans = this.#lentBy(profile).map((lent): Loan => {
-      const door = doorOf(lent.login.format.program);
-      return { lent, home, door, keys, access: null, text: null };
+      const endpoint = endpointOf(lent.login.format.program);
+      return { lent, home, endpoint, keys, access: null, text: null };
     });
     for (const loan of loans) {
       loan.lent.loans.add(loan);
@@ -62,7 +62,7 @@ export class LoginBroker {
       this.#follow(loan.lent);
     }
     return {
-      env: Object.assign({}, ...loans.map(({ lent, door }) => lent.login.format.variables?.(door) ?? {})),
+      env: Object.assign({}, ...loans.map(({ lent, endpoint }) => lent.login.format.variables?.(endpoint) ?? {})),
       answer: async (name, request, response) => {
         const loan = loans.find((each) => each.lent.login.format.program === name);
         if (loan) await this.#answer(loan, request, response);
@@ -185,7 +185,7 @@ interface Lent {
 interface Loan {
   readonly lent: Lent;
   readonly home: string;
-  readonly door: TokenEndpoint;
+  readonly endpoint: TokenEndpoint;
   readonly keys: readonly string[];
   access: string | null;
   text: string | null;
@@ -207,7 +207,7 @@ function handAll(lent: Lent, state: LoginState): void {
 function hand(loan: Loan, state: LoginState): void {
   if (!("data" in state)) return;
   const { format } = loan.lent.login;
-  const text = JSON.stringify(format.lent(state.data, loan.door, loan.keys));
+  const text = JSON.stringify(format.lent(state.data, loan.endpoint, loan.keys));
   if (text === loan.text) return;
   loan.text = text;
   loan.access = "login" in state ? state.login.access : null;

@@ -55,11 +55,11 @@ export interface LoginFormat {
   /** The file's content with what the server answered; everything else in it stays. */
   renewed(data: unknown, answer: Renewed, now: number): unknown;
   /** What a worker gets: without the refresh token, and without logins of vendors for which it has a key. */
-  lent(data: unknown, door: TokenEndpoint, keys: readonly string[]): unknown;
+  lent(data: unknown, endpoint: TokenEndpoint, keys: readonly string[]): unknown;
   /** What the program is answered when it asks at the door. */
   answer?(data: unknown, now: number): Record<string, unknown>;
   /** Variables by which the program asks at the door. */
-  variables?(door: TokenEndpoint): Record<string, string>;
+  variables?(endpoint: TokenEndpoint): Record<string, string>;
   /** For a program with the user's rights: the file beside the login that it locks, and variables with which it uses both. */
   readonly lockFile?: string;
   own?(file: string): Record<string, string>;

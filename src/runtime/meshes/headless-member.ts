@@ -148,7 +148,7 @@ export class HeadlessMember implements Member {
     const adapter = await outside.adapter(profile.kind);
     const resume = this.#sessionId;
     this.#resumedWith = resume === null ? undefined : words;
-    const door = noticing(tools, () => {
+    const noticed = noticing(tools, () => {
       this.#waits = true;
     });
     this.#opening = adapter({
@@ -163,7 +163,7 @@ export class HeadlessMember implements Member {
       start: async (launch) =>
         outside.start({
           profile,
-          tools: new Toolbox(door),
+          tools: new Toolbox(noticed),
           binds: await binds(),
           cwd,
           home,

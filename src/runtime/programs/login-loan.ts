@@ -29,11 +29,11 @@ export class LoginLoan {
 
   /** Before it starts; resolves with variables for it. */
   async begin(door: string | null): Promise<Record<string, string>> {
-    const doorOf = (name: string) => ({ url: `${door}${this.#path}${name}` });
+    const endpointOf = (name: string) => ({ url: `${door}${this.#path}${name}` });
     const keyed = keyVariables(this.#profile, this.#env);
     // opencode has a login for each vendor, the others one in all.
     if (keyed.length > 0 && this.#profile.quirks !== "opencode") return {};
-    this.#loans = await this.#logins.lend(this.#profile, this.#home, doorOf, keyed);
+    this.#loans = await this.#logins.lend(this.#profile, this.#home, endpointOf, keyed);
     return this.#loans.env;
   }
 

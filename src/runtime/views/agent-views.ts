@@ -8,7 +8,7 @@ import { FileNotFound, ScopeRefusal } from "../../store/scope/scope-refusal.ts";
 import { coordinatorScope } from "../../store/scope/team-scopes.ts";
 import { type FetchOptions, fetchText } from "../../tools/web-fetch.ts";
 import { NOT_THERE, type Sight, sightOf } from "../../triggers/change.ts";
-import { placesOf } from "../programs/command-places.ts";
+import { folderVariables } from "../programs/folder-variables.ts";
 
 /** Visible files, and the names of their folders that a command may use. */
 export interface VisibleFiles {
@@ -21,7 +21,7 @@ export function visibleFilesOf(agentDir: string, now: Situation): VisibleFiles {
   const { run, created } = now.agent;
   const published = manifestsOf(() => now.board);
   const scope = coordinatorScope({ agentDir, runId: run?.id ?? "run-1", project: created.project, published });
-  return { scope, env: placesOf(scope, now.agent) };
+  return { scope, env: folderVariables(scope, now.agent) };
 }
 
 /** Resolves with the current content; rejects, in words, if it cannot be read. */

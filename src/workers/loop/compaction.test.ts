@@ -148,7 +148,7 @@ test("a prompt that fills the window by our estimate is sent all the same: its p
   expect(outcome).toEqual({ kind: "finished", summary: "done" });
 });
 
-test("a call that would wait while things are written down is held back until later", async () => {
+test("a call that would wait while things are written down is postponed until later", async () => {
   const later = {
     ok: false,
     content:

@@ -2,7 +2,7 @@ import { memo } from "react";
 import { COORDINATOR } from "../../../src/protocol/index.ts";
 import { agents } from "../live/agents.ts";
 import { give } from "../live/api.ts";
-import type { AgentView, Pending, StreamedWords } from "../live/view.ts";
+import type { AgentView, PendingWords, StreamedWords } from "../live/view.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { MessageBlock } from "./message-block.tsx";
 
@@ -43,7 +43,7 @@ export function lastOf(text: string): string {
   return `… ${from} characters before this\n\n${text.slice(line < 0 || line > from + 1000 ? from : line + 1)}`;
 }
 
-export function PendingRow({ view, pending }: { view: AgentView; pending: Pending }) {
+export function PendingRow({ view, pending }: { view: AgentView; pending: PendingWords }) {
   const again = () => {
     const feed = agents.feed(view.id);
     // Clicked twice, it is sent once.
@@ -96,7 +96,7 @@ export function hint(agent: string, text: string): void {
   );
 }
 
-function deliver(agent: string, pending: Pending, sending: Promise<unknown>): void {
+function deliver(agent: string, pending: PendingWords, sending: Promise<unknown>): void {
   const feed = agents.feed(agent);
   sending.then(
     () => feed.taken(pending),

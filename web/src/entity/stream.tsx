@@ -2,7 +2,7 @@ import { useVirtualizer, type VirtualItem, type Virtualizer } from "@tanstack/re
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { HUMAN } from "../../../src/protocol/index.ts";
-import type { AgentView, Pending, StreamedWords } from "../live/view.ts";
+import type { AgentView, PendingWords, StreamedWords } from "../live/view.ts";
 import { ErrorBoundary } from "../shell/error-boundary.tsx";
 import { PendingRow, StreamedRow } from "./live-rows.tsx";
 import type { StreamItem } from "./stream-item.ts";
@@ -12,7 +12,7 @@ import { StreamRow } from "./stream-row.tsx";
 type Row =
   | { kind: "item"; key: string; item: StreamItem; previous: StreamItem | undefined }
   | { kind: "streamed"; key: string; words: StreamedWords }
-  | { kind: "pending"; key: string; pending: Pending };
+  | { kind: "pending"; key: string; pending: PendingWords };
 
 /** The scroll position in a stream when it was left. Null means at its end. */
 const places = new Map<string, { offset: number; measured: VirtualItem[] } | null>();

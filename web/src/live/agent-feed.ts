@@ -6,7 +6,7 @@ import { entryBook, forgetBooks } from "./entries.ts";
 import { type EventFrame, eventFrameOf } from "./event-frames.ts";
 import { LiveSocket } from "./socket.ts";
 import { broughtBack, keepUnsent } from "./unsent.ts";
-import type { AgentView, Pending, Said, StreamedWords, ViewState } from "./view.ts";
+import type { AgentView, PendingWords, SaidWords, StreamedWords, ViewState } from "./view.ts";
 
 const PAGE = 300;
 /** More would only fill memory; older facts are loaded again when the person scrolls there. */
@@ -35,7 +35,7 @@ export class AgentFeed implements AgentView {
   situation: Situation | null = null;
   facts: Fact[] = [];
   readonly words = new Map<string, StreamedWords>();
-  pending: readonly Pending[];
+  pending: readonly PendingWords[];
   readonly #socket: LiveSocket;
   readonly #listeners = new Listeners();
   #older: Promise<void> | undefined;
@@ -95,18 +95,18 @@ export class AgentFeed implements AgentView {
   }
 
   /** Shown at once; taken off when the log has it. */
-  expect(words: Said): Pending {
+  expect(words: SaidWords): PendingWords {
     const pending = pendingOf(words, null, this.life);
     this.#keep([...this.pending, pending]);
     return pending;
   }
 
-  refused(pending: Pending, problem: string): void {
+  refused(pending: PendingWords, problem: string): void {
     this.#keep(this.pending.map((each) => (each.key === pending.key ? { ...each, problem } : each)));
   }
 
   /** The server has it: it is in the log, or about to be. */
-  taken(pending: Pending): void {
+  taken(pending: PendingWords): void {
     // Of a log that was begun anew meanwhile the snapshot may have it already, and then no fact tells of it.
     if (pending.life !== this.life) {
       this.forget(pending);
@@ -116,7 +116,7 @@ export class AgentFeed implements AgentView {
   }
 
   /** Whether it was still there: a page shows the change only with its next frame. */
-  forget(pending: Pending): boolean {
+  forget(pending: PendingWords): boolean {
     const left = this.pending.filter(({ key }) => key !== pending.key);
     const wasThere = left.length < this.pending.length;
     this.#keep(left);
@@ -202,7 +202,7 @@ export class AgentFeed implements AgentView {
     if (first) this.#keep(this.pending.filter((each) => each !== first));
   }
 
-  #keep(pending: readonly Pending[]): void {
+  #keep(pending: readonly PendingWords[]): void {
     this.pending = pending;
     keepUnsent(this.id, pending);
     this.#listeners.changed();
@@ -229,13 +229,13 @@ export class AgentFeed implements AgentView {
   }
 }
 
-function pendingOf(words: Said, problem: string | null, life: number): Pending {
+function pendingOf(words: SaidWords, problem: string | null, life: number): PendingWords {
   made += 1;
   return { key: `pending-${made}`, ...words, problem, isTaken: false, life };
 }
 
 /** Whether a fact tells of it: the same words to somebody else, or in answer to a question, are something else. */
-function isOnRecord({ to, text, isHint }: Said, fact: Fact): boolean {
+function isOnRecord({ to, text, isHint }: SaidWords, fact: Fact): boolean {
   switch (fact.type) {
     case "message.sent":
       return !isHint && fact.data.from === HUMAN && fact.data.to === to && fact.data.text === text;

@@ -3,7 +3,7 @@ import type { Fact } from "../../../src/protocol/index.ts";
 import { agents } from "./agents.ts";
 import { Listeners } from "./animation-frame.ts";
 import { eventsAfter } from "./api.ts";
-import type { AgentView, Pending, StreamedWords, ViewState } from "./view.ts";
+import type { AgentView, PendingWords, StreamedWords, ViewState } from "./view.ts";
 
 const PAGE = 1000;
 const CHECKPOINT_EVERY = 500;
@@ -86,7 +86,7 @@ class Replay implements AgentView {
   situation: Situation | null = null;
   facts: readonly Fact[] = [];
   readonly words: ReadonlyMap<string, StreamedWords> = new Map();
-  readonly pending: readonly Pending[] = [];
+  readonly pending: readonly PendingWords[] = [];
   readonly #listeners = new Listeners();
   #at = 0;
   #first = Number.POSITIVE_INFINITY;

@@ -1,5 +1,5 @@
 import { isRecord } from "./event-frames.ts";
-import type { Pending, Said } from "./view.ts";
+import type { PendingWords, SaidWords } from "./view.ts";
 
 /**
  * Messages that the server has not accepted survive a reload of the page: a person who reloads it because the server
@@ -7,7 +7,7 @@ import type { Pending, Said } from "./view.ts";
  */
 const keyOf = (agent: string) => `agiraph.unsent.${agent}`;
 
-export function keepUnsent(agent: string, pending: readonly Pending[]): void {
+export function keepUnsent(agent: string, pending: readonly PendingWords[]): void {
   const left = pending.filter(({ isTaken }) => !isTaken).map(({ to, text, isHint }) => ({ to, text, isHint }));
   try {
     if (left.length === 0) sessionStorage.removeItem(keyOf(agent));
@@ -17,7 +17,7 @@ export function keepUnsent(agent: string, pending: readonly Pending[]): void {
   }
 }
 
-export function broughtBack(agent: string): Said[] {
+export function broughtBack(agent: string): SaidWords[] {
   try {
     const stored: unknown = JSON.parse(sessionStorage.getItem(keyOf(agent)) ?? "[]");
     if (!Array.isArray(stored)) return [];

@@ -8,14 +8,14 @@ export interface StreamedWords {
 }
 
 /** What the person said, and to whom. */
-export interface Said {
+export interface SaidWords {
   to: string;
   text: string;
   isHint: boolean;
 }
 
 /** The same, until the log has it. */
-export interface Pending extends Said {
+export interface PendingWords extends SaidWords {
   key: string;
   problem: string | null;
   isTaken: boolean;
@@ -37,7 +37,7 @@ export interface AgentView {
   /** Consecutive facts up to the moment shown, oldest first; there may be older ones. */
   readonly facts: readonly Fact[];
   readonly words: ReadonlyMap<string, StreamedWords>;
-  readonly pending: readonly Pending[];
+  readonly pending: readonly PendingWords[];
   /** The newest fact there is, also in replay. */
   readonly newest: number;
   subscribe(listener: () => void): () => void;

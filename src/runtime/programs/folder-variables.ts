@@ -1,8 +1,8 @@
 import type { AgentState } from "../../projections/index.ts";
 import type { Scope } from "../../store/scope/scope.ts";
 
-/** The names of folders that a command may use. */
-export function placesOf(
+/** The environment variables that name folders to a command. */
+export function folderVariables(
   { cwd, top }: Pick<Scope, "cwd" | "top">,
   { created }: Pick<AgentState, "created">,
 ): Record<string, string> {
