@@ -11,7 +11,7 @@ import { withMeshes } from "./meshes/hirable-meshes.ts";
 import type { HostedMeshes } from "./meshes/hosted-meshes.ts";
 import type { MeshRecordPorts } from "./meshes/mesh-record.ts";
 import { MeshTrust } from "./meshes/trust.ts";
-import { txWords } from "./meshes/tx-command.ts";
+import { txWords } from "./meshes/tx-words.ts";
 import { limitsFrom } from "./team/team-limits.ts";
 import type { TeamServices } from "./team/team-services.ts";
 import type { Callbacks } from "./time/trigger-actions.ts";

@@ -1,7 +1,7 @@
 export type { Binds } from "./binds/binds.ts";
 export { type ProgramFiles, programFiles } from "./binds/program-files.ts";
 export { type Bound, defaultLimits, type Limits } from "./bounds/limits.ts";
-export { SandboxFailure } from "./failure.ts";
+export { SandboxFailure } from "./sandbox-failure.ts";
 export { allGone, type FirstProcess, thisProcess } from "./first-process.ts";
 export type { Network } from "./network/egress.ts";
 export {

@@ -3,7 +3,7 @@ import type { NodeState, WorkerState } from "../projections/index.ts";
 import { HUMAN, type NewFact, type Outcome } from "../protocol/index.ts";
 import { conversationFile, nodeDir } from "../store/paths.ts";
 import { workerScope } from "../store/scope/team-scopes.ts";
-import { QuestionAsker, type QuestionPorts } from "./loop/questions.ts";
+import { QuestionAsker, type QuestionPorts } from "./loop/question-asker.ts";
 import { gist, outcomeOf } from "./loop/recorded-loop.ts";
 import { publisher } from "./publishing.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";

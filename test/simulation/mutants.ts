@@ -177,13 +177,13 @@ export const mutants: Mutant[] = [
   },
   mutant(
     "a question is asked again after a crash",
-    "workers/loop/questions.ts",
+    "workers/loop/question-asker.ts",
     "const before = questionOf(questions, this.#self.worker_id, call.id);",
     "const before = undefined as Question | undefined;",
   ),
   mutant(
     "an answer that came while nobody was there is not heard",
-    "workers/loop/questions.ts",
+    "workers/loop/question-asker.ts",
     "if (open && !mail?.isUrgent) await Promise.race",
     "if (!mail?.isUrgent) await Promise.race",
   ),

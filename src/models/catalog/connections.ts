@@ -1,5 +1,5 @@
 import { withoutRedirects } from "../../boundary/without-redirects.ts";
-import type { ProviderAddress } from "../failure.ts";
+import type { ProviderAddress } from "../model-failure.ts";
 import { type Post, postWithoutRedirects } from "../wire/post.ts";
 import { baseUrl } from "./base-url.ts";
 import { keyState } from "./key.ts";

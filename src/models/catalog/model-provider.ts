@@ -2,7 +2,7 @@ import { z } from "zod";
 import { orAbort } from "../../boundary/or-abort.ts";
 import { problemsIn } from "../../boundary/unknown-field.ts";
 import { NO_USAGE, type Part, partSchema, type ReplyEntry, type Usage } from "../../protocol/index.ts";
-import { modelFailureOf } from "../failure.ts";
+import { modelFailureOf } from "../model-failure.ts";
 import { type Model, ModelFailure, type ModelRequest } from "../model.ts";
 import { type Attempt, beginAttempt, type StartTimer } from "../wire/attempt.ts";
 import { brokenOff, LONGEST_MS, QUIET_MS } from "../wire/provider-model.ts";

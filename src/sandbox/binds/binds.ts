@@ -1,6 +1,6 @@
 import { lstat, mkdir, realpath } from "node:fs/promises";
 import { isAbsolute, normalize, sep } from "node:path";
-import { SandboxFailure } from "../failure.ts";
+import { SandboxFailure } from "../sandbox-failure.ts";
 
 /** Absolute paths of files and folders; the deeper path wins, so a folder can be writable inside a hidden one. */
 export interface Binds {

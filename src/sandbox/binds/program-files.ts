@@ -1,7 +1,7 @@
 import { access, constants, open, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join, sep } from "node:path";
-import { SandboxFailure } from "../failure.ts";
+import { SandboxFailure } from "../sandbox-failure.ts";
 import { isBelow } from "./binds.ts";
 import { shownOfPackage } from "./package-files.ts";
 

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { statfs } from "node:fs/promises";
 import { type Binds, isBelow } from "../binds/binds.ts";
-import { SandboxFailure } from "../failure.ts";
+import { SandboxFailure } from "../sandbox-failure.ts";
 import type { Bound, Limits } from "./limits.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { openCgroups } from "../bounds/cgroups.ts";
 import { limitsNow, mustNotBeFull } from "../bounds/disk-use.ts";
-import { SandboxFailure } from "../failure.ts";
+import { SandboxFailure } from "../sandbox-failure.ts";
 import { openInnerNetwork } from "../network/inner-network.ts";
 import type { Launch } from "../process/launch.ts";
 import { prologue } from "../process/prologue.ts";

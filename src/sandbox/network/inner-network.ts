@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { Mount } from "../binds/binds.ts";
-import { SandboxFailure } from "../failure.ts";
+import { SandboxFailure } from "../sandbox-failure.ts";
 import { type Dial, egressProxy, type Network } from "./egress.ts";
 import type { Lookup } from "./public-address.ts";
 

@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import { overBound } from "../bounds/disk-use.ts";
 import type { Bound } from "../bounds/limits.ts";
 import { watchResources } from "../bounds/resource-watch.ts";
-import { SandboxFailure } from "../failure.ts";
+import { SandboxFailure } from "../sandbox-failure.ts";
 import type { SandboxPorts, ShellCommand, ShellResult } from "../sandbox.ts";
 import { end, mostEndingMs } from "./ending.ts";
 import { failureText, type Launch, spawnLaunch } from "./launch.ts";

@@ -4,7 +4,7 @@ import { PassThrough, type Readable, type Writable } from "node:stream";
 import { setTimeout as after } from "node:timers/promises";
 import type { Limits } from "../bounds/limits.ts";
 import { calmPace, watchResources } from "../bounds/resource-watch.ts";
-import { SandboxFailure } from "../failure.ts";
+import { SandboxFailure } from "../sandbox-failure.ts";
 import { allGone, type FirstProcess, firstInside, programInside, thisProcess } from "../first-process.ts";
 import type { Program, ProgramEnd, RunningProgram } from "../program.ts";
 import { end, mostEndingMs, sendSignal } from "./ending.ts";

@@ -2,7 +2,7 @@ import { answerInWords } from "../../mail/news.ts";
 import { deferredBy, type Question, questionOf } from "../../projections/index.ts";
 import type { NewFact } from "../../protocol/index.ts";
 import type { HumanPort } from "../../tools/human.ts";
-import { type Interruption, QuestionAsker, type QuestionPorts } from "./questions.ts";
+import { type Interruption, QuestionAsker, type QuestionPorts } from "./question-asker.ts";
 import type { ActingWorker } from "./recorded-loop.ts";
 
 export interface HumanLine extends HumanPort {

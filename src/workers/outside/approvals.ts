@@ -1,6 +1,6 @@
 import { type Permission, permissionsOf, type Situation } from "../../projections/index.ts";
 import type { NewFact } from "../../protocol/index.ts";
-import { QuestionAsker } from "../loop/questions.ts";
+import { QuestionAsker } from "../loop/question-asker.ts";
 import { type ActingWorker, gist } from "../loop/recorded-loop.ts";
 import type { Workplace } from "../workplace.ts";
 import { LONGEST_REQUEST, permissionQuestion } from "./permission-question.ts";

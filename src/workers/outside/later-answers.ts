@@ -2,7 +2,7 @@ import { answerInWords } from "../../mail/news.ts";
 import type { Question } from "../../projections/index.ts";
 import type { NewFact, UserEntry } from "../../protocol/index.ts";
 import type { HumanPort } from "../../tools/human.ts";
-import { QuestionAsker } from "../loop/questions.ts";
+import { QuestionAsker } from "../loop/question-asker.ts";
 import { type ActingWorker, gist } from "../loop/recorded-loop.ts";
 import type { Workplace } from "../workplace.ts";
 

@@ -1,5 +1,5 @@
 import type { Binds } from "../../sandbox/binds/binds.ts";
-import { SandboxFailure } from "../../sandbox/failure.ts";
+import { SandboxFailure } from "../../sandbox/sandbox-failure.ts";
 import { programHome } from "../../store/paths.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import { resumeText, unheardResults } from "./first-words.ts";

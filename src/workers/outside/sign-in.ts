@@ -1,5 +1,5 @@
 import type { NewFact } from "../../protocol/index.ts";
-import { QuestionAsker } from "../loop/questions.ts";
+import { QuestionAsker } from "../loop/question-asker.ts";
 import type { ActingWorker } from "../loop/recorded-loop.ts";
 import type { Workplace } from "../workplace.ts";
 import type { ProgramLogin } from "./session/program-ports.ts";

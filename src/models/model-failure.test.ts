@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { modelFailureOf } from "./failure.ts";
+import { modelFailureOf } from "./model-failure.ts";
 
 const NOW = Date.parse("Sun, 15 Nov 2026 12:00:00 GMT");
 
