@@ -100,7 +100,7 @@ function oneShot(trigger: OpenTrigger, at: number): Due {
 function heartbeat(trigger: OpenTrigger, config: ConfigOf<"heartbeat">, now: Situation, at: number): Due {
   const news = unseenNews(now.attention, trigger.last_seq);
   const beats = beatsOf(trigger.since_ts, config, at);
-  const { stuck, next } = stuckPeople(trigger, config, now, beats.last ?? Number.NEGATIVE_INFINITY);
+  const { stuck, next } = stuckWorkers(trigger, config, now, beats.last ?? Number.NEGATIVE_INFINITY);
   // Nothing new: not even an alarm is set but for who may get stuck. News is a fact, and a fact makes the alarms look again.
   if (!news && stuck.length === 0) return { facts: [], next };
   // What came after the beat waits for the next one. News from the future: the clock was set back since.
@@ -114,7 +114,7 @@ function heartbeat(trigger: OpenTrigger, config: ConfigOf<"heartbeat">, now: Sit
 const USUAL_STUCK_SECONDS = 900;
 
 /** Who has shown no progress for too long at a beat and was not told of yet, in words; and the next beat at which somebody may. */
-function stuckPeople(
+function stuckWorkers(
   trigger: OpenTrigger,
   config: ConfigOf<"heartbeat">,
   { attention, roster }: Situation,

@@ -16,7 +16,7 @@ const MOST = 100;
 /** All agents at a glance. */
 export function Home() {
   const { list, away, unreadable, inbox, state } = useAgents();
-  const { shown, more } = useMore(whoeverAsksFirst(list), MOST, () => false);
+  const { shown, more } = useMore(askersFirst(list), MOST, () => false);
   if (state === "ready" && list.length + unreadable.length === 0) return <Welcome away={away} inbox={inbox} />;
   const spent = money(list.reduce((sum, { cost_usd }) => sum + cost_usd, 0));
   return (
@@ -71,7 +71,7 @@ function Waiting({ inbox }: { inbox: readonly InboxItem[] }) {
 }
 
 /** Otherwise in the order of the sidebar, the newest first. */
-function whoeverAsksFirst(list: readonly AgentSummary[]): AgentSummary[] {
+function askersFirst(list: readonly AgentSummary[]): AgentSummary[] {
   return list.toSorted((a, b) => Number(isAsking(b)) - Number(isAsking(a)));
 }
 
