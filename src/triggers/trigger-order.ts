@@ -120,7 +120,7 @@ function timeOf({ at: written, time_zone }: { at: string; time_zone: string }, n
     );
   const due = offset === undefined ? instantOf(wall, time_zone) : wall - offsetIn(offset);
   const nowWritten = asWritten(now * 1000, time_zone);
-  if (due <= now * 1000) return wrong(`${written} is past: it is ${nowWritten} in ${time_zone}.`);
+  if (due <= now * 1000) return wrong(`${written} is in the past: it is ${nowWritten} in ${time_zone}.`);
   return right(due / 1000);
 }
 

@@ -15,7 +15,7 @@ export function pinnedServer(pem: Buffer): Required<Pick<TransportOptions, "fetc
     // Of a chain only its own part may be in the file.
     allowPartialTrustChain: true,
     checkServerIdentity: (_host: string, shown: { fingerprint256: string }) =>
-      shown.fingerprint256 === fingerprint256 ? undefined : new Error("it shows another certificate than config.json"),
+      shown.fingerprint256 === fingerprint256 ? undefined : new Error("its certificate is not the one in config.json"),
   };
   return {
     // The same interface as the platform's own, which takes no certificate.

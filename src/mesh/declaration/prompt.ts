@@ -217,7 +217,7 @@ function workflow(mesh: DeclaredMesh, { name }: DeclaredAgent, by: SpeaksBy): st
   const how = {
     sequential: `Work goes from one to the next: ${steps.join(" → ")}. What you say when you are done is handed on.`,
     parallel: "Everyone gets the same task and works alone; it is complete when all are done.",
-    "map-reduce": `First these, at the same time, then whoever sums up: ${steps.join(", ")}. What you say when you are done is handed on.`,
+    "map-reduce": `First these, at the same time, then the one that sums up: ${steps.join(", ")}. What you say when you are done is handed on.`,
     hierarchical:
       steps[0] === name
         ? `You lead. ${HAND_ON[by]}; you are told when each is done. Mark the task complete when the whole is done.`

@@ -149,7 +149,7 @@ class NodeFile implements DiskFile {
 }
 
 function noSpace(path: string): Error {
-  return Object.assign(new Error(`ENOSPC: only a part of the bytes fitted, write '${path}'`), { code: "ENOSPC" });
+  return Object.assign(new Error(`ENOSPC: only part of the data fit, write '${path}'`), { code: "ENOSPC" });
 }
 
 /**
