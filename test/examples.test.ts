@@ -1,4 +1,4 @@
-import { cp, mkdir } from "node:fs/promises";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
@@ -37,6 +37,31 @@ test("examples/tool.ts: an agent looks something up in a tracker, and hears what
     { ok: false, content: 'No ticket has the words "nothing". Try fewer.' },
     { ok: true, content: "T-7 (open): Login fails" },
   ]);
+});
+
+test("docs/extending.md: the extensions that it shows whole are loaded, called and told of the end", async () => {
+  const page = await readFile(resolve(EXAMPLES, "../docs/extending.md"), "utf8");
+  const shown = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].flatMap(([, text]) => text ?? []);
+  const extensions = shown.filter((text) => text.includes("export default defineExtension"));
+  await using home = await temporaryHome();
+  await mkdir(join(home.path, "extensions"), { recursive: true, mode: 0o700 });
+  for (const [at, text] of extensions.entries())
+    await writeFile(join(home.path, "extensions", `shown-${at}.ts`), text, { mode: 0o600 });
+  await using provider = await startProviderServer({
+    turns: [{ calls: [{ name: "roll_dice", args: { count: 100 } }] }, DONE],
+  });
+  const runtime = await openRuntime({ home: home.path, env: provider.env, config: {} });
+  const delivered = new Promise<void>((done) =>
+    runtime.subscribe(({ type }) => (type === "channel.delivered" ? done() : undefined)),
+  );
+  const agent = await runtime.create({ goal: "Roll the dice.", name: "roller", model: "ollama/small" });
+  await agent.idle();
+  await delivered;
+  const said = await agent.log.conversation("conversation.jsonl");
+  await runtime.close();
+  const rolled = said.flatMap((entry) => (entry.role === "tool" && entry.tool === "roll_dice" ? [entry] : []));
+  expect(rolled).toMatchObject([{ ok: true, content: expect.stringMatching(/^[1-6]\d\d$/) }]);
+  expect(await readFile(join(home.path, "diary.txt"), "utf8")).toContain("roller: Done.\n");
 });
 
 test("examples/provider.ts: a run with a model of another service, listed and priced like any other", async () => {
