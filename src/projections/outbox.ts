@@ -121,7 +121,9 @@ function open(
   const unread = Object.values(letters.queued).filter(({ reader }) => reader === HUMAN);
   const said: NewOutgoing[] = [
     // First, where both are of the same millisecond: a worker that asks says nothing more until it is answered.
-    ...unread.map(({ id, from, text, sent_ts }): NewOutgoing => ({ topic: "messages", of: id, from, text, ts: sent_ts })),
+    ...unread.map(
+      ({ id, from, text, sent_ts }): NewOutgoing => ({ topic: "messages", of: id, from, text, ts: sent_ts }),
+    ),
     ...Object.values(questions.open).map(saidOf),
   ];
   const carried = said.filter(({ topic }) => to.includes(topic)).sort((a, b) => a.ts - b.ts);

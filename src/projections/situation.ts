@@ -11,10 +11,10 @@ import type { Board } from "./node-state.ts";
 import { applyToOutbox, emptyOutbox, type Outbox } from "./outbox.ts";
 import { applyToOutside, noneOutside, type Outside } from "./outside.ts";
 import { applyToQuestions, emptyQuestions, type Questions } from "./questions.ts";
+import { applyToRecentMessages, type RecentMessages } from "./recent-messages.ts";
 import { applyToRoster, type Roster } from "./roster.ts";
 import { applyToSpending, emptySpending, type Spending } from "./spending.ts";
 import { applyToStages, noteLosers, type Stage } from "./stages.ts";
-import { applyToRecentMessages, type RecentMessages } from "./recent-messages.ts";
 import { applyToTriggers, noTriggers, type Triggers } from "./triggers.ts";
 import { applyToTroubles, type Troubles } from "./trouble.ts";
 

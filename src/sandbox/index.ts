@@ -1,7 +1,6 @@
 export type { Binds } from "./binds/binds.ts";
 export { type ProgramFiles, programFiles } from "./binds/program-files.ts";
 export { type Bound, defaultLimits, type Limits } from "./bounds/limits.ts";
-export { SandboxFailure } from "./sandbox-failure.ts";
 export { allGone, type FirstProcess, thisProcess } from "./first-process.ts";
 export type { Network } from "./network/egress.ts";
 export {
@@ -17,3 +16,4 @@ export {
 export { openSandbox, type SandboxOptions } from "./open-sandbox.ts";
 export type { Launched, Program, ProgramEnd, RunningProgram } from "./program.ts";
 export type { Sandbox, SandboxKind, SelfTest, ShellCommand, ShellResult } from "./sandbox.ts";
+export { SandboxFailure } from "./sandbox-failure.ts";

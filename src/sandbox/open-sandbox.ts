@@ -1,9 +1,9 @@
 import { access } from "node:fs/promises";
 import { defaultLimits, type Limits } from "./bounds/limits.ts";
-import { SandboxFailure } from "./sandbox-failure.ts";
 import { type MissingPart, openBubblewrap } from "./linux/bubblewrap.ts";
 import type { Lookup } from "./network/public-address.ts";
 import type { Sandbox, SandboxPorts } from "./sandbox.ts";
+import { SandboxFailure } from "./sandbox-failure.ts";
 import { openSeatbelt } from "./seatbelt.ts";
 import { openUnsafe } from "./unsafe.ts";
 

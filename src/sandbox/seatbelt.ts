@@ -1,9 +1,9 @@
 import { access } from "node:fs/promises";
 import { type Binds, type Mount, mountsOf } from "./binds/binds.ts";
-import { SandboxFailure } from "./sandbox-failure.ts";
 import { runCommand } from "./process/run-command.ts";
 import type { Program } from "./program.ts";
 import type { Sandbox, SandboxPorts, ShellCommand } from "./sandbox.ts";
+import { SandboxFailure } from "./sandbox-failure.ts";
 import { proveSandbox } from "./self-test.ts";
 import { startUnconfined, unconfined } from "./unsafe.ts";
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ServerConfig } from "../protocol/config.ts";
-import type { ServerCredentials } from "./server-credentials.ts";
 import { isFromHere, plainAddress, type Reach, reachOf } from "./reach.ts";
 import { RefusedRequest } from "./refusal.ts";
+import type { ServerCredentials } from "./server-credentials.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -101,7 +101,12 @@ function checkOrigin(
   return isProxied ? proxy.origin : `${tls ? "https" : "http"}://${host}`;
 }
 
-function checkCredentials(request: FastifyRequest, origin: string, credentials: ServerCredentials, guesses: Guesses): void {
+function checkCredentials(
+  request: FastifyRequest,
+  origin: string,
+  credentials: ServerCredentials,
+  guesses: Guesses,
+): void {
   const { headers, ip } = request;
   const given = tokenIn(headers);
   if (given !== undefined) {

@@ -19,7 +19,6 @@ import type { Api, RouteDeps } from "./api-app.ts";
 import type { ServerDeps } from "./deps.ts";
 import { registerEvents } from "./event-socket.ts";
 import { registerGuard } from "./guard.ts";
-import { ServerCredentials } from "./server-credentials.ts";
 import { requestId } from "./logs.ts";
 import { registerMetrics } from "./metrics.ts";
 import { readPem } from "./reach.ts";
@@ -36,6 +35,7 @@ import { serverRoutes } from "./routes/server.ts";
 import { speechRoutes } from "./routes/speech.ts";
 import { webhookRoutes } from "./routes/webhooks.ts";
 import { workRoutes } from "./routes/work.ts";
+import { ServerCredentials } from "./server-credentials.ts";
 
 export type { ServerDeps } from "./deps.ts";
 

@@ -3,7 +3,13 @@ import type { ProgramProfile, ResultEntry } from "../protocol/index.ts";
 import type { ProgramEnd } from "../sandbox/program.ts";
 import type { Tools } from "../tools/toolbox.ts";
 import type { ProgramPorts } from "../workers/outside/session/program-ports.ts";
-import type { Decision, OutsideEvent, SessionSetup, OutsideSession, Unread } from "../workers/outside/session/session.ts";
+import type {
+  Decision,
+  OutsideEvent,
+  OutsideSession,
+  SessionSetup,
+  Unread,
+} from "../workers/outside/session/session.ts";
 
 /**
  * Programs that think for themselves, played by functions: one for each time a program is started, in order.

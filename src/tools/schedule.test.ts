@@ -113,7 +113,11 @@ const REFUSALS: [what: string, order: Record<string, unknown>, words: string][] 
     { ...cron("0 9 * * *"), time_zone: "Mars/Olympus" },
     '"Mars/Olympus" is not a time zone. Use an IANA name',
   ],
-  ["the past", at("2025-12-31T23:59:59"), "2025-12-31T23:59:59 is in the past: it is 2026-01-01T00:00:00+00:00 in UTC."],
+  [
+    "the past",
+    at("2025-12-31T23:59:59"),
+    "2025-12-31T23:59:59 is in the past: it is 2026-01-01T00:00:00+00:00 in UTC.",
+  ],
   [
     "a date that is none",
     at("2026-02-30T09:00:00"),

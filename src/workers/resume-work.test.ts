@@ -31,7 +31,9 @@ test("what a reply calls after it has ended the work is answered and not done", 
 
 test("turns that were used before a crash stay used", async () => {
   const model = script(call("look"));
-  const { outcome } = await play(workLoop(assignment({ turn: 3, maxTurns: 3 }), { model, toolbox, mail: noMail }, signal));
+  const { outcome } = await play(
+    workLoop(assignment({ turn: 3, maxTurns: 3 }), { model, toolbox, mail: noMail }, signal),
+  );
   expect(outcome).toEqual({ kind: "exhausted", turns: 3 });
   model.assertDone();
 });
@@ -44,7 +46,11 @@ test("what a reply without a call is answered with is kept like everything else 
 
 test("a call that ends the work, cut off by a crash and repeated, ends it: the model is not asked again", async () => {
   const cut = await repliesOf(call("end", { summary: "done" }));
-  const again = workLoop(assignment({ history: [goal, ...cut], turn: 2 }), { model: script(), toolbox, mail: noMail }, signal);
+  const again = workLoop(
+    assignment({ history: [goal, ...cut], turn: 2 }),
+    { model: script(), toolbox, mail: noMail },
+    signal,
+  );
   expect(await play(again)).toEqual({ told: ["tool ended"], outcome: { kind: "finished", summary: "done" } });
 });
 

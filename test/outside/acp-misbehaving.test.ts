@@ -7,7 +7,7 @@ import { manualClock, temporaryHome } from "../../src/testing/index.ts";
 import { within } from "../../src/testing/within.ts";
 import { acpAdapter } from "../../src/workers/outside/acp/acp.ts";
 import type { OutsideEvent, Unread } from "../../src/workers/outside/session/session.ts";
-import { sessionSetup, heard, withoutDeltas } from "./a-setup.ts";
+import { heard, sessionSetup, withoutDeltas } from "./session-setup.ts";
 
 const adapter = acpAdapter(systemClock);
 /** This agent does not say what it used; that it is estimated is tried in acp-translation.test.ts. */

@@ -7,11 +7,11 @@ import { startProviderServer, temporaryHome } from "../../src/testing/index.ts";
 import { acpAdapter } from "../../src/workers/outside/acp/acp.ts";
 import { acpLaunch } from "../../src/workers/outside/acp/acp-launch.ts";
 import type { OutsideEvent } from "../../src/workers/outside/session/session.ts";
-import { sessionSetup, heard, withoutDeltas } from "./a-setup.ts";
 import { openDoor } from "./door.ts";
 import { whenInstalled } from "./installed.ts";
 import { acpProfile, realAgents } from "./real-acp.ts";
 import { isKept } from "./real-claude.ts";
+import { heard, sessionSetup, withoutDeltas } from "./session-setup.ts";
 
 /* The real agents, as they are installed, against a scripted provider; without a sandbox around them. */
 
@@ -77,7 +77,9 @@ withCodex(
           ? { text: "Thinking.", calls: [{ name: "exec_command", args: { cmd: "true" } }], gate: "first" }
           : { text: "Heard." },
     });
-    const session = await adapter(await sessionSetup(home.path, acpProfile("codex", provider.url), { door, model: "gpt-5.5" }));
+    const session = await adapter(
+      await sessionSetup(home.path, acpProfile("codex", provider.url), { door, model: "gpt-5.5" }),
+    );
     const ended = heard(session, async (event) => {
       if (event.kind === "asked_permission") await session.decide(event.id, { allow: true });
       if (event.kind === "rested") await session.close();
@@ -112,7 +114,11 @@ withCodex(
           : { calls: [touch("a.txt")] };
       },
     });
-    const setup = await sessionSetup(home.path, acpProfile("codex", provider.url), { words: "Touch a.", model: "gpt-5.5", door });
+    const setup = await sessionSetup(home.path, acpProfile("codex", provider.url), {
+      words: "Touch a.",
+      model: "gpt-5.5",
+      door,
+    });
     const session = await adapter(setup);
     let rests = 0;
     const events = await heard(session, async (event) => {
@@ -183,7 +189,9 @@ withCodex(
     await using provider = await startProviderServer({
       respond: () => ({ fault: { status: 400, message: "no such thing" } }),
     });
-    const session = await adapter(await sessionSetup(home.path, acpProfile("codex", provider.url), { door, model: "gpt-5.5" }));
+    const session = await adapter(
+      await sessionSetup(home.path, acpProfile("codex", provider.url), { door, model: "gpt-5.5" }),
+    );
     const events = await heard(session, async ({ kind }) => {
       if (kind === "rested") await session.close();
     });

@@ -7,7 +7,7 @@ import { temporaryHome } from "../../src/testing/index.ts";
 import { within } from "../../src/testing/within.ts";
 import { autonomousAdapter } from "../../src/workers/outside/files/autonomous.ts";
 import type { OutsideEvent } from "../../src/workers/outside/session/session.ts";
-import { sessionSetup, heard, withoutDeltas } from "./a-setup.ts";
+import { heard, sessionSetup, withoutDeltas } from "./session-setup.ts";
 
 const adapter = autonomousAdapter(systemClock);
 const shell = (script: string): ProgramProfile => ({ kind: "autonomous", command: ["/bin/bash", "-c", script] });
@@ -121,7 +121,10 @@ test("how it ends is told: well and silently, badly, and with what it printed or
 test("a result that it prints in one long line is whole, and no letter of it is torn", async () => {
   await using folder = await temporaryHome();
   // 300 kB, which no pipe hands on at once; of an odd number of bytes before letters of two.
-  const setup = await sessionSetup(folder.path, shell(`printf x; for at in {1..1500}; do printf 'é%.0s' {1..100}; done`));
+  const setup = await sessionSetup(
+    folder.path,
+    shell(`printf x; for at in {1..1500}; do printf 'é%.0s' {1..100}; done`),
+  );
   const events = await heard(await adapter(setup));
   expect(events.find(({ kind }) => kind === "requested_call")).toMatchObject({ tool: "publish" });
   expect(await readFile(join(setup.cwd, "stdout.txt"), "utf8")).toBe(`x${"é".repeat(150_000)}`);
@@ -226,7 +229,10 @@ test("one that ignores being told to end is gone within 5 s, with all it started
 
 test("a flood on its output waits in the program", async () => {
   await using folder = await temporaryHome();
-  const setup = await sessionSetup(folder.path, shell("yes 'all work and no play' | head -c 200000000; echo over > _result.md"));
+  const setup = await sessionSetup(
+    folder.path,
+    shell("yes 'all work and no play' | head -c 200000000; echo over > _result.md"),
+  );
   const session = await adapter(setup);
   const before = process.memoryUsage().rss;
   let highest = 0;

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { ProgramProfile } from "../../src/protocol/index.ts";
 import type {
   OutsideEvent,
-  SessionSetup,
   OutsideSession,
+  SessionSetup,
   ToolServer,
 } from "../../src/workers/outside/session/session.ts";
 import { startPlainly } from "./plain-start.ts";

@@ -124,7 +124,11 @@ async function checkAgent(agent: KnownAgent, profile: ProgramProfile, ports: Che
 }
 
 /** As a worker's program, where there is a sandbox: what it can do in a terminal says nothing about a worker. */
-async function askSignedIn(agent: KnownAgent, profile: ProgramProfile, ports: CheckPorts): Promise<boolean | undefined> {
+async function askSignedIn(
+  agent: KnownAgent,
+  profile: ProgramProfile,
+  ports: CheckPorts,
+): Promise<boolean | undefined> {
   const { env, sandbox, capMs } = ports;
   const { question } = agent;
   const asked = await pathOf(agent.asked ?? profile.command[0] ?? "", env);
@@ -185,7 +189,12 @@ async function pathOf(program: string, env: Environment): Promise<string | undef
 }
 
 /** Undefined when it cannot be run, or takes too long. */
-function ask(path: string, words: readonly string[], env: Environment, capMs: number): Promise<CommandAnswer | undefined> {
+function ask(
+  path: string,
+  words: readonly string[],
+  env: Environment,
+  capMs: number,
+): Promise<CommandAnswer | undefined> {
   return new Promise((resolve) => {
     const limits = { env, timeout: capMs, killSignal: "SIGKILL", maxBuffer: 64 * 1024 } as const;
     const child = execFile(path, words, limits, (error, stdout) => {

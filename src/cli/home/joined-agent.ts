@@ -111,7 +111,12 @@ export class JoinedAgent implements WatchedAgent {
     };
   }
 
-  static async open(call: Invocation, settings: Settings, other: OtherProcess, shown: ShownAgent): Promise<JoinedAgent> {
+  static async open(
+    call: Invocation,
+    settings: Settings,
+    other: OtherProcess,
+    shown: ShownAgent,
+  ): Promise<JoinedAgent> {
     return new JoinedAgent(call, settings, other, await situationOf(shown.log), shown);
   }
 

@@ -14,7 +14,11 @@ interface Flags {
  * refused if they do not fit. Variables are meant for all agents, so they apply only where they fit: no model leads in
  * place of a program, no program in place of a model, and a record of meshes has no model.
  */
-export function resumedModels({ model, workerModel }: Flags, { env, config }: Settings, created: CreatedWith): NewModels {
+export function resumedModels(
+  { model, workerModel }: Flags,
+  { env, config }: Settings,
+  created: CreatedWith,
+): NewModels {
   const programs = programsOf(config);
   const isProgram = (id: string) => programIn(id, (name) => Object.hasOwn(programs, name)) !== undefined;
   const fromEnvironment = (id: string | undefined) => (!id || created.meshes || isProgram(id) ? undefined : id);

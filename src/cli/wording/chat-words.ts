@@ -1,10 +1,10 @@
 import {
   applyToRecentMessages,
   type Question,
+  type RecentMessage,
+  type RecentMessages,
   type Roster,
   type Situation,
-  type RecentMessages,
-  type RecentMessage,
 } from "../../projections/index.ts";
 import { COORDINATOR, type Fact, HUMAN } from "../../protocol/index.ts";
 import { nameOf } from "./names.ts";

@@ -24,7 +24,11 @@ export function receiveWebhook(
     return refused(401, "bad_signature", "The signature is missing or wrong.");
   const signed = Number(timestamp) * 1000;
   if (Math.abs(now - signed) > WINDOW_MS || signed < memory.since)
-    return refused(401, "too_old", "The signature is too old, or the two clocks differ. Check the clock, then sign it again.");
+    return refused(
+      401,
+      "too_old",
+      "The signature is too old, or the two clocks differ. Check the clock, then sign it again.",
+    );
   const problem = memory.note(signature, now);
   if (problem) return problem;
   const given = one(headers[DELIVERY_HEADER]).slice(0, 200);
@@ -97,8 +101,10 @@ export class ReceivedIds {
 
   /** Refuses what it has seen, and more than it can remember: forgetting early would let a replay in. */
   note(id: string, now: number): RefusedWords | undefined {
-    if (this.knows(id, now)) return refused(409, "already_received", "This was already received. To send it again, sign it again.");
-    if (this.#seen.size >= this.#most) return refused(429, "too_many", "Too many requests. Try again in a few minutes.");
+    if (this.knows(id, now))
+      return refused(409, "already_received", "This was already received. To send it again, sign it again.");
+    if (this.#seen.size >= this.#most)
+      return refused(429, "too_many", "Too many requests. Try again in a few minutes.");
     this.#keep({ id, at: now });
     this.#seen.set(id, now);
     return undefined;

@@ -1,7 +1,7 @@
 import type { JSONObject } from "@ai-sdk/provider";
 import { NO_USAGE, type Part, type ReplyEntry, type Usage, usagePlus } from "../../protocol/index.ts";
-import { modelFailureOf, notAReply, type ProviderContact, truncated } from "../model-failure.ts";
 import { type FailureReason, type Model, ModelFailure, type ModelRequest } from "../model.ts";
+import { modelFailureOf, notAReply, type ProviderContact, truncated } from "../model-failure.ts";
 import { type Attempt, type AttemptLimits, type BreakReason, beginAttempt, type StartTimer } from "./attempt.ts";
 import { HistoryBug } from "./prompt-writer.ts";
 import type { ProviderQuirks } from "./provider-quirks.ts";

@@ -1,7 +1,7 @@
 import type { JSONValue, LanguageModelV4StreamPart, LanguageModelV4Usage, SharedV4Warning } from "@ai-sdk/provider";
 import type { Part, Usage } from "../../protocol/index.ts";
-import { isCutStream, isHarmless } from "../model-failure.ts";
 import type { ModelRequest } from "../model.ts";
+import { isCutStream, isHarmless } from "../model-failure.ts";
 import type { ProviderQuirks } from "./provider-quirks.ts";
 import { createRawArguments, type RawArguments } from "./raw-arguments.ts";
 

@@ -13,7 +13,7 @@ import { putFile, readPart } from "../../store/disk/foreign-folder.ts";
 import { PROTOCOL_FILES } from "../../store/run/publish.ts";
 import { resumeText } from "../../workers/outside/first-words.ts";
 import { EventQueue } from "../../workers/outside/session/event-queue.ts";
-import type { Adapter, OutsideEvent, SessionSetup, OutsideSession } from "../../workers/outside/session/session.ts";
+import type { Adapter, OutsideEvent, OutsideSession, SessionSetup } from "../../workers/outside/session/session.ts";
 import { copyFiles, filesBelow, MOST_BYTES } from "./output-files.ts";
 
 /**

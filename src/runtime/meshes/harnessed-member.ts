@@ -106,7 +106,13 @@ export class HarnessedMember implements Member {
       await recorder.log.append({ entries: { file: this.#self.conversation, entries: first } }).durable;
     }
     const { history = [], turn = 1 } = past ?? {};
-    const assignment = { system: past?.system ?? system, history, turn, maxTurns: turn - 1 + maxTurns, compactable: null };
+    const assignment = {
+      system: past?.system ?? system,
+      history,
+      turn,
+      maxTurns: turn - 1 + maxTurns,
+      compactable: null,
+    };
     try {
       return await runRecordedLoop(
         { ...assignment, onReplyWithoutCall: (found, signal) => this.#onReplyWithoutCall(found, signal) },

@@ -24,7 +24,7 @@ import { HeadlessMember } from "./headless-member.ts";
 import { MESH_RUN, type MeshRecord, type MeshRecordPorts, memberIdOf } from "./mesh-record.ts";
 import { meshScope } from "./mesh-scope.ts";
 import { PlainMember } from "./plain-member.ts";
-import { modelName, programName, type RunsAs, runsGiven, runsAs, speaksBy } from "./run-kinds.ts";
+import { modelName, programName, type RunsAs, runsAs, runsGiven, speaksBy } from "./run-kinds.ts";
 import type { ReportState } from "./session-reports.ts";
 import { terminalMember } from "./terminal-member.ts";
 import type { MeshTrust } from "./trust.ts";

@@ -1,6 +1,5 @@
 import { openCgroups } from "../bounds/cgroups.ts";
 import { limitsNow, mustNotBeFull } from "../bounds/disk-use.ts";
-import { SandboxFailure } from "../sandbox-failure.ts";
 import { openInnerNetwork } from "../network/inner-network.ts";
 import type { Launch } from "../process/launch.ts";
 import { prologue } from "../process/prologue.ts";
@@ -8,6 +7,7 @@ import { runCommand } from "../process/run-command.ts";
 import { startProgram } from "../process/start-program.ts";
 import type { Program, RunningProgram } from "../program.ts";
 import type { Sandbox, SandboxPorts, ShellCommand, ShellResult } from "../sandbox.ts";
+import { SandboxFailure } from "../sandbox-failure.ts";
 import { proveSandbox } from "../self-test.ts";
 import { featuresOf, safePath } from "./bubblewrap-options.ts";
 import { type Confinement, confine } from "./confine.ts";

@@ -2,10 +2,10 @@ import { type Binds, isBelow, type Mount, mountsOf } from "../binds/binds.ts";
 import type { Cgroup, Cgroups } from "../bounds/cgroups.ts";
 import { lacksRoom } from "../bounds/disk-use.ts";
 import type { Limits } from "../bounds/limits.ts";
-import { SandboxFailure } from "../sandbox-failure.ts";
 import type { InnerNetwork } from "../network/inner-network.ts";
 import { filterFd, type Launch, optionsFd } from "../process/launch.ts";
 import type { SandboxPorts } from "../sandbox.ts";
+import { SandboxFailure } from "../sandbox-failure.ts";
 import {
   environment,
   type Features,

@@ -5,9 +5,9 @@ import { afterIdQuery } from "../../protocol/api/page-query.ts";
 import { configStateSchema, healthSchema, loginLinkSchema, modelsPageSchema } from "../../protocol/api/server.ts";
 import { configStateOf } from "../../runtime/config/live-config.ts";
 import { type Api, answers, pageOf, type RouteDeps } from "../api-app.ts";
-import type { ServerCredentials } from "../server-credentials.ts";
 import { boundAddress, pageOrigin } from "../reach.ts";
 import { RefusedRequest } from "../refusal.ts";
+import type { ServerCredentials } from "../server-credentials.ts";
 
 const tags = ["server"];
 
@@ -123,7 +123,8 @@ function loginRoutes(
       const cookie = credentials.redeem(query.once, origin);
       if (cookie) return reply.code(303).headers({ location: "/", "set-cookie": cookie }).send("");
       // From the browser's history, or by a second click: someone who is logged in comes to the page.
-      if (credentials.isCookie(headers.cookie ?? "", origin)) return reply.code(303).headers({ location: "/" }).send("");
+      if (credentials.isCookie(headers.cookie ?? "", origin))
+        return reply.code(303).headers({ location: "/" }).send("");
       // A person reads why on the page, where the token can be given instead.
       if (webDir !== undefined && headers.accept?.includes("text/html"))
         return reply.code(303).headers({ location: "/ui/?link=spent" }).send("");

@@ -1,4 +1,4 @@
-import type { Situation, RecentMessage } from "../../projections/index.ts";
+import type { RecentMessage, Situation } from "../../projections/index.ts";
 import { messageIn } from "../../projections/index.ts";
 import { afterIdQuery, beforeSeqQuery } from "../../protocol/api/page-query.ts";
 import {

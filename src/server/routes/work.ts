@@ -14,9 +14,9 @@ import {
   boardPageSchema,
   entriesPageSchema,
   fileWrittenSchema,
+  listedWorkersPageSchema,
   type NodeView,
   nodeDetailSchema,
-  listedWorkersPageSchema,
   putFileSchema,
   workersPageSchema,
 } from "../../protocol/api/work.ts";

@@ -10,7 +10,7 @@ import type { Journal } from "./journal.ts";
 import { entryHead, factHead } from "./line.ts";
 import type { OpenFiles } from "./open-files.ts";
 import { type OnRecord, type Records, scanRecords } from "./record-scan.ts";
-import { bytesToRead, loadSnapshot, factPosition, type SnapshotFile, saveSnapshot } from "./snapshot.ts";
+import { bytesToRead, factPosition, loadSnapshot, type SnapshotFile, saveSnapshot } from "./snapshot.ts";
 import { inspectTail, LogStream, seekSeq } from "./stream.ts";
 
 /** What the logs of one home share. Without a journal the home was opened read-only. */

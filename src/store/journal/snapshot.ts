@@ -33,7 +33,11 @@ export function saveSnapshot(snapshot: SnapshotFile, position: FactPosition, sta
   const { disk, agentFolder, version } = snapshot;
   const path = snapshotPath(snapshot);
   disk.makeDir(join(agentFolder, "snapshots"));
-  replaceFile(path, lineBytes(recordHead(position.seq, { version, offset: position.offset, mark: position.crc, state })), disk);
+  replaceFile(
+    path,
+    lineBytes(recordHead(position.seq, { version, offset: position.offset, mark: position.crc, state })),
+    disk,
+  );
 }
 
 export function loadSnapshot(snapshot: SnapshotFile): { position: FactPosition; state: unknown } | undefined {

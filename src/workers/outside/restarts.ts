@@ -6,7 +6,7 @@ import { resumeText, unheardResults } from "./first-words.ts";
 import type { ProgramStartup } from "./program-assignment.ts";
 import { modelFor, sessionKey } from "./programs.ts";
 import type { ConfinedProgram } from "./session/program-ports.ts";
-import type { OutsideEvent, SessionSetup, OutsideSession } from "./session/session.ts";
+import type { OutsideEvent, OutsideSession, SessionSetup } from "./session/session.ts";
 import type { Transcript } from "./transcript.ts";
 
 type Exited = Extract<OutsideEvent, { kind: "exited" }>;

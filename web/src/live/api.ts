@@ -12,7 +12,7 @@ import type {
 } from "../../../src/protocol/api/meshes.ts";
 import type { configStateSchema, modelsPageSchema } from "../../../src/protocol/api/server.ts";
 import type { inboxItemSchema } from "../../../src/protocol/api/speech.ts";
-import type { nodeDetailSchema, listedWorkersPageSchema } from "../../../src/protocol/api/work.ts";
+import type { listedWorkersPageSchema, nodeDetailSchema } from "../../../src/protocol/api/work.ts";
 import type { CommandName, CommandOf, CommandResult } from "../../../src/protocol/commands.ts";
 import type { Fact, StoredEntry } from "../../../src/protocol/index.ts";
 import { size } from "../text/figures.ts";
@@ -212,8 +212,7 @@ export async function pictureAt(address: string, type: string, most: number): Pr
 /** A list that an answer must have. */
 function listIn<K extends string, T>(answer: Record<K, T[]>, name: K): T[] {
   const list: unknown = isRecord(answer) ? answer[name] : undefined;
-  if (!Array.isArray(list))
-    throw new ApiError(200, "unexpected", `${NOT_AGIRAPH} Its answer has no list of ${name}.`);
+  if (!Array.isArray(list)) throw new ApiError(200, "unexpected", `${NOT_AGIRAPH} Its answer has no list of ${name}.`);
   return list as T[];
 }
 

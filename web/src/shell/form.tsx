@@ -46,7 +46,13 @@ export function FieldProblem({ fields, of }: { fields: FieldProblems; of: string
   );
 }
 
-export function Field(props: { label: string; name: string; fields: FieldProblems; hint?: string; children: ReactNode }) {
+export function Field(props: {
+  label: string;
+  name: string;
+  fields: FieldProblems;
+  hint?: string;
+  children: ReactNode;
+}) {
   return (
     <div>
       {/* biome-ignore lint/a11y/noLabelWithoutControl: the control is what is put into it */}

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { AgentSummary, MeshProjectView, ListedWorker } from "../live/api.ts";
+import type { AgentSummary, ListedWorker, MeshProjectView } from "../live/api.ts";
 
 beforeEach(() => {
   // A feed goes to rest a minute after nobody looks at it: by then other tests run in this process.

@@ -1,6 +1,6 @@
 import { steering } from "../entity/steering.ts";
 import { agents } from "../live/agents.ts";
-import { give, type MeshProjectView, type ListedWorker } from "../live/api.ts";
+import { give, type ListedWorker, type MeshProjectView } from "../live/api.ts";
 import { firstLine } from "../text/figures.ts";
 import { folderOf, visible } from "../text/visible.ts";
 import { complain, openOverlay } from "./overlay.ts";

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
-import { listWorkers, type ListedWorker } from "../live/api.ts";
+import { type ListedWorker, listWorkers } from "../live/api.ts";
 import { useAgents, useLoaded } from "../live/use-live.ts";
 import { Dialog } from "./dialog.tsx";
 import { closeOverlay } from "./overlay.ts";

@@ -5,7 +5,7 @@ import type { RunningProgram } from "../../../sandbox/program.ts";
 import { ErrorTail } from "../session/error-tail.ts";
 import { EventQueue } from "../session/event-queue.ts";
 import type { ProgramRecord } from "../session/program-record.ts";
-import type { Decision, OutsideEvent, SessionSetup, OutsideSession, ToolServer, Unread } from "../session/session.ts";
+import type { Decision, OutsideEvent, OutsideSession, SessionSetup, ToolServer, Unread } from "../session/session.ts";
 import { connectAgent } from "./acp-connection.ts";
 import { openSession, reasonOf, SessionLost } from "./acp-opening.ts";
 import { AcpPermissions, CANCELLED, type PermissionAnswer } from "./acp-permissions.ts";

@@ -9,8 +9,8 @@ import {
   type Adapter,
   type Decision,
   OUR_SERVER,
-  type SessionSetup,
   type OutsideSession,
+  type SessionSetup,
   type ToolServer,
   type Unread,
 } from "../session/session.ts";

@@ -10,7 +10,7 @@ import { ErrorTail } from "../session/error-tail.ts";
 import { EventQueue } from "../session/event-queue.ts";
 import { printedBy } from "../session/output-lines.ts";
 import type { ProgramRecord } from "../session/program-record.ts";
-import type { OutsideEvent, SessionSetup, OutsideSession } from "../session/session.ts";
+import type { OutsideEvent, OutsideSession, SessionSetup } from "../session/session.ts";
 import {
   EMPTY_OUTBOX,
   MAX_ENTRIES,
