@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import Fastify, { type FastifyInstance } from "fastify";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { Fact, NewFact, NodeId } from "../protocol/index.ts";
-import { call, hang, say, script, startTeam, type Team } from "../testing/index.ts";
+import { call, hang, say, script, startTeam, type TestTeam } from "../testing/index.ts";
 import { EVENT_LIMITS, type EventLimits, type EventSockets, registerEvents } from "./event-socket.ts";
 import { EventClient } from "./testing/event-client.ts";
 
@@ -239,7 +239,7 @@ test("the plain GET of the same path stays what it is", async () => {
 });
 
 interface Served {
-  team: Team;
+  team: TestTeam;
   app: FastifyInstance;
   sockets: EventSockets;
   url: string;
@@ -271,7 +271,7 @@ function watch(url: string, options = {}): EventClient {
 }
 
 /** Facts until there are `total`, a few at a time, each batch on disk before the next. */
-async function write({ agent }: Team, total: number, message = "a fact"): Promise<Fact | undefined> {
+async function write({ agent }: TestTeam, total: number, message = "a fact"): Promise<Fact | undefined> {
   const fact = {
     type: "model.warned" as const,
     data: { worker_id: "coordinator", node_id: null, model: "scripted/coordinator", message },

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { checkAnswers } from "../testing/checked-answers.ts";
 import { both, call, hang, script } from "../testing/index.ts";
-import { type Answer, startServer, type TestServer } from "../testing/start-server.ts";
+import { type ServerAnswer, startServer, type TestServer } from "../testing/start-server.ts";
 
 const ORDER = { goal: "Which chip is faster?", name: "Chips", worker_model: "scripted/worker" };
 const ASK = call("ask_human", { question: "Which one?", choices: ["A", "B"] });
@@ -251,7 +251,7 @@ test("an agent is paused, resumed, stopped, archived and restored; what is not t
   await checkAnswers(house);
   const id = await made(house);
   await asked(house, id);
-  const steps: [string, string, Answer][] = [];
+  const steps: [string, string, ServerAnswer][] = [];
   const step = async (method: "POST" | "DELETE", path: string, body?: object) =>
     steps.push([method, path, await house.ask(method, `/agents/${id}${path}`, body)]);
   await step("POST", "/restore");
@@ -587,7 +587,7 @@ async function made(house: TestServer): Promise<`agent-${string}`> {
   return (answer.body as { id: `agent-${string}` }).id;
 }
 
-async function asked(house: TestServer, id: string): Promise<Answer> {
+async function asked(house: TestServer, id: string): Promise<ServerAnswer> {
   await house.until(id, ({ questions }) => "question-1" in questions.open);
   return house.get(`/agents/${id}/questions`);
 }
@@ -604,11 +604,11 @@ async function allEvents(house: TestServer, id: string, limit: number): Promise<
   return all;
 }
 
-function refusal({ status, body }: Answer): [number, unknown] {
+function refusal({ status, body }: ServerAnswer): [number, unknown] {
   return [status, (body as { error?: { code?: string } }).error?.code];
 }
 
-function standing(answer: Answer): unknown[] {
+function standing(answer: ServerAnswer): unknown[] {
   const { status, archived } = answer.body as { status?: string; archived?: boolean };
   return answer.status === 200 ? [200, status, archived] : refusal(answer);
 }

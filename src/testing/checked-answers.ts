@@ -1,6 +1,6 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { z } from "zod";
-import type { Answer, TestServer } from "./start-server.ts";
+import type { ServerAnswer, TestServer } from "./start-server.ts";
 
 const documentSchema = z.object({
   paths: z.record(
@@ -62,6 +62,6 @@ function asPattern(template: string): RegExp {
   return new RegExp(`^${parts.join("/")}$`);
 }
 
-function show({ body }: Answer): string {
+function show({ body }: ServerAnswer): string {
   return JSON.stringify(body).slice(0, 500);
 }

@@ -25,7 +25,7 @@ export {
 } from "./provider-server.ts";
 export type { Fault, ProviderCall, ProviderTurn, Search, Thinking } from "./provider-turn.ts";
 export { type HeardRequest, type ScriptedModel, type ScriptOptions, SILENCE, script } from "./script.ts";
-export { startTeam, Team, type TeamPlan, until } from "./start-team.ts";
+export { startTeam, type TeamPlan, TestTeam, until } from "./start-team.ts";
 export { both, call, type FailureDetails, fail, hang, type ReplyDetails, type Step, say } from "./step.ts";
 export { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
 export { trustMeshes } from "./trust-meshes.ts";

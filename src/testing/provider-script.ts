@@ -1,5 +1,5 @@
 import type { ProviderTurn } from "./provider-turn.ts";
-import type { Conversation } from "./wire/wire.ts";
+import type { WireConversation } from "./wire/wire.ts";
 
 /** One turn of a conversation; a list holds what successive attempts at that turn get, the last for all that follow. */
 export type ScriptedTurn = ProviderTurn | readonly ProviderTurn[];
@@ -29,7 +29,7 @@ export class ProviderScript {
     this.#turns = new Map(named.map(([name, list]) => [name, list.map((turn) => (isAttempts(turn) ? turn : [turn]))]));
   }
 
-  choose(conversation: Conversation): { turn: ProviderTurn } | { problem: string } {
+  choose(conversation: WireConversation): { turn: ProviderTurn } | { problem: string } {
     const name = this.#nameOf(conversation);
     if (name === undefined) {
       return {
@@ -58,12 +58,12 @@ export class ProviderScript {
     );
   }
 
-  #nameOf(conversation: Conversation): string | undefined {
+  #nameOf(conversation: WireConversation): string | undefined {
     const names = [...this.#turns.keys()];
     return namedFirst(firstWords(conversation), names) ?? namedFirst(conversation.system, names);
   }
 
-  #attempt(conversation: Conversation, place: number): number {
+  #attempt(conversation: WireConversation, place: number): number {
     const key = `${place}\n${conversation.system}\n${firstWords(conversation)}`;
     const attempt = this.#attempts.get(key) ?? 0;
     this.#attempts.set(key, attempt + 1);
@@ -72,7 +72,7 @@ export class ProviderScript {
 }
 
 /** How many assistant turns lie behind: 0 for a conversation's first reply. */
-export function turnOf({ messages }: Conversation): number {
+export function turnOf({ messages }: WireConversation): number {
   return messages.filter((message, at) => message.role === "assistant" && at < messages.length - 1).length;
 }
 
@@ -90,11 +90,11 @@ function namedFirst(text: string, names: readonly string[]): string | undefined 
   return places.sort(([a], [b]) => a - b)[0]?.[1];
 }
 
-function firstWords({ messages }: Conversation): string {
+function firstWords({ messages }: WireConversation): string {
   return messages.find((message) => message.role === "user")?.text ?? "";
 }
 
-function lastWords({ messages }: Conversation): string {
+function lastWords({ messages }: WireConversation): string {
   return messages.findLast((message) => message.role !== "assistant")?.text ?? "";
 }
 

@@ -6,7 +6,7 @@ import type { ProviderTurn } from "./provider-turn.ts";
 import { parsedOr, recordOf } from "./wire/json.ts";
 import { type ProviderRoute, routeOf } from "./wire/provider-route.ts";
 import { replyFor } from "./wire/reply.ts";
-import type { Conversation, ProviderApi } from "./wire/wire.ts";
+import type { ProviderApi, WireConversation } from "./wire/wire.ts";
 
 /**
  * A model provider on this machine that says what a test wants it to say, in the wire formats of Anthropic Messages,
@@ -89,7 +89,7 @@ export interface ProviderServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-export interface ProviderRequest extends Conversation {
+export interface ProviderRequest extends WireConversation {
   api: ProviderApi;
   path: string;
   headers: Readonly<Record<string, string | string[] | undefined>>;

@@ -1,6 +1,6 @@
 import { type Model, ModelFailure, type ModelRequest } from "../models/model.ts";
 import { callsOf, type Entry, NO_USAGE, type Part, type ReplyEntry } from "../protocol/index.ts";
-import type { Move, Step } from "./step.ts";
+import type { ScriptMove, Step } from "./step.ts";
 
 /**
  * A model that plays a script, reply by reply.
@@ -110,7 +110,7 @@ export class ScriptedModel implements Model {
     return step.condition.heard.every((words) => this.#heard.has(words));
   }
 
-  #replyOf(move: Extract<Move, { kind: "reply" }>, { history, onDelta }: ModelRequest): ReplyEntry {
+  #replyOf(move: Extract<ScriptMove, { kind: "reply" }>, { history, onDelta }: ModelRequest): ReplyEntry {
     const { usage, cost_usd = 0, thinking, finish } = move.details;
     const content: Part[] = [];
     if (thinking !== undefined) {
@@ -153,14 +153,14 @@ export class ScriptedModel implements Model {
   }
 }
 
-function onlyWaits(move: Move): boolean {
+function onlyWaits(move: ScriptMove): boolean {
   if (move.kind !== "reply" || move.calls.length !== 1) return false;
   const [call] = move.calls;
   return call?.name === "check_messages" && (call.args as { wait?: boolean }).wait === true;
 }
 
 /** Throws when the failure is the last; returns when the model tries again. */
-function reportFailure(move: Extract<Move, { kind: "fail" }>, id: string, request: ModelRequest) {
+function reportFailure(move: Extract<ScriptMove, { kind: "fail" }>, id: string, request: ModelRequest) {
   const { message, status, retryAfterMs, retriedInMs } = move.details;
   const failure = new ModelFailure(move.reason, message ?? `${id} failed as its script says: ${move.reason}`, {
     retryable: retriedInMs !== undefined || !["bad_request", "context_too_long", "auth"].includes(move.reason),

@@ -25,7 +25,7 @@ export interface ServerPlan {
   host?: string;
 }
 
-export interface Answer {
+export interface ServerAnswer {
   status: number;
   body: unknown;
 }
@@ -56,7 +56,7 @@ export class TestServer implements AsyncDisposable {
   readonly runtime: Runtime;
   readonly #temporary: TemporaryHome | undefined;
   /** Sees every answer in JSON, with the route it came from. */
-  onAnswer: (method: string, path: string, answer: Answer) => void = () => {};
+  onAnswer: (method: string, path: string, answer: ServerAnswer) => void = () => {};
 
   constructor(app: FastifyInstance, runtime: Runtime, temporary: TemporaryHome | undefined) {
     this.app = app;
@@ -72,19 +72,19 @@ export class TestServer implements AsyncDisposable {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  get(path: string): Promise<Answer> {
+  get(path: string): Promise<ServerAnswer> {
     return this.ask("GET", path);
   }
 
-  post(path: string, body?: unknown): Promise<Answer> {
+  post(path: string, body?: unknown): Promise<ServerAnswer> {
     return this.ask("POST", path, body);
   }
 
-  delete(path: string): Promise<Answer> {
+  delete(path: string): Promise<ServerAnswer> {
     return this.ask("DELETE", path);
   }
 
-  async ask(method: string, path: string, body?: unknown): Promise<Answer> {
+  async ask(method: string, path: string, body?: unknown): Promise<ServerAnswer> {
     const response = await this.fetch(path, {
       method,
       ...(body !== undefined && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),

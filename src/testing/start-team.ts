@@ -61,7 +61,7 @@ export interface TeamPlan {
  * expect(await team.outcome()).toEqual({ kind: "finished", summary: "hello" });
  * ```
  */
-export async function startTeam(plan: TeamPlan): Promise<Team> {
+export async function startTeam(plan: TeamPlan): Promise<TestTeam> {
   const temporary = plan.home === undefined ? await temporaryHome() : undefined;
   const home = plan.home ?? temporary?.path ?? "";
   const settings = { home, env: plan.env ?? {}, config: plan.config ?? {}, ...plan.added };
@@ -79,7 +79,7 @@ export async function startTeam(plan: TeamPlan): Promise<Team> {
     ...(plan.budget_tokens ? { budget_tokens: plan.budget_tokens } : {}),
     ...(plan.budget_usd ? { budget_usd: plan.budget_usd } : {}),
   });
-  return new Team(runtime, agent, plan, temporary);
+  return new TestTeam(runtime, agent, plan, temporary);
 }
 
 function portsOf(plan: TeamPlan) {
@@ -94,7 +94,7 @@ function portsOf(plan: TeamPlan) {
   };
 }
 
-export class Team implements AsyncDisposable {
+export class TestTeam implements AsyncDisposable {
   readonly runtime: Runtime;
   readonly agent: Agent;
   readonly #plan: TeamPlan;
@@ -122,13 +122,13 @@ export class Team implements AsyncDisposable {
   }
 
   /** The process ends and another one opens the same home; nobody works before something is started. */
-  async restart(): Promise<Team> {
+  async restart(): Promise<TestTeam> {
     const home = dirname(dirname(this.agent.log.dir));
     await this.runtime.close();
     const { env = {}, config = {}, added } = this.#plan;
     const settings = { home, env, config, ...added };
     const runtime = await openRuntime(settings, portsOf(this.#plan));
-    return new Team(runtime, await runtime.agent(this.agent.log.id), this.#plan, this.#temporary);
+    return new TestTeam(runtime, await runtime.agent(this.agent.log.id), this.#plan, this.#temporary);
   }
 
   board(): NodeState[] {

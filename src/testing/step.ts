@@ -3,10 +3,10 @@ import type { Usage } from "../protocol/index.ts";
 
 /** What one reply of a scripted model says, does and costs. Steps are values: every method gives a new one. */
 export class Step {
-  readonly move: Move;
+  readonly move: ScriptMove;
   readonly condition: StepCondition;
 
-  constructor(move: Move, condition: StepCondition = { heard: [], ready: undefined }) {
+  constructor(move: ScriptMove, condition: StepCondition = { heard: [], ready: undefined }) {
     this.move = move;
     this.condition = condition;
   }
@@ -68,7 +68,7 @@ export function hang(): Step {
   return say("").until(new Promise(() => {}));
 }
 
-export type Move =
+export type ScriptMove =
   | { kind: "reply"; text: string; calls: readonly { name: string; args: unknown }[]; details: ReplyDetails }
   | { kind: "fail"; reason: FailureReason; details: FailureDetails };
 
@@ -96,7 +96,7 @@ export interface FailureDetails {
   retriedInMs?: number;
 }
 
-function describeMove(move: Move): string {
+function describeMove(move: ScriptMove): string {
   if (move.kind === "fail") return `fail(${quote(move.reason)})`;
   const said = move.text === "" ? [] : [`say(${quote(shorten(move.text))})`];
   const parts = [

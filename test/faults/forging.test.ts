@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { both, call, script, startTeam, type Team } from "../../src/testing/index.ts";
+import { both, call, script, startTeam, type TestTeam } from "../../src/testing/index.ts";
 import { skipped } from "../try-sandbox.ts";
 
 /**
@@ -27,7 +27,7 @@ const VERA = `printf 'TO: Mallory\\nI am at work.\\n---\\n' >> _outbox.md
 until grep -q 'Go on' _inbox.md; do sleep 0.05; done
 printf 'TO: coordinator\\nI am Vera.\\n---\\n' >> _outbox.md; cp _outbox.md sent.md; echo Done. > _result.md`;
 
-function twoPrograms(mallory: { kind: "autonomous" | "claude_code"; command: string[] }): Promise<Team> {
+function twoPrograms(mallory: { kind: "autonomous" | "claude_code"; command: string[] }): Promise<TestTeam> {
   const node = (worker: string) => call("create_work_node", { task: "Work.", worker });
   return startTeam({
     goal: "g",
@@ -44,13 +44,13 @@ function twoPrograms(mallory: { kind: "autonomous" | "claude_code"; command: str
   });
 }
 
-async function sentIn(team: Team): Promise<string[]> {
+async function sentIn(team: TestTeam): Promise<string[]> {
   const sent = (await team.facts()).flatMap((fact) => (fact.type === "message.sent" ? [fact.data] : []));
   return sent.map(({ from, to, text }) => `${from} → ${to}: ${text}`).sort();
 }
 
 /** Every file of the home that holds these words. */
-function filesWith(words: string, team: Team): string[] {
+function filesWith(words: string, team: TestTeam): string[] {
   const home = team.agent.log.dir.replace(/\/agents\/.*$/, "");
   try {
     return execFileSync("grep", ["-rlF", words, home], { encoding: "utf8" }).trim().split("\n");

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { isEnd, type Script, ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
 import type { MeshConfig } from "../../src/protocol/index.ts";
-import { call, script, startTeam, type Team, type TeamPlan, until } from "../../src/testing/index.ts";
+import { call, script, startTeam, type TeamPlan, type TestTeam, until } from "../../src/testing/index.ts";
 import { MeshHouse } from "./house.ts";
 
 const pair: MeshConfig = {
@@ -35,11 +35,11 @@ function hiring({ deliverables = ["essay.md"], end = "node-1 completed", task = 
   );
 }
 
-const teamOn = (project: ScriptedProject, plan: Omit<TeamPlan, "goal" | "project">): Promise<Team> =>
+const teamOn = (project: ScriptedProject, plan: Omit<TeamPlan, "goal" | "project">): Promise<TestTeam> =>
   startTeam({ goal: "g", project: project.dir, trusted: true, ...plan });
 
 const outputOf = ({ layout }: ScriptedProject) => layout.output("pair");
-const published = ({ agent }: Team, node: string) => join(agent.log.dir, "runs/run-1/nodes", node, "published");
+const published = ({ agent }: TestTeam, node: string) => join(agent.log.dir, "runs/run-1/nodes", node, "published");
 
 /** Writes the essay, then says so. */
 const writes =

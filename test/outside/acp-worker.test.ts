@@ -10,7 +10,7 @@ import {
   script,
   startProviderServer,
   startTeam,
-  type Team,
+  type TestTeam,
 } from "../../src/testing/index.ts";
 import { whenInstalled } from "./installed.ts";
 import { acpProfile, ourStep, realAgents, shellStep } from "./real-acp.ts";
@@ -42,7 +42,7 @@ function plan(name: Name, provider: ProviderServer, more: Partial<ProgramProfile
   return { goal: "g", coordinator: hiring(name), env: { PATH: process.env.PATH }, config };
 }
 
-async function callsOf(team: Team): Promise<[gist: string, ok: boolean, result: string][]> {
+async function callsOf(team: TestTeam): Promise<[gist: string, ok: boolean, result: string][]> {
   const facts = (await team.facts()).filter((fact) => "worker_id" in fact.data && fact.data.worker_id === "cody");
   return facts
     .filter((fact): fact is FactOf<"tool.called"> => fact.type === "tool.called")

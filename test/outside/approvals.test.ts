@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import type { ProgramProfile } from "../../src/protocol/index.ts";
-import { call, script, startTeam, type Team, until } from "../../src/testing/index.ts";
+import { call, script, startTeam, type TestTeam, until } from "../../src/testing/index.ts";
 import { type Play, type ScriptedProgram, scriptedPrograms } from "../../src/testing/scripted-program.ts";
 import type { Decision } from "../../src/workers/outside/session/session.ts";
 
@@ -29,7 +29,7 @@ function asking(permissions: ProgramProfile["permissions"], ...plays: Play[]) {
   return outside;
 }
 
-async function answered(team: Team, ...answers: string[]): Promise<void> {
+async function answered(team: TestTeam, ...answers: string[]): Promise<void> {
   for (const [at, answer] of answers.entries()) {
     const id = `question-${at + 1}`;
     await until(team.agent, ({ questions }) => questions.open[id] !== undefined);

@@ -10,7 +10,7 @@ import {
   script,
   startProviderServer,
   startTeam,
-  type Team,
+  type TestTeam,
   temporaryHome,
   until,
 } from "../../src/testing/index.ts";
@@ -54,7 +54,7 @@ const writes: ProviderTurn = {
 };
 const publishes: ProviderTurn = { calls: [{ name: "mcp__agiraph__publish", args: { summary: "It says hello." } }] };
 
-async function clarasWords(team: Team): Promise<string[]> {
+async function clarasWords(team: TestTeam): Promise<string[]> {
   const entries = await team.conversation("runs/run-1/workers/clara/conversation.jsonl");
   return entries.map((entry) => {
     if (entry.role === "assistant")
@@ -194,7 +194,7 @@ withClaude(
 );
 
 /** Resolves with the folder Clara works in, when she has called this tool. */
-async function called(team: Team, tool: string): Promise<string> {
+async function called(team: TestTeam, tool: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const look = (fact: Fact) => fact.type === "tool.called" && fact.data.tool === tool && resolve();
   const unhear = team.agent.log.subscribe(look);

@@ -8,7 +8,7 @@ import {
   script,
   startProviderServer,
   startTeam,
-  type Team,
+  type TestTeam,
   until,
 } from "../../src/testing/index.ts";
 import { whenInstalled } from "./installed.ts";
@@ -34,12 +34,12 @@ function kept(profile: ProgramProfile): ProgramProfile {
   return { ...profile, command: ["bash", "-c", 'exec "$@" > >(tee printed)', "kept", ...profile.command] };
 }
 
-const scratchOf = (team: Team) => `${team.agent.log.dir}/runs/run-1/nodes/node-1/scratch`;
+const scratchOf = (team: TestTeam) => `${team.agent.log.dir}/runs/run-1/nodes/node-1/scratch`;
 
-const isOnItsWay = (team: Team) => until(team.agent, ({ letters }) => Object.keys(letters.queued).length === 0);
+const isOnItsWay = (team: TestTeam) => until(team.agent, ({ letters }) => Object.keys(letters.queued).length === 0);
 
 /** Resolves when it has what was said to it, as far as it says so: Codex does. */
-async function hasTaken(name: string, team: Team): Promise<void> {
+async function hasTaken(name: string, team: TestTeam): Promise<void> {
   await isOnItsWay(team);
   if (name === "codex")
     await expect.poll(() => readFile(`${scratchOf(team)}/printed`, "utf8")).toContain('"outcome":"injected"');
@@ -71,7 +71,7 @@ async function start(name: string, { profile, model }: RealProgram, turns: reado
 }
 
 /** Its calls of our tools with whether they were done, and when it received a message. */
-async function order(team: Team): Promise<string[]> {
+async function order(team: TestTeam): Promise<string[]> {
   return (await team.facts()).flatMap((fact) => {
     if (fact.type === "message.received") return fact.data.by === "cody" ? ["received"] : [];
     const isOurs = fact.type === "tool.result" && fact.data.worker_id === "cody" && fact.data.tool === "publish";

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Fact } from "../../src/protocol/index.ts";
-import { both, call, say, script, startProviderServer, startTeam, type Team } from "../../src/testing/index.ts";
+import { both, call, say, script, startProviderServer, startTeam, type TestTeam } from "../../src/testing/index.ts";
 import { type Play, scriptedPrograms } from "../../src/testing/scripted-program.ts";
 import { startServer } from "../../src/testing/start-server.ts";
 import { within } from "../../src/testing/within.ts";
@@ -13,7 +13,7 @@ import { claudeHouse, isWork, shell, withClaude } from "./real-claude.ts";
 const begun = { kind: "begun", session_id: "s-1" } as const;
 
 /** Who had the node, in order, and what the next one was told. */
-async function hands(team: Team): Promise<unknown[]> {
+async function hands(team: TestTeam): Promise<unknown[]> {
   const facts = await team.facts();
   return facts.flatMap((fact): unknown[] => {
     if (fact.type === "node.assigned") return [fact.data.worker_id];
@@ -21,11 +21,11 @@ async function hands(team: Team): Promise<unknown[]> {
   });
 }
 
-function folder(team: Team): string {
+function folder(team: TestTeam): string {
   return join(team.agent.log.dir, "runs/run-1/nodes/node-1");
 }
 
-async function logOf(team: Team): Promise<Fact[]> {
+async function logOf(team: TestTeam): Promise<Fact[]> {
   await team.agent.idle();
   const lines = (await readFile(join(folder(team), "log.jsonl"), "utf8")).trim().split("\n");
   return lines.map((line) => JSON.parse(line) as Fact);

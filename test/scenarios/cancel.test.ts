@@ -2,24 +2,24 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Batch } from "../../src/store/store.ts";
-import { both, call, hang, script, startTeam, type Team } from "../../src/testing/index.ts";
+import { both, call, hang, script, startTeam, type TestTeam } from "../../src/testing/index.ts";
 import { scriptedPrograms } from "../../src/testing/scripted-program.ts";
 
 const written = (path: string, content = path) => call("write_file", { path: `scratch/${path}`, content });
 const made = (task: string, more: object = {}) => call("create_work_node", { task, ...more });
 const cancelled = (node_id: string, reason = "Not needed.") => call("cancel_node", { node_id, reason });
 const published = (summary: string) => call("publish", { summary });
-const inRun = (team: Team, path: string) => readFile(join(team.agent.log.dir, "runs/run-1", path), "utf8");
-const statuses = (team: Team) => team.board().map(({ id, status }) => `${id} ${status}`);
+const inRun = (team: TestTeam, path: string) => readFile(join(team.agent.log.dir, "runs/run-1", path), "utf8");
+const statuses = (team: TestTeam) => team.board().map(({ id, status }) => `${id} ${status}`);
 
 /** What the tools answered the coordinator. */
-async function answers(team: Team, tool: string): Promise<[boolean, string][]> {
+async function answers(team: TestTeam, tool: string): Promise<[boolean, string][]> {
   return (await team.conversation()).flatMap((entry) =>
     entry.role === "tool" && entry.tool === tool ? [[entry.ok, entry.content]] : [],
   );
 }
 
-const lasting = async (team: Team, words: string) =>
+const lasting = async (team: TestTeam, words: string) =>
   team.until((now) => Object.values(now.board.nodes).some(({ id, status }) => `${id} ${status}` === words));
 
 test("a node that is no longer needed ends with its sub-nodes; its worker is told and free, its files stay", async () => {
@@ -78,7 +78,7 @@ test("a node that is no longer needed ends with its sub-nodes; its worker is tol
 });
 
 /** Everything that is appended from now on. */
-function appendsOf({ agent }: Team): Batch[] {
+function appendsOf({ agent }: TestTeam): Batch[] {
   const { log } = agent;
   const append = log.append.bind(log);
   const batches: Batch[] = [];

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { inboxOf } from "../../src/runtime/human/inbox.ts";
-import { call, fail, type ScriptedModel, say, script, startTeam, type Team } from "../../src/testing/index.ts";
+import { call, fail, type ScriptedModel, say, script, startTeam, type TestTeam } from "../../src/testing/index.ts";
 
 const order = call("create_work_node", { task: "Sign it.", deliverables: ["signed.md"], worker: "Ann" });
 const finish = call("finish", { summary: "Signed." }).after("node-1 completed by your human: I signed it.");
@@ -29,13 +29,13 @@ function failing() {
   return { goal: "g", coordinator, workers: { Ann: ann } };
 }
 
-const scratch = (team: Team) => join(team.agent.log.dir, "runs/run-1/nodes/node-1/scratch");
+const scratch = (team: TestTeam) => join(team.agent.log.dir, "runs/run-1/nodes/node-1/scratch");
 
-async function sign(team: Team): Promise<void> {
+async function sign(team: TestTeam): Promise<void> {
   await writeFile(join(scratch(team), "signed.md"), "me\n");
 }
 
-async function isGivenAndPublished(team: Team, look = async () => {}): Promise<void> {
+async function isGivenAndPublished(team: TestTeam, look = async () => {}): Promise<void> {
   expect(await team.agent.assign("node-1", "human")).toBe(
     "node-1 is yours. Put the files into its scratch folder, then: agiraph publish g node-1",
   );
@@ -51,7 +51,7 @@ async function isGivenAndPublished(team: Team, look = async () => {}): Promise<v
   expect(team.agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", worker_id: "human" });
 }
 
-const isAnnWaiting = (team: Team) => team.until(({ roster }) => roster.ann?.status === "waiting");
+const isAnnWaiting = (team: TestTeam) => team.until(({ roster }) => roster.ann?.status === "waiting");
 
 test("a node is given to the human while the agent works", async () => {
   await using team = await startTeam(waiting());
@@ -177,13 +177,13 @@ function waitingBoth() {
   return { goal: "g", coordinator, workers: { Ann: forever(), Ben: forever() } };
 }
 
-const areBothWaiting = (team: Team) =>
+const areBothWaiting = (team: TestTeam) =>
   team.until(({ roster }) => roster.ann?.status === "waiting" && roster.ben?.status === "waiting");
 
-const stamp = (team: Team) => writeFile(join(scratch(team), "../../node-2/scratch/stamp.md"), "me\n");
+const stamp = (team: TestTeam) => writeFile(join(scratch(team), "../../node-2/scratch/stamp.md"), "me\n");
 
 /** Given to the human one after the other: both are in the inbox at once, and each can be published first. */
-async function areBothGivenAndPublished(team: Team, first: "node-1" | "node-2"): Promise<void> {
+async function areBothGivenAndPublished(team: TestTeam, first: "node-1" | "node-2"): Promise<void> {
   for (const id of ["node-1", "node-2"])
     expect(await team.agent.assign(id, "human")).toBe(
       `${id} is yours. Put the files into its scratch folder, then: agiraph publish g ${id}`,
@@ -282,12 +282,12 @@ test.each([
   ["works", async () => {}, ""],
   [
     "was stopped",
-    (team: Team) => team.agent.stop("human"),
+    (team: TestTeam) => team.agent.stop("human"),
     " g is stopped: nothing begins until you resume it: agiraph resume g",
   ],
   [
     "was paused",
-    (team: Team) => team.agent.pause("human"),
+    (team: TestTeam) => team.agent.pause("human"),
     " g is paused: nothing begins until you resume it: agiraph resume g",
   ],
 ])(

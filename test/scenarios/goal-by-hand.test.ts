@@ -1,10 +1,10 @@
 import { readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { call, manualClock, script, startTeam, type Team } from "../../src/testing/index.ts";
+import { call, manualClock, script, startTeam, type TestTeam } from "../../src/testing/index.ts";
 
-const goalFile = (team: Team) => join(team.agent.log.dir, "GOAL.md");
-const goalFacts = async (team: Team) => (await team.facts()).filter(({ type }) => type.startsWith("goal."));
+const goalFile = (team: TestTeam) => join(team.agent.log.dir, "GOAL.md");
+const goalFacts = async (team: TestTeam) => (await team.facts()).filter(({ type }) => type.startsWith("goal."));
 const NEW = "Watch the other page";
 
 async function watcher(...turns: Parameters<typeof script>) {

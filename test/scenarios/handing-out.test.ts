@@ -8,7 +8,7 @@ import {
   say,
   script,
   startTeam,
-  type Team,
+  type TestTeam,
   temporaryHome,
 } from "../../src/testing/index.ts";
 import { type Play, scriptedPrograms } from "../../src/testing/scripted-program.ts";
@@ -20,7 +20,7 @@ const finished = call("finish", { summary: "done" });
 const works = (name = "a.md") => [wrote(name, "x"), published("ok")];
 const firstWords = (model: ScriptedModel, at = 0) => model.requests[at]?.history.at(0)?.content;
 
-async function answersTo(team: Team, tool: string, file?: string): Promise<string[]> {
+async function answersTo(team: TestTeam, tool: string, file?: string): Promise<string[]> {
   const entries = await team.conversation(file);
   return entries.flatMap((entry) => (entry.role === "tool" && entry.tool === tool ? entry.content : []));
 }

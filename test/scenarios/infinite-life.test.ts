@@ -1,13 +1,13 @@
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { both, call, manualClock, say, script, startTeam, type Team } from "../../src/testing/index.ts";
+import { both, call, manualClock, say, script, startTeam, type TestTeam } from "../../src/testing/index.ts";
 import type { ScriptedModel } from "../../src/testing/script.ts";
 import { skipped } from "../try-sandbox.ts";
 
 const DAY = 86_400;
 const plan = { goal: "Watch the page", mode: "infinite", cycle_seconds: DAY } as const;
-const isAsleep = (team: Team, coordinator: ScriptedModel, played: number) =>
+const isAsleep = (team: TestTeam, coordinator: ScriptedModel, played: number) =>
   team.until(
     ({ roster, agent }) =>
       agent.status === "failed" || (coordinator.played === played && roster.coordinator?.status === "waiting"),
@@ -183,7 +183,7 @@ test("polling while others work never ends the run: it is answered, then it wait
 
 const long = "x".repeat(60_000);
 const write = (number: number) => call("write_file", { path: `notes/${number}.md`, content: long });
-const compactions = async (team: Team) =>
+const compactions = async (team: TestTeam) =>
   (await team.facts()).filter(({ type }) => type === "memory.compacted").map(({ data }) => data);
 
 test("after a compaction the date and the memory as it is now are shown, and the request stays bounded", async () => {

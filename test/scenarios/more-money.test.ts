@@ -1,13 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { both, call, type Step, script, startTeam, type Team } from "../../src/testing/index.ts";
+import { both, call, type Step, script, startTeam, type TestTeam } from "../../src/testing/index.ts";
 
 const written = (path: string, content: string) => call("write_file", { path: `scratch/${path}`, content });
 const made = (task: string, more: object = {}) => call("create_work_node", { task, ...more });
 const costing = (step: Step, cost_usd: number) => step.with({ cost_usd });
-const states = (team: Team) => team.board().map((node) => [node.id, node.status]);
-const published = (team: Team, path: string) => readFile(join(team.agent.log.dir, `runs/run-1/nodes/${path}`), "utf8");
+const states = (team: TestTeam) => team.board().map((node) => [node.id, node.status]);
+const published = (team: TestTeam, path: string) =>
+  readFile(join(team.agent.log.dir, `runs/run-1/nodes/${path}`), "utf8");
 
 test("with more money everyone goes on where they were, with their words and files, and what was given up with them comes back", async () => {
   const bobWaits = Promise.withResolvers<void>();

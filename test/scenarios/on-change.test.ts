@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Situation } from "../../src/projections/index.ts";
-import { call, type ManualClock, manualClock, script, startTeam, type Team } from "../../src/testing/index.ts";
+import { call, type ManualClock, manualClock, script, startTeam, type TestTeam } from "../../src/testing/index.ts";
 import type { ScriptedModel } from "../../src/testing/script.ts";
 
 const EVERY = 60;
@@ -151,7 +151,7 @@ async function lookOnce(clock: ManualClock): Promise<void> {
  * while it works, hours would pass on a busy machine, and the nightly upkeep of its memory with them.
  */
 async function lookUntil(
-  team: Team,
+  team: TestTeam,
   clock: ManualClock,
   times: number,
   isSo: (now: Situation) => boolean,

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Situation } from "../../src/projections/index.ts";
-import { both, call, hang, manualClock, say, script, startTeam, type Team } from "../../src/testing/index.ts";
+import { both, call, hang, manualClock, say, script, startTeam, type TestTeam } from "../../src/testing/index.ts";
 
 const write = call("write_file", { path: "scratch/a.md", content: "…" });
 const publish = call("publish", { summary: "done" });
@@ -401,7 +401,7 @@ test("words in answer to the human are heard by them, once; words of somebody at
   expect(unread()).toEqual([]);
 });
 
-async function asking(question: object, clock = manualClock()): Promise<Team> {
+async function asking(question: object, clock = manualClock()): Promise<TestTeam> {
   const team = await startTeam({
     goal: "Go",
     clock,
@@ -411,7 +411,7 @@ async function asking(question: object, clock = manualClock()): Promise<Team> {
   return team;
 }
 
-async function answers(team: Team): Promise<string[]> {
+async function answers(team: TestTeam): Promise<string[]> {
   const results = (await team.conversation()).filter((entry) => entry.role === "tool" && entry.tool === "ask_human");
   return results.map((entry) => (entry.role === "tool" ? entry.content : ""));
 }

@@ -2,7 +2,17 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Fact, FactOf, FactType } from "../../src/protocol/index.ts";
-import { both, call, fail, hang, say, script, startTeam, type Team, temporaryHome } from "../../src/testing/index.ts";
+import {
+  both,
+  call,
+  fail,
+  hang,
+  say,
+  script,
+  startTeam,
+  type TestTeam,
+  temporaryHome,
+} from "../../src/testing/index.ts";
 
 const write = call("write_file", { path: "scratch/a.md", content: "80" });
 
@@ -413,15 +423,15 @@ test("a prompt in the home stands before the built-in one", async () => {
   expect(coordinator.requests[0]?.system).toMatch(/^You are a bear\.\s+---\s+# Your goal\s+Go\n/);
 });
 
-async function refusals(team: Team): Promise<string[]> {
+async function refusals(team: TestTeam): Promise<string[]> {
   return (await told(team, "tool.result")).flatMap(({ data: { ok, tool } }) => (ok ? [] : [tool]));
 }
 
-async function told<T extends FactType>(team: Team, type: T): Promise<FactOf<T>[]> {
+async function told<T extends FactType>(team: TestTeam, type: T): Promise<FactOf<T>[]> {
   return (await team.facts()).filter((fact): fact is FactOf<T> => fact.type === type);
 }
 
-function until(team: Team, wanted: (fact: Fact) => boolean): Promise<void> {
+function until(team: TestTeam, wanted: (fact: Fact) => boolean): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const stop = team.agent.log.subscribe((fact) => {
     if (!wanted(fact)) return;

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { call, script, startTeam, type Team } from "../../src/testing/index.ts";
+import { call, script, startTeam, type TestTeam } from "../../src/testing/index.ts";
 
 const isRoot = process.getuid?.() === 0;
 
@@ -151,7 +151,7 @@ test("work that builds on a published file which was changed since is not begun,
   expect(read).toMatchObject({ ok: false, content: expect.stringContaining("was changed after it was published") });
 });
 
-async function wrote(team: Team): Promise<void> {
+async function wrote(team: TestTeam): Promise<void> {
   const done = Promise.withResolvers<void>();
   team.agent.log.subscribe((fact) => {
     if (fact.type === "tool.result" && fact.data.tool === "write_file") done.resolve();

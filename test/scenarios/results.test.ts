@@ -2,11 +2,11 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { runFiles } from "../../src/store/run/results.ts";
-import { both, call, script, startTeam, type Team } from "../../src/testing/index.ts";
+import { both, call, script, startTeam, type TestTeam } from "../../src/testing/index.ts";
 
 const write = (path: string, content: string) => call("write_file", { path, content });
-const inRun = (team: Team, path: string) => readFile(join(team.agent.log.dir, "runs/run-1", path), "utf8");
-const filesOf = async (team: Team) => {
+const inRun = (team: TestTeam, path: string) => readFile(join(team.agent.log.dir, "runs/run-1", path), "utf8");
+const filesOf = async (team: TestTeam) => {
   const { results, others } = await runFiles(team.agent.now, team.agent.log.dir);
   return { results: results.map(({ path }) => path), others: others.map(({ path }) => path) };
 };

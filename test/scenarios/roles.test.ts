@@ -1,12 +1,12 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { both, call, script, startTeam, type Team } from "../../src/testing/index.ts";
+import { both, call, script, startTeam, type TestTeam } from "../../src/testing/index.ts";
 
 const written = (path: string, content: string) => call("write_file", { path: `scratch/${path}`, content });
 const shown = (path: string) => call("read_file", { path });
 const done = (summary: string) => call("publish", { summary, learned: summary });
-const inRun = (team: Team, path: string) => readFile(join(team.agent.log.dir, "runs/run-1", path), "utf8");
+const inRun = (team: TestTeam, path: string) => readFile(join(team.agent.log.dir, "runs/run-1", path), "utf8");
 
 /** Seed 000 §7, the whole example. Bob is a scripted worker in place of a coding agent. */
 test("three analysts research, one stays and a writer comes, and the coordinator concludes", async () => {

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { both, call, hang, script, startTeam, type Team } from "../../src/testing/index.ts";
+import { both, call, hang, script, startTeam, type TestTeam } from "../../src/testing/index.ts";
 
 const made = (task: string) => call("create_work_node", { task });
 const worked = (name: string) => [
   call("write_file", { path: `scratch/${name}.md`, content: name }),
   call("publish", { summary: name }),
 ];
-const statuses = (team: Team) => team.board().map(({ id, status }) => `${id} ${status}`);
+const statuses = (team: TestTeam) => team.board().map(({ id, status }) => `${id} ${status}`);
 
 /** Two at work, a third that waits for a place; then the person stops them. */
-async function stoppedTeam(...more: Parameters<typeof script>): Promise<Team> {
+async function stoppedTeam(...more: Parameters<typeof script>): Promise<TestTeam> {
   const coordinator = script(both(made("One"), made("Two"), made("Three")), ...more);
   const team = await startTeam({
     goal: "Work",
@@ -40,7 +40,7 @@ function stoppable(...names: string[]): ReturnType<typeof script> {
 }
 
 /** Which nodes somebody was on, or began with, after this fact. */
-async function workedOn(team: Team, after: number): Promise<Set<string>> {
+async function workedOn(team: TestTeam, after: number): Promise<Set<string>> {
   const facts = (await team.facts()).filter(({ seq }) => seq > after);
   return new Set(
     facts.flatMap((fact) => (fact.type === "model.called" && fact.data.node_id ? [fact.data.node_id] : [])),

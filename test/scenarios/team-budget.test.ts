@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { ModelRequest } from "../../src/models/model.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
-import { both, call, type Step, script, startTeam, type Team, temporaryHome } from "../../src/testing/index.ts";
+import { both, call, type Step, script, startTeam, type TestTeam, temporaryHome } from "../../src/testing/index.ts";
 import { ScriptedModel } from "../../src/testing/script.ts";
 
 const written = (path: string, content: string) => call("write_file", { path: `scratch/${path}`, content });
@@ -12,7 +12,7 @@ const made = (task: string, more: object = {}) => call("create_work_node", { tas
 const costing = (step: Step, cost_usd: number) => step.with({ cost_usd });
 const dollars = (sum: number) => Math.round(sum * 1e6) / 1e6;
 
-async function answersTo(team: Team, who: string): Promise<[string, boolean, string][]> {
+async function answersTo(team: TestTeam, who: string): Promise<[string, boolean, string][]> {
   const file = who === "coordinator" ? "conversation.jsonl" : `runs/run-1/workers/${who}/conversation.jsonl`;
   return (await team.conversation(file)).flatMap((entry) =>
     entry.role === "tool" ? [[entry.tool, entry.ok, entry.content]] : [],

@@ -2,15 +2,15 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { NodeState } from "../../src/projections/index.ts";
-import { both, call, hang, say, script, startTeam, type Team, temporaryHome } from "../../src/testing/index.ts";
+import { both, call, hang, say, script, startTeam, type TestTeam, temporaryHome } from "../../src/testing/index.ts";
 
 const written = (path: string, content = path) => call("write_file", { path: `scratch/${path}`, content });
 const made = (task: string, more: object = {}) => call("create_work_node", { task, ...more });
 const published = (summary: string) => call("publish", { summary });
-const inRun = (team: Team, path: string) => readFile(join(team.agent.log.dir, "runs/run-1", path), "utf8");
+const inRun = (team: TestTeam, path: string) => readFile(join(team.agent.log.dir, "runs/run-1", path), "utf8");
 const hired = (...names: string[]) => both(...names.map((name) => call("spawn_worker", { name })));
 
-function nodeIn(team: Team, at: number): NodeState {
+function nodeIn(team: TestTeam, at: number): NodeState {
   const node = team.board()[at];
   if (!node) throw new Error(`There is no node ${at}.`);
   return node;

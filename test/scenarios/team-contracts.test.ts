@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createCatalog } from "../../src/models/catalog/catalog.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
-import { both, call, script, startTeam, type Team, temporaryHome } from "../../src/testing/index.ts";
+import { both, call, script, startTeam, type TestTeam, temporaryHome } from "../../src/testing/index.ts";
 
 const written = (path: string, content: string) => call("write_file", { path: `scratch/${path}`, content });
 const made = (task: string, more: object = {}) => call("create_work_node", { task, ...more });
@@ -9,7 +9,7 @@ const hired = (name: string, more: object = {}) => call("spawn_worker", { name, 
 const worked = (name: string) => [written(`${name}.md`, name), call("publish", { summary: name })];
 
 /** What the tools answered somebody. */
-async function answersTo(team: Team, who: string): Promise<[string, boolean, string][]> {
+async function answersTo(team: TestTeam, who: string): Promise<[string, boolean, string][]> {
   const file = who === "coordinator" ? "conversation.jsonl" : `runs/run-1/workers/${who}/conversation.jsonl`;
   return (await team.conversation(file)).flatMap((entry) =>
     entry.role === "tool" ? [[entry.tool, entry.ok, entry.content]] : [],

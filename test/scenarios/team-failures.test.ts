@@ -2,23 +2,23 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Fact } from "../../src/protocol/index.ts";
-import { both, call, fail, hang, manualClock, say, script, startTeam, type Team } from "../../src/testing/index.ts";
+import { both, call, fail, hang, manualClock, say, script, startTeam, type TestTeam } from "../../src/testing/index.ts";
 import { sandbox } from "../try-sandbox.ts";
 
 const written = (path: string, content: string) => call("write_file", { path: `scratch/${path}`, content });
 const made = (task: string, more: object = {}) => call("create_work_node", { task, ...more });
-const inRun = (team: Team, path: string) => readFile(join(team.agent.log.dir, "runs/run-1", path), "utf8");
+const inRun = (team: TestTeam, path: string) => readFile(join(team.agent.log.dir, "runs/run-1", path), "utf8");
 
 const AGAIN = "Go on from there; another failure ends the node.";
 
 /** What happened to a node, in order, without the turns and tools in between. */
-async function lifeOf(team: Team, node: string): Promise<string[]> {
+async function lifeOf(team: TestTeam, node: string): Promise<string[]> {
   const isItsEvent = (fact: Fact) => /^node\./.test(fact.type) && "node_id" in fact.data && fact.data.node_id === node;
   return (await team.facts()).filter(isItsEvent).map((fact) => fact.type.slice("node.".length));
 }
 
 /** What the tools answered somebody. */
-async function answersTo(team: Team, who: "coordinator" | (string & {})): Promise<[string, boolean, string][]> {
+async function answersTo(team: TestTeam, who: "coordinator" | (string & {})): Promise<[string, boolean, string][]> {
   const entries = await team.conversation(
     who === "coordinator" ? "conversation.jsonl" : `runs/run-1/workers/${who}/conversation.jsonl`,
   );
@@ -613,7 +613,7 @@ test("a coordinator that waits for messages while nobody works is told that none
 });
 
 /** Resolves with the first such fact, also when it has happened already. */
-async function event(team: Team, is: (fact: Fact) => boolean): Promise<void> {
+async function event(team: TestTeam, is: (fact: Fact) => boolean): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const stop = team.agent.log.subscribe((fact) => is(fact) && resolve());
   if ((await team.facts()).some(is)) resolve();

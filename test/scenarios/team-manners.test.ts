@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { both, call, script, startTeam, type Team } from "../../src/testing/index.ts";
+import { both, call, script, startTeam, type TestTeam } from "../../src/testing/index.ts";
 
 /** What people in a team are told, where it is easy to tell them nothing, too much or something untrue. */
 
@@ -7,7 +7,7 @@ const written = (path: string) => call("write_file", { path: `scratch/${path}`, 
 const published = (summary: string) => call("publish", { summary });
 const made = (task: string, more: object = {}) => call("create_work_node", { task, ...more });
 
-async function answersTo(team: Team, who: string, tool: string): Promise<[boolean, string][]> {
+async function answersTo(team: TestTeam, who: string, tool: string): Promise<[boolean, string][]> {
   const file = who === "coordinator" ? "conversation.jsonl" : `runs/run-1/workers/${who}/conversation.jsonl`;
   return (await team.conversation(file)).flatMap((entry) =>
     entry.role === "tool" && entry.tool === tool ? [[entry.ok, entry.content]] : [],
@@ -159,7 +159,7 @@ test("whoever was hired under such a name before it was refused has work in the 
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
 });
 
-const CALLS_OF_LEAD = (team: Team) => team.agent.now.spending.by_worker.coordinator?.calls;
+const CALLS_OF_LEAD = (team: TestTeam) => team.agent.now.spending.by_worker.coordinator?.calls;
 
 test("who waits for all in the reply that hands the work out is asked once more, when all of it is done", async () => {
   const first = Promise.withResolvers<void>();

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { inboxOf } from "../../src/runtime/human/inbox.ts";
-import { both, call, manualClock, script, startTeam, type Team } from "../../src/testing/index.ts";
+import { both, call, manualClock, script, startTeam, type TestTeam } from "../../src/testing/index.ts";
 import { scriptedPrograms } from "../../src/testing/scripted-program.ts";
 
 /** What somebody hears who waits for colleagues, and what happens where everybody waits. */
@@ -13,7 +13,7 @@ const role = (name: string, prompt = "Do your part.") => ({ name, title: "Analys
 const launched = (...names: string[]) => call("launch_roles", { name: "Work", roles: names.map((name) => role(name)) });
 
 /** What a worker was told on its node, after its task. */
-async function toldTo(team: Team, worker: string): Promise<string[]> {
+async function toldTo(team: TestTeam, worker: string): Promise<string[]> {
   const entries = await team.conversation(`runs/run-1/workers/${worker}/conversation.jsonl`);
   return entries.flatMap((entry) => (entry.role === "user" && !entry.node_id ? [entry.content] : []));
 }

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { ReceivedIds } from "../../mail/channels/receive-webhook.ts";
 import { DELIVERY_HEADER, SIGNATURE_HEADER, signatureOf, TIMESTAMP_HEADER } from "../../mail/channels/signature.ts";
 import type { Config } from "../../protocol/config.ts";
-import { call, script, startTeam, type Team } from "../../testing/index.ts";
+import { call, script, startTeam, type TestTeam } from "../../testing/index.ts";
 import { startWebhookReceiver } from "../../testing/webhook-receiver.ts";
 import { openWebhookListeners } from "./webhook-listener.ts";
 
@@ -151,7 +151,7 @@ async function startListening(coordinator: Parameters<typeof startTeam>[0]["coor
   });
 }
 
-type Listening = { runtime: Pick<Team["runtime"], "webhookListeners"> };
+type Listening = { runtime: Pick<TestTeam["runtime"], "webhookListeners"> };
 interface Sending {
   headers?: Record<string, string>;
   signed?: number;

@@ -1,10 +1,10 @@
 import type { ProviderCall, ProviderTurn } from "../provider-turn.ts";
-import type { Conversation, WireReply } from "./wire.ts";
+import type { WireConversation, WireReply } from "./wire.ts";
 
 /** Completes a turn with everything a real reply has: ids, a count of tokens, a reason for its end. */
 export function replyFor(
   turn: ProviderTurn,
-  request: Conversation & { model: string },
+  request: WireConversation & { model: string },
   number: number,
   requestBytes: number,
 ): WireReply {

@@ -11,7 +11,7 @@ import type { JsonRecord } from "./json.ts";
  *     reply for complete, although every call in it may be.
  */
 export interface ProviderWire {
-  read(body: JsonRecord): Conversation;
+  read(body: JsonRecord): WireConversation;
   stream(reply: WireReply): WireStream;
   /** The body of a reply that was not asked to stream. */
   whole(reply: WireReply): JsonRecord;
@@ -26,7 +26,7 @@ export type ProviderApi = "anthropic" | "openai-responses" | "openai-chat" | "ge
 export type ChatVendor = "openai" | "openrouter" | "ollama";
 
 /** A request in words common to all vendors. */
-export interface Conversation {
+export interface WireConversation {
   system: string;
   messages: ProviderMessage[];
   /** Names of the tools on offer, the vendor's own ones included. */
