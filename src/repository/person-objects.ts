@@ -57,8 +57,9 @@ export class Mask implements AsyncDisposable {
   }
 
   run(args: readonly string[], options: GitOptions = {}): Promise<GitResult> {
+    const { GIT_WORK_TREE = "/" } = this.#env;
     return this.#git.run(args, {
-      cwd: this.#env.GIT_WORK_TREE ?? "/",
+      cwd: GIT_WORK_TREE,
       ...options,
       env: { ...this.#env, ...(options.env ?? {}) },
       config: [...this.#config, ...(options.config ?? [])],
