@@ -29,8 +29,8 @@ export interface AgentSummaryData {
   nodes: { total: number; completed: number; failed: number };
   /** Those who have not retired. */
   worker_count: number;
-  /** Who they are, at most a hundred, by which they are found: those who are gone come last. */
-  workers: { id: WorkerId; name: string; identity: string }[];
+  /** Who they are, at most a hundred, by which they are found: those who are gone come last. Named as in earlier homes. */
+  people: { id: WorkerId; name: string; identity: string }[];
   open_questions: number;
   /** It failed, or waits for the human's approval. */
   needs_decision: boolean;
@@ -52,7 +52,7 @@ export interface AgentSummaryData {
 }
 
 /** Raise it when the shape or the meaning changes: summaries that were kept before are then rebuilt. */
-export const AGENT_SUMMARY_VERSION = 7;
+export const AGENT_SUMMARY_VERSION = 6;
 
 export function summarise(now: Situation): AgentSummaryData {
   const { agent, board, roster, questions, letters, spending, triggers, outbox, stages } = now;
@@ -75,7 +75,7 @@ export function summarise(now: Situation): AgentSummaryData {
     current_stage: run_id === null ? null : (currentStage(stages, run_id)?.name ?? null),
     nodes: countNodes(board),
     worker_count: Object.values(roster).filter(({ status }) => status !== "retired").length,
-    workers: workersIn(roster),
+    people: workersIn(roster),
     open_questions: Object.keys(questions.open).length,
     needs_decision: needsDecision(agent),
     unread: Object.values(letters.queued).filter(({ reader }) => reader === HUMAN).length,
@@ -90,7 +90,7 @@ export function summarise(now: Situation): AgentSummaryData {
   };
 }
 
-function workersIn(roster: Roster): AgentSummaryData["workers"] {
+function workersIn(roster: Roster): AgentSummaryData["people"] {
   const workers = Object.values(roster).filter(({ id }) => id !== COORDINATOR);
   return workers
     .sort((a, b) => Number(a.status === "retired") - Number(b.status === "retired"))

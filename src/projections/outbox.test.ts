@@ -46,7 +46,7 @@ test("a run that fails, goes on and ends has two ends to tell", () => {
 test("a look that found nothing to do is told to nobody", () => {
   const now = situation(OPENED, { type: "run.started", data: { run_id: "run-1", goal: "", trigger: "trigger-1#7" } });
   tell(now, { type: "agent.completed", data: { summary: "HEARTBEAT_OK" } });
-  expect([now.outbox.waiting, now.messages.map(({ text }) => text)]).toEqual([[], [""]]);
+  expect([now.outbox.waiting, now.thread.map(({ text }) => text)]).toEqual([[], [""]]);
 });
 
 test("its size follows what waits, not what was said", () => {

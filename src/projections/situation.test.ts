@@ -187,8 +187,8 @@ test("the newest messages are kept: what people said to each other, the newest 5
     type: "message.sent",
     data: { message_id: `${at}`, from: "alice", to: "bob", text: `${at}`, file: `${at}.md`, hops: 1 },
   }));
-  const { messages } = fold(started("run-1"), ...said, { type: "agent.completed", data: { summary: "done" } });
-  expect([messages.length, messages[0], messages.at(-1)]).toEqual([
+  const { thread } = fold(started("run-1"), ...said, { type: "agent.completed", data: { summary: "done" } });
+  expect([thread.length, thread[0], thread.at(-1)]).toEqual([
     500,
     { seq: 14, ts: 14, from: "alice", to: "bob", text: "11" },
     { seq: 513, ts: 513, from: "coordinator", to: "human", text: "done" },

@@ -33,7 +33,8 @@ export interface Situation {
   insights: Insights;
   /** What is said to the human and has yet to leave by a channel. */
   outbox: Outbox;
-  messages: RecentMessages;
+  /** Named as in the snapshots of earlier homes, and for tests of others. */
+  thread: RecentMessages;
   spending: Spending;
   attention: Attention;
   triggers: Triggers;
@@ -47,7 +48,7 @@ export interface Situation {
   mesh_ends: MeshEnds;
 }
 
-export const SITUATION_VERSION = 36;
+export const SITUATION_VERSION = 35;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
@@ -62,7 +63,7 @@ export function begin(first: Fact): Situation {
     questions: emptyQuestions(),
     insights: emptyInsights(),
     outbox: emptyOutbox(),
-    messages: [],
+    thread: [],
     spending: emptySpending(),
     attention: bornAwake(first),
     triggers: noTriggers(),
@@ -116,7 +117,7 @@ export function apply(now: Situation, fact: Fact): void {
   applyToQuestions(now.questions, fact);
   applyToInsights(now.insights, fact);
   applyToOutbox(now.outbox, fact, { run: now.agent.run?.id ?? null, questions: now.questions, letters: now.letters });
-  applyToRecentMessages(now.messages, fact);
+  applyToRecentMessages(now.thread, fact);
   applyToSpending(now.spending, fact);
   applyToAttention(now.attention, fact);
   // Who writes to whom is counted again from zero in each cycle.

@@ -21,7 +21,7 @@ function beginning<T extends string | null>(text: T): T | string {
 const LONGEST_LISTED = 1000;
 
 export function agentView(summary: AgentSummaryData): AgentSummary {
-  const { nodes, created_ts, updated_ts, trouble, keeps_time: _, workers: __, ...same } = summary;
+  const { nodes, created_ts, updated_ts, trouble, keeps_time: _, people: __, ...same } = summary;
   const { total: node_count, completed: nodes_completed, failed: nodes_failed } = nodes;
   const times = { created_at: created_ts, updated_at: updated_ts };
   return { ...same, node_count, nodes_completed, nodes_failed, trouble: trouble && troubleView(trouble), ...times };

@@ -73,7 +73,7 @@ export class Agents {
   /** Everybody who is in a team, of the newest agents first; archived ones are left out, and so are meshes. */
   async workers(): Promise<{ id: string; name: string; identity: string; agent: { id: string; name: string } }[]> {
     const summaries = (await this.#runtime.summaries()).filter((each) => !each.archived && each.meshes_of === null);
-    return summaries.flatMap(({ id, name, workers }) => workers.map((each) => ({ ...each, agent: { id, name } })));
+    return summaries.flatMap(({ id, name, people }) => people.map((each) => ({ ...each, agent: { id, name } })));
   }
 
   /** What waits for the human, oldest first. */

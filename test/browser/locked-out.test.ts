@@ -98,7 +98,7 @@ describe.skipIf(!hasChromium)("a page whose key is taken away while it is open",
     await page.getByRole("log").getByText("Did you get this?").waitFor();
     await page.getByRole("button", { name: "Try again" }).click();
     await page.getByRole("log").getByText("not sent").waitFor({ state: "detached" });
-    await until(agent, ({ messages }) => messages.some(({ text }) => text === "Did you get this?"));
+    await until(agent, ({ thread }) => thread.some(({ text }) => text === "Did you get this?"));
     await page.context().close();
   });
 });

@@ -135,7 +135,7 @@ test("it is told the news as it comes, its human's words and what they answer, a
   await team.until(({ roster }) => roster.coordinator?.status === "waiting");
   await team.agent.respond("blue");
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "It is blue." });
-  expect(team.agent.now.messages.map(({ from, text }) => [from, text])).toContainEqual(["coordinator", "Well."]);
+  expect(team.agent.now.thread.map(({ from, text }) => [from, text])).toContainEqual(["coordinator", "Well."]);
 });
 
 test("one that waits for all is spoken to once, when all it handed out is done, or when somebody writes", async () => {

@@ -65,7 +65,7 @@ test("a node goes from a model to a program, to the human and back, with its fol
   await using team = await startTeam({ goal: "g", coordinator, workers: { Ann: ann }, outside });
   await team.until(({ roster }) => roster.ann?.status === "waiting");
   await team.agent.send("Now give it to Clara.");
-  await team.until(({ messages }) => messages.length > 0);
+  await team.until(({ thread }) => thread.length > 0);
   await team.until(({ board }) => {
     const node = board.nodes["node-1"];
     return node?.status === "running" && node.worker_id === "clara";

@@ -72,7 +72,7 @@ test("the human talks to the coordinator, a worker and everyone while the team w
     workers,
   });
   const { agent } = team;
-  const said = (words: string) => team.until(({ messages }) => messages.some(({ text }) => text.includes(words)));
+  const said = (words: string) => team.until(({ thread }) => thread.some(({ text }) => text.includes(words)));
   const isWaiting = (who: string) => team.until(({ roster }) => roster[who]?.status === "waiting");
 
   await said("On it. Setting up 3 researchers");
@@ -99,12 +99,12 @@ test("the human talks to the coordinator, a worker and everyone while the team w
   await agent.send("Make sure the report includes pricing data too.", "*");
 
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "Synthesised." });
-  const human = (messages: Situation["messages"]) =>
-    messages
+  const human = (thread: Situation["thread"]) =>
+    thread
       .filter(({ from, to }) => [from, to].includes("human") || to === "*" || from === "bob" || to === "bob")
       // Agiraph says that everybody waits for the human's next word.
       .filter(({ text }) => !text.startsWith("Everybody waits"));
-  expect(human(agent.now.messages).map(({ from, to, text }) => `${from} → ${to}: ${text}`)).toEqual([
+  expect(human(agent.now.thread).map(({ from, to, text }) => `${from} → ${to}: ${text}`)).toEqual([
     "human → coordinator: Research AI chip companies and write a report",
     "coordinator → human: On it. Setting up 3 researchers for NVIDIA, AMD, Intel.",
     "human → coordinator: Also include Qualcomm",

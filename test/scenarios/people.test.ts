@@ -86,7 +86,7 @@ describe("a question", () => {
     await clock.advance(1);
     await team.outcome();
     expect(await answers(team)).toEqual([answer]);
-    expect(team.agent.now.messages.filter(({ from }) => from === "human")).toHaveLength(1); // only the goal
+    expect(team.agent.now.thread.filter(({ from }) => from === "human")).toHaveLength(1); // only the goal
   });
 
   test("is still open after a stop, keeps its deadline, and its answer takes the work up again", async () => {
@@ -388,7 +388,7 @@ test("words in answer to the human are heard by them, once; words of somebody at
   asked.resolve();
   answered.resolve();
   await team.outcome();
-  expect(team.agent.now.messages.map(({ from, text }) => `${from}: ${text}`)).toEqual([
+  expect(team.agent.now.thread.map(({ from, text }) => `${from}: ${text}`)).toEqual([
     "human: Go",
     "coordinator: I begin.",
     "human: How far are you?",

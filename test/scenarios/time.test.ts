@@ -81,8 +81,8 @@ describe("a trigger", () => {
     });
     await team.agent.idle();
     await clock.advance(1_800_000);
-    await team.until(({ messages }) => messages.at(-1)?.text === "The build should be done.");
-    expect(team.agent.now.messages.at(-1)).toMatchObject({ from: "coordinator", to: "human" });
+    await team.until(({ thread }) => thread.at(-1)?.text === "The build should be done.");
+    expect(team.agent.now.thread.at(-1)).toMatchObject({ from: "coordinator", to: "human" });
     expect(team.agent.now.agent.runs).toBe(1);
   });
 
@@ -268,7 +268,7 @@ describe("a heartbeat", () => {
     expect(shown()).toBe(true);
     await team.agent.send("go on", "Alice");
     await team.agent.idle();
-    expect(team.agent.now.messages.map(({ text }) => text)).not.toContain("HEARTBEAT_OK");
+    expect(team.agent.now.thread.map(({ text }) => text)).not.toContain("HEARTBEAT_OK");
     expect(shown()).toBe(false);
   });
 });

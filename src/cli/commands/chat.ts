@@ -121,7 +121,7 @@ class Chat {
   }
 
   async #tellLast(): Promise<void> {
-    const said = this.#now.messages.filter(concernsHuman);
+    const said = this.#now.thread.filter(concernsHuman);
     const shown = said.slice(-LAST);
     if (said.length > shown.length && !this.#call.json)
       this.#view.note(

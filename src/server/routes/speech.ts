@@ -107,11 +107,11 @@ const FACTS_AT_ONCE = 2000;
 /** The newest messages are in the fold; earlier ones are read backwards from the log. */
 async function saidBefore(
   log: AgentLog,
-  { messages: recent, seq }: Situation,
+  { thread, seq }: Situation,
   { before = seq + 1, limit }: { before?: number | undefined; limit: number },
 ): Promise<{ messages: RecentMessage[]; next_before: number | null }> {
-  let said = recent.filter((each) => each.seq < before);
-  let from = Math.min(before, recent[0]?.seq ?? before);
+  let said = thread.filter((each) => each.seq < before);
+  let from = Math.min(before, thread[0]?.seq ?? before);
   while (said.length <= limit && from > 1) {
     const after = Math.max(0, from - 1 - FACTS_AT_ONCE);
     const facts = await log.read({ after, limit: from - 1 - after });

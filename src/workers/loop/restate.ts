@@ -77,8 +77,8 @@ const MOST_UTTERANCES = 20;
 const MOST_PEOPLE = 60;
 
 /** What is still to be told comes by mail, and is not told twice. */
-function dialogue(who: WorkerId, { messages }: Situation, untoldFrom: number): string {
-  return messages
+function dialogue(who: WorkerId, { thread }: Situation, untoldFrom: number): string {
+  return thread
     .filter(({ from, to, seq }) => {
       const isHeard = from === HUMAN && (to === who || to === "*") && seq < untoldFrom;
       return isHeard || (from === who && to === HUMAN);
