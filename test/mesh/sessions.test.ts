@@ -191,7 +191,7 @@ withTmux("two who want a session at once get one", LONG, async () => {
     ...{ server: terminals.server, session: "line-one", kind: "plain", cwd: terminals.dir, hooks: null },
     async prepare() {
       prepared++;
-      return { argv: ["sleep", "1000"], env: { PATH: process.env.PATH ?? "" }, hooks: null, before: null };
+      return { argv: ["sleep", "1000"], env: { PATH: process.env.PATH ?? "" }, hooks: null };
     },
     words: () => "",
     record: () => {},
@@ -220,7 +220,7 @@ withTmux("TMUX-MEMBER-3: who dies in a dialog while a message waits is begun aga
     ...{ server: terminals.server, session: "line-one", kind: "codex", cwd: terminals.dir, hooks: null },
     async prepare() {
       const argv: [string, ...string[]] = [process.execPath, player, join(terminals.dir, "keys"), screen];
-      return { argv, env: { PATH: process.env.PATH ?? "" }, hooks: null, before: null };
+      return { argv, env: { PATH: process.env.PATH ?? "" }, hooks: null };
     },
     words: () => "[tx] Task",
     record: (state, detail) => {
@@ -255,7 +255,7 @@ withTmux(
       ...{ server: terminals.server, session: "line-one", kind: "plain", cwd: terminals.dir, hooks: null },
       async prepare() {
         const argv: [string, ...string[]] = [process.execPath, READER, taken];
-        return { argv, env: { PATH: process.env.PATH ?? "" }, hooks: null, before: null };
+        return { argv, env: { PATH: process.env.PATH ?? "" }, hooks: null };
       },
       words: ({ name }) => `[tx] Task ${name}`,
       record: () => {},

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { notesOf } from "../../src/mesh/terminal/terminal-home.ts";
@@ -98,26 +98,62 @@ withClaude("who has asked somebody and ends its turn is not reminded: it waits f
   expect([heard, notes.isWaiting()]).toEqual([[], false]);
 });
 
-withClaude("TMUX-MEMBER-5: Claude Code that is killed goes on with its conversation and its task", LONG, async () => {
-  const resumed: ProviderRequest[] = [];
-  await using provider = await startProviderServer({
+/** A model that runs a command until it is killed, and ends its task when it hears this; the requests in which it did. */
+function killedAtWork(words: string): { heard: ProviderRequest[]; respond(request: ProviderRequest): ProviderTurn } {
+  const heard: ProviderRequest[] = [];
+  return {
+    heard,
     respond: (request) => {
       if (!isWork(request)) return { text: "ok" };
-      if (!hears(request, "was started again with this conversation")) return bash("touch begun; sleep 1000");
-      resumed.push(request);
-      return resumed.length === 1 ? bash('tx done "After all."') : { text: "Said." };
+      if (!hears(request, words)) return bash("touch begun; sleep 1000");
+      heard.push(request);
+      return heard.length === 1 ? bash('tx done "After all."') : { text: "Said." };
     },
-  });
-  await using house = await claudeHouse(provider.url);
+  };
+}
+
+/** Sends it a task and resolves when its command runs. Claude Code saves its conversation at about that time. */
+async function beginsToWork(house: MeshHouse): Promise<{ saved(): string; conversations: string }> {
   await house.send("line", { text: "# Work\n" });
-  await vi.waitFor(() => expect(existsSync(join(house.project, "begun"))).toBe(true), { timeout: 120_000 });
+  await expect.poll(() => existsSync(join(house.project, "begun")), { timeout: 120_000 }).toBe(true);
+  const { log } = await house.runtime.agent(house.id);
+  const conversations = join(programHome(log.dir, MESH_RUN, "line-coder"), ".claude", "projects");
+  const files = () => readdirSync(conversations, { recursive: true, encoding: "utf8" });
+  const saved = () =>
+    files()
+      .filter((file) => file.endsWith(".jsonl"))
+      .map((file) => readFileSync(join(conversations, file), "utf8"))
+      .join("");
+  return { saved, conversations };
+}
+
+const starts = async (house: MeshHouse) =>
+  (await house.facts("mesh.session")).filter(({ state }) => state === "starting").length;
+
+withClaude("TMUX-MEMBER-5: Claude Code that is killed goes on with its conversation and its task", LONG, async () => {
+  const { heard, respond } = killedAtWork("was started again with this conversation");
+  await using provider = await startProviderServer({ respond });
+  await using house = await claudeHouse(provider.url);
+  const { saved } = await beginsToWork(house);
+  await expect.poll(saved, { timeout: 120_000 }).toContain("touch begun; sleep 1000");
   killProgram(house);
   expect((await house.completed("line")).data).toMatchObject({ gist: "After all." });
   // Its conversation, not only its task: what it had done stands there.
-  expect(JSON.stringify(resumed[0]?.body)).toContain("touch begun; sleep 1000");
-  expect(
-    (await house.facts("mesh.session")).map(({ state }) => state).filter((state) => state === "starting"),
-  ).toHaveLength(2);
+  expect(JSON.stringify(heard[0]?.body)).toContain("touch begun; sleep 1000");
+  expect(await starts(house)).toBe(2);
+});
+
+withClaude("TMUX-MEMBER-5: one killed before it has saved its conversation hears that it had begun", LONG, async () => {
+  const { heard, respond } = killedAtWork("An earlier session of yours was given this task");
+  await using provider = await startProviderServer({ respond });
+  await using house = await claudeHouse(provider.url);
+  const { conversations } = await beginsToWork(house);
+  killProgram(house);
+  rmSync(conversations, { recursive: true });
+  expect((await house.completed("line")).data).toMatchObject({ gist: "After all." });
+  expect(JSON.stringify(heard[0]?.body)).not.toContain("touch begun; sleep 1000");
+  // The second start could not resume it.
+  expect(await starts(house)).toBe(3);
 });
 
 withClaude("a dialog that nobody answers waits in the inbox with what to do, until it is answered", LONG, async () => {
@@ -190,6 +226,17 @@ withTmux(
     expect((await house.api.inbox()).items).toEqual([]);
   },
 );
+
+withTmux("SESSION-NOTES-4: a session that dies before it is told anything hides no earlier one", LONG, async () => {
+  // The first dies at its task, the second at once.
+  const dies = `echo >> starts; case $(wc -l < starts) in 1) read -r line; exit 7;; 2) exit 8;; *) ${WRITES_DOWN};; esac`;
+  const programs = { mine: { kind: "autonomous" as const, command: ["sh", "-c", dies] } };
+  await using house = await oneAgent("one", { programs }, { program: "mine", runs: "tmux" });
+  await house.send("line", { text: "# Work\n" });
+  const taken = () => readFileSync(join(house.project, "taken"), "utf8");
+  await expect.poll(() => existsSync(join(house.project, "taken")), { timeout: 120_000 }).toBe(true);
+  expect(taken()).toContain("An earlier session of yours was given this task");
+});
 
 withTmux(
   "the death of the tmux server is that of every terminal: whoever has a task is begun again",

@@ -3,6 +3,10 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 
 const toldSchema = z.object({ task: z.string(), at: z.number() });
+const earlierSchema = z.object({ task: z.string(), isResumed: z.boolean() });
+
+/** The task that an earlier session was told last, and whether this session goes on with its conversation. */
+export type Earlier = z.infer<typeof earlierSchema>;
 
 /**
  * Notes about a session in a terminal (`TX_SESSION`), shared by `tx` in that session and the member that types to it.
@@ -13,6 +17,8 @@ const toldSchema = z.object({ task: z.string(), at: z.number() });
  *     more, it is.
  * SESSION-NOTES-3. The session counts as waiting from its last question, or the last task that it delegated, until it
  *     gets a message.
+ * SESSION-NOTES-4. What an earlier session was told is known until a later one is told something: a session that ends
+ *     before it was told anything does not hide that its task was begun.
  */
 export class SessionNotes {
   readonly #dir: string;
@@ -21,10 +27,22 @@ export class SessionNotes {
     this.#dir = dir;
   }
 
-  /** For a new session: what the former one was told does not concern it. */
-  clear(): void {
+  /** For a new session: of what the former one was told, only its last task concerns it. */
+  begin(earlier: Earlier | null): void {
+    if (earlier === null) rmSync(this.#earlier, { force: true });
+    else this.#write(this.#earlier, JSON.stringify(earlier));
     for (const file of [this.#told, this.#heard, this.#asked]) rmSync(file, { force: true });
     rmSync(this.#awaited, { recursive: true, force: true });
+  }
+
+  /** SESSION-NOTES-4. */
+  earlier(): Earlier | undefined {
+    return parsed(earlierSchema, textOf(this.#earlier));
+  }
+
+  /** The task that this session was told last; if it was told none, an earlier one. */
+  lastTask(): string | undefined {
+    return this.lastTold() ?? this.earlier()?.task;
   }
 
   /** Noted before the session can know of the task: a command that ends it starts later. */
@@ -35,8 +53,10 @@ export class SessionNotes {
 
   /** The task that it was last told before this instant. */
   toldBefore(at: number): string | undefined {
-    const told = textOf(this.#told).split("\n").flatMap(toldIn);
-    return told.findLast((one) => one.at <= at)?.task;
+    const told = textOf(this.#told)
+      .split("\n")
+      .map((line) => parsed(toldSchema, line));
+    return told.findLast((one) => one !== undefined && one.at <= at)?.task;
   }
 
   /** The task that it was told last. */
@@ -89,6 +109,10 @@ export class SessionNotes {
     return join(this.#dir, "asked");
   }
 
+  get #earlier(): string {
+    return join(this.#dir, "earlier.json");
+  }
+
   get #told(): string {
     return join(this.#dir, "told.ndjson");
   }
@@ -100,12 +124,11 @@ export class SessionNotes {
 
 const TAKEN = "taken";
 
-function toldIn(line: string): z.infer<typeof toldSchema>[] {
+function parsed<T>(schema: z.ZodType<T>, text: string): T | undefined {
   try {
-    const told = toldSchema.safeParse(JSON.parse(line));
-    return told.success ? [told.data] : [];
+    return schema.safeParse(JSON.parse(text)).data;
   } catch {
-    return [];
+    return undefined;
   }
 }
 

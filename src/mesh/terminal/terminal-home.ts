@@ -33,8 +33,6 @@ export interface PreparedTerminal {
   env: Record<string, string>;
   /** Where its hooks write. */
   hooks: string | null;
-  /** The task that its former session was told last, and whether this one goes on with its conversation. */
-  before: { task: string; isResumed: boolean } | null;
 }
 
 /**
@@ -61,17 +59,16 @@ export async function prepareTerminalHome(setup: TerminalSetup): Promise<Prepare
     TX_PROMPT: join(home, PROMPT),
     TX_SESSION: join(home, NOTES),
   };
-  const task = notesOf(home).lastTold();
-  notesOf(home).clear();
   // A login shell begins with the machine's PATH, and programs run their commands in such.
   for (const file of [".profile", ".bash_profile", ".bashrc", ".zprofile", ".zshrc"])
     await put(file, `export PATH=${quoted(env.PATH)}\n`);
   const more = await WAYS[kind](setup, put, env);
+  const task = notesOf(home).lastTask();
+  notesOf(home).begin(task === undefined ? null : { task, isResumed: more.isResumed ?? false });
   return {
     argv: [program, ...words, ...(more.args ?? [])],
     env: { ...env, ...more.env },
     hooks: more.hooks ?? null,
-    before: task === undefined ? null : { task, isResumed: more.isResumed ?? false },
   };
 }
 

@@ -85,8 +85,6 @@ export class TmuxMember implements Member {
   #restart: NodeJS.Timeout | undefined;
   /** Why it is not begun any more; empty if it is. */
   #broken = "";
-  /** What its former session had been told, and whether this one goes on with its conversation. */
-  #before: PreparedTerminal["before"] = null;
   readonly #watch: TaskWatch;
 
   constructor(ports: TmuxMemberPorts) {
@@ -220,8 +218,9 @@ export class TmuxMember implements Member {
   }
 
   #beforeOf({ name }: MeshMessage): Before {
-    if (this.#before?.task !== name) return null;
-    return this.#before.isResumed ? "resumed" : "begun";
+    const earlier = this.#ports.notes.earlier();
+    if (earlier?.task !== name) return null;
+    return earlier.isResumed ? "resumed" : "begun";
   }
 
   async close(): Promise<void> {
@@ -248,7 +247,6 @@ export class TmuxMember implements Member {
       this.#say("starting");
       // A conversation that cannot be resumed, or that kills the program, is not tried again.
       const prepared = await this.#ports.prepare(this.#stillborn === 0);
-      this.#before = prepared.before;
       hooks = prepared.hooks;
       this.#startedAt = performance.now();
       this.#info = await server.start(name, { argv: prepared.argv, env: prepared.env, cwd });

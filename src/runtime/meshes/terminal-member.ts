@@ -59,7 +59,7 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
     notes: notesOf(home),
     now: ports.now,
     async prepare(mayResume) {
-      const before = notesOf(home).lastTold();
+      const before = notesOf(home).lastTask();
       await ports.outside.makeHome(profile, home, "the user's");
       const prompt = promptText(sessionPrompt(layout, mesh, agent));
       await keepPrompt(layout, address, prompt, ports.now());
@@ -95,10 +95,13 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
   });
 }
 
-/** What a session is told with a task that its former one did not end. */
+/**
+ * What a session is told with a task that its former one did not end. A program may save its conversation after it has
+ * acted: a command of Claude Code 2.1.325 often runs for a moment before it is in the session's file.
+ */
 const BEFORE = {
   resumed:
-    "Your session had ended and was started again with this conversation. Go on where you were; do not repeat what is done.",
+    "Your session had ended and was started again with this conversation. Go on where you were; do not repeat what is done. What you did last may be missing here: look before you do it again.",
   begun: BEGUN_BEFORE,
 } as const;
 
