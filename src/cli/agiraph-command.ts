@@ -15,6 +15,7 @@ import { PLAIN_PASTE, SHOW_CURSOR } from "./live/live-region.ts";
 import { endWithNpm } from "./start/end-with-npm.ts";
 import { Terminal } from "./terminal.ts";
 import { reportFailure } from "./wording/failure.ts";
+import { usageWords } from "./wording/usage-words.ts";
 
 /** Runs one command line to its end and exits with its code, once all output has been written. */
 export async function runCommandLine(
@@ -57,7 +58,7 @@ async function exitCodeOf(words: string[], terminal: Terminal, create: typeof cr
   } catch (error) {
     if (!(error instanceof CommanderError)) return reportFailure(error, terminal, words.includes("--json"));
     if (error.exitCode === 0) return EXIT.done;
-    const message = error.message.replace(/^error: /, "").trim();
+    const message = usageWords(error.message);
     if (words.includes("--json")) void terminal.printJson({ error: { code: "usage", message } });
     return EXIT.usage;
   }

@@ -5,6 +5,7 @@ import { Command } from "commander";
 import { seeHelp } from "./command-line/command-spec.ts";
 import { programWords } from "./invocation.ts";
 import type { Terminal } from "./terminal.ts";
+import { usageWords } from "./wording/usage-words.ts";
 
 export const packageRoot = dirname(findPackageJSON(import.meta.url) ?? import.meta.dirname);
 
@@ -22,7 +23,7 @@ export function baseCommand(terminal: Terminal, name: string): Command {
       getErrHelpWidth: () => 100,
       getOutHasColors: () => terminal.paint.isColorSupported,
       getErrHasColors: () => terminal.errPaint.isColorSupported,
-      outputError: (text, write) => write(`${terminal.errPaint.red("✗")} ${text.replace(/^error: /, "")}`),
+      outputError: (text, write) => write(`${terminal.errPaint.red("✗")} ${usageWords(text)}\n`),
     })
     .showHelpAfterError(seeHelp(name === "agiraph" ? programWords(terminal.env) : name))
     .helpCommand(false)

@@ -64,15 +64,15 @@ test("wrong usage ends with 2 and says what was meant", async () => {
   expect({ stdout, ...rest }).toEqual({
     code: 2,
     stdout: "",
-    stderr: "✗ unknown command 'shwo'\n(Did you mean show?)\nSee: agiraph --help\n",
+    stderr: '✗ There is no command "shwo". Did you mean show?\nSee: agiraph --help\n',
   });
   const helps = [call("help", "shwo"), call("shwo", "--help"), call("help", "tx", "strat")];
   expect(await Promise.all(helps)).toEqual([
     { stdout, ...rest },
     { stdout, ...rest },
-    { code: 2, stdout: "", stderr: "✗ unknown command 'strat'\n(Did you mean start?)\nSee: tx --help\n" },
+    { code: 2, stdout: "", stderr: '✗ There is no command "strat". Did you mean start?\nSee: tx --help\n' },
   ]);
-  expect((await call("run")).stderr).toBe("✗ missing required argument 'goal'\nSee: agiraph run --help\n");
+  expect((await call("run")).stderr).toBe('✗ The argument "goal" is missing.\nSee: agiraph run --help\n');
   const near = await Promise.all([
     call("run", "goal", "--mode", "infinit"),
     call("run", "goal", "--projct", "."),
@@ -83,6 +83,14 @@ test("wrong usage ends with 2 and says what was meant", async () => {
     "--project",
     "bash",
   ]);
+  const plain = [
+    [["ls", "--wat"], 'There is no option "--wat".'],
+    [["run", "goal", "--projct", "."], 'There is no option "--projct". Did you mean --project?'],
+    [["run", "goal", "--budget", "abc"], '--budget: "abc" is not valid. Expected an amount above 0, e.g. 2.50.'],
+    [["run", "goal", "--budget"], "--budget needs a value."],
+    [["logs", "x", "-n", "many"], '--limit: "many" is not valid. Expected a whole number, e.g. 120.'],
+  ] as const;
+  for (const [words, said] of plain) expect((await call(...words)).stderr.split("\n")[0]).toBe(`✗ ${said}`);
   const wrong = [
     ["run"],
     ["run", "goal", "--mode", "sometimes"],
@@ -123,7 +131,9 @@ test("who forgets the quotes around a text is shown where they belong", async ()
   expect(JSON.parse(asData.stdout)).toEqual({
     error: { code: "usage", message: 'Put the goal in quotes: agiraph run "Survey files" …' },
   });
-  expect((await call("show", "survey", "files")).stderr).toMatch(/^✗ too many arguments for 'show'/);
+  expect((await call("show", "survey", "files")).stderr).toMatch(
+    /^✗ There are too many arguments for "show"\. Expected 1 argument but got 2/,
+  );
 });
 
 test("with --json an error is one JSON object on stdout and a sentence on stderr, never a stack", async () => {
@@ -134,7 +144,7 @@ test("with --json an error is one JSON object on stdout and a sentence on stderr
     stack: false,
   });
   expect(JSON.parse((await call("run", "--json")).stdout)).toEqual({
-    error: { code: "usage", message: "missing required argument 'goal'" },
+    error: { code: "usage", message: 'The argument "goal" is missing.' },
   });
 });
 

@@ -82,7 +82,7 @@ test("what needs no server: prompt, send, next, done and ask by files, and what 
     '✗ There is no agent of relay "frist". Did you mean first? There are: first, second.',
     "✗ Only an agent in its session can do this. Outside of one, say which agent: --as mesh/agent",
     expect.stringMatching(/^✗ There are no meshes here: .* How to declare a mesh: \/.*\/docs\/meshes\.md$/),
-    "✗ missing required argument 'text'",
+    '✗ The argument "text" is missing.',
     "✗ There are no meshes in /nowhere: it has no meshes/mesh-configs/.",
   ]);
 });
