@@ -17,11 +17,13 @@ export function globMatcher(pattern: string): (path: string) => boolean {
   };
 }
 
-/** The folders that contain all matches: the first names of a pattern, as long as they are plain; "" is anywhere. */
+/** The folders that contain all matches: the folders of a pattern, as far as they are plain; "" is anywhere. */
 export function startsOf(pattern: string): string[] {
-  const starts = alternativesOf(pattern).map(([first = "", ...rest]) =>
-    rest.length === 0 || /[*?[]/.test(first) ? "" : first,
-  );
+  const starts = alternativesOf(pattern).map((names) => {
+    const folders = names.slice(0, -1);
+    const wild = folders.findIndex((name) => /[*?[]/.test(name));
+    return folders.slice(0, wild < 0 ? folders.length : wild).join("/");
+  });
   return [...new Set(starts)];
 }
 

@@ -125,6 +125,43 @@ test("a path as bash prints it is the same file", async () => {
   expect(await use(team.alice, "glob", { pattern: "*.ts", path: team.project })).toBe("project/src/main.ts (26 bytes)");
 });
 
+test("what git ignores is neither found nor searched, unless it is asked for or named", async () => {
+  await using team = await scopeTeam();
+  put(team, ".gitignore", "out/\n*.log\n!keep.log\n");
+  for (const name of ["out/a.ts", "b.ts", "c.log", "keep.log"]) put(team, name, "needle\n");
+  const find = (args: object) => use(team.alice, "glob", { pattern: "scratch/**/*.{ts,log}", ...args });
+  const grep = (args: object) => use(team.alice, "grep", { pattern: "needle", ...args });
+  expect(await find({})).toBe("scratch/b.ts (7 bytes)\nscratch/keep.log (7 bytes)");
+  expect(await find({ ignored: true })).toMatch(/b\.ts.*\n.*c\.log.*\n.*keep\.log.*\n.*out\/a\.ts/);
+  expect(await grep({ path: "scratch" })).toBe("scratch/b.ts\n1:\tneedle\nscratch/keep.log\n1:\tneedle");
+  expect(await grep({ path: "scratch", glob: "a.ts" })).toBe(
+    'No match in 0 files.\n[2 ignored names were left out (.gitignore); "ignored": true searches them too.]',
+  );
+  expect(await grep({ path: "scratch", glob: "a.ts", ignored: true })).toBe("scratch/out/a.ts\n1:\tneedle");
+  // Named: as a folder, as a file, and in a pattern.
+  expect(await grep({ path: "scratch/out" })).toBe("scratch/out/a.ts\n1:\tneedle");
+  expect(await grep({ path: "scratch/c.log" })).toBe("scratch/c.log\n1:\tneedle");
+  expect(await find({ pattern: "scratch/out/*" })).toBe("scratch/out/a.ts (7 bytes)");
+});
+
+test("dependencies of the project are opened where ignored files are asked for", async () => {
+  await using team = await scopeTeam();
+  mkdirSync(join(team.project, "node_modules/one"), { recursive: true });
+  writeFileSync(join(team.project, "node_modules/one/x.ts"), "");
+  const find = (args: object) => use(team.alice, "glob", { pattern: "x.ts", ...args });
+  expect(await find({})).toMatch(/^No file/);
+  expect(await find({ ignored: true })).toBe("project/node_modules/one/x.ts (0 bytes)");
+});
+
+test("rules that are too much work are said, and what is looked for is found all the same", async () => {
+  await using team = await scopeTeam();
+  put(team, ".gitignore", Array.from({ length: 5000 }, () => `${"a*".repeat(100)}b`).join("\n"));
+  put(team, "a".repeat(200), "");
+  expect(await use(team.alice, "glob", { pattern: "aa*", path: "scratch" })).toBe(
+    `scratch/${"a".repeat(200)} (0 bytes)\n[A .gitignore is too large or too complex: a part of it was not applied.]`,
+  );
+});
+
 function put(team: ScopeTeam, name: string, content: string | Buffer): void {
   const file = join(team.runDir, "nodes/node-1/scratch", name);
   mkdirSync(join(file, ".."), { recursive: true });

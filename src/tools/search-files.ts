@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ListedFile, Scope } from "../store/scope/scope.ts";
+import type { ListedFile, Listing, Scope } from "../store/scope/scope.ts";
 import { FileNotFound, type RefusalReason, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { fileErrorsAsResults } from "./file-refusals.ts";
 import { globMatcher, startsOf } from "./glob-match.ts";
@@ -15,14 +15,17 @@ const MOST_FILE_BYTES = 8 * 1024 * 1024;
 const pattern = z.string().min(1).max(1000);
 /** A path as the listing shows it: "." and "./" are the top. */
 const path = z.string().default("").transform(withoutDots);
+/** Explained once, in the text of `grep`: it is in every request. */
+const ignored = z.boolean().default(false);
 const toGrep = z.object({
   pattern,
   path,
   glob: z.string().min(1).max(200).optional(),
   ignore_case: z.boolean().default(false),
-  context: z.int().min(0).max(5).default(0).describe("Lines around a match."),
+  context: z.int().min(0).max(5).default(0),
+  ignored,
 });
-const toGlob = z.object({ pattern: z.string().min(1).max(200), path });
+const toGlob = z.object({ pattern: z.string().min(1).max(200), path, ignored });
 
 export interface SearchBounds {
   /** For all files together. */
@@ -35,12 +38,13 @@ export interface SearchBounds {
  * SEARCH-1. Only what a scope shows is searched, not: hidden files of the project, other people's folders.
  * SEARCH-2. Time, files, file sizes, matches and line lengths are limited, and the answer says what was left out.
  * SEARCH-3. A pattern runs in a thread with a time limit: no regular expression can block us.
+ * SEARCH-4. What git ignores is neither searched nor entered, unless it is asked for or named as the path.
  */
 export function searchTools(scope: Scope, bounds: SearchBounds = { timeoutMs: 20_000 }): Tool[] {
   return [
     defineTool({
       name: "grep",
-      description: "Search file contents, line by line, with a JavaScript regular expression.",
+      description: "Search files by JavaScript RegExp; ignored: also what git ignores.",
       repeatable: true,
       readOnly: true,
       parameters: toGrep,
@@ -48,29 +52,37 @@ export function searchTools(scope: Scope, bounds: SearchBounds = { timeoutMs: 20
     }),
     defineTool({
       name: "glob",
-      description: "Find files by name, e.g. **/*.test.ts",
+      description: "Find files by name, as **/*.ts",
       repeatable: true,
       readOnly: true,
       parameters: toGlob,
-      run: ({ pattern, path }, signal) => fileErrorsAsResults(signal, () => glob(scope, pattern, path)),
+      run: (order, signal) => fileErrorsAsResults(signal, () => glob(scope, order)),
     }),
   ];
 }
 
-async function glob(scope: Scope, wanted: string, at: string): Promise<string> {
-  const { files, isCut } = await filesFor(scope, at, wanted);
-  const matches = matcherFor(wanted, at);
-  const found = files.filter(({ path }) => matches(path));
-  const shown = found.slice(0, MOST_SHOWN).map(({ path, bytes }) => `${path} (${bytes} bytes)`);
+async function glob(scope: Scope, { pattern, path: at, ignored }: z.infer<typeof toGlob>): Promise<string> {
+  const found = await filesFor(scope, { at, glob: pattern, ignored });
+  const matches = matcherFor(pattern, at);
+  const matching = found.files.filter(({ path }) => matches(path));
+  const shown = matching.slice(0, MOST_SHOWN).map(({ path, bytes }) => `${path} (${bytes} bytes)`);
   const notes = [
-    found.length === 0 ? `No file of ${files.length} matches.` : "",
-    found.length > MOST_SHOWN ? `[${found.length - MOST_SHOWN} more are not shown. Narrow the pattern.]` : "",
-    isCut ? CUT : "",
+    matching.length === 0 ? `No file of ${found.files.length} matches.` : "",
+    matching.length > MOST_SHOWN ? `[${matching.length - MOST_SHOWN} more are not shown. Narrow the pattern.]` : "",
+    ...leftOut(found, matching.length === 0),
   ];
   return [...shown, ...notes].filter(Boolean).join("\n");
 }
 
-const CUT = `[Not all files were looked at, there are too many. Name a folder as path.]`;
+/** That something is ignored is said only where it may be what was looked for. */
+function leftOut({ isCut, skipped, isIgnoringPartly }: FilesBelow, isNothingFound: boolean): string[] {
+  const names = `${skipped} ignored ${skipped === 1 ? "name was" : "names were"}`;
+  return [
+    isCut ? "[Not all files were looked at, there are too many. Name a folder as path.]" : "",
+    isNothingFound && skipped > 0 ? `[${names} left out (.gitignore); "ignored": true searches them too.]` : "",
+    isIgnoringPartly ? "[A .gitignore is too large or too complex: a part of it was not applied.]" : "",
+  ];
+}
 
 /** A pattern is about the path as it is shown, or as it is seen from the folder that was named. */
 function matcherFor(wanted: string, at: string): (path: string) => boolean {
@@ -84,41 +96,65 @@ interface FilesBelow {
   isCut: boolean;
   /** A file was named, not a folder. */
   isFile: boolean;
+  /** So many ignored names. */
+  skipped: number;
+  isIgnoringPartly: boolean;
+}
+
+interface Where {
+  at: string;
+  glob: string | undefined;
+  ignored: boolean;
 }
 
 /**
- * The files that a pattern may be about. From the top those below its own first name are looked at: short names (scratch/,
+ * The files that a pattern may be about. From the top those below its own first names are looked at: short names (scratch/,
  * agent/) are listed only where they are named, as what they lead to stands elsewhere too.
  */
-async function filesFor(scope: Scope, at: string, wanted: string | undefined): Promise<FilesBelow> {
-  if (at !== "" || wanted === undefined) return filesBelow(scope, at);
+async function filesFor(scope: Scope, { at, glob, ignored }: Where): Promise<FilesBelow> {
+  if (at !== "" || glob === undefined) return filesBelow(scope, at, ignored);
   const found: FilesBelow[] = [];
-  for (const start of startsOf(wanted)) {
+  for (const start of startsOf(glob)) {
     try {
-      found.push(await filesBelow(scope, start));
+      found.push(await filesBelow(scope, start, ignored));
     } catch (error) {
       if (!(error instanceof ScopeRefusal || error instanceof FileNotFound)) throw error;
     }
   }
-  if (found.length === 0) return filesBelow(scope, at);
-  const files = new Map(found.flatMap((each) => each.files).map((file) => [file.path, file]));
-  return { files: [...files.values()], isCut: found.some(({ isCut }) => isCut), isFile: false };
+  return found.length === 0 ? filesBelow(scope, at, ignored) : together(found);
 }
 
 /** The files below a folder, or the file itself. At the top the project is opened too; the other short names lead to what is there anyway. */
-async function filesBelow(scope: Scope, at: string): Promise<FilesBelow> {
-  const options = { recursive: true, limit: MOST_FILES, withoutShortNames: true };
+async function filesBelow(scope: Scope, at: string, ignored: boolean): Promise<FilesBelow> {
+  const how = ignored ? ("opened" as const) : ("skipped" as const);
+  const options = { recursive: true, limit: MOST_FILES, withoutShortNames: true, ignored: how };
   const unless = (reason: RefusalReason) => (error: unknown) => {
     if (error instanceof ScopeRefusal && error.reason === reason) return null;
     throw error;
   };
   const listing = await scope.list(at, options).catch(unless("wrong_kind"));
-  if (!listing) return { files: [{ path: at, kind: "file", bytes: 0 }], isCut: false, isFile: true };
+  if (!listing) return { ...NOTHING, files: [{ path: at, kind: "file", bytes: 0 }], isFile: true };
   // Refused where there is none.
-  const found = at === "" ? await scope.list("project", options).catch(unless("outside")) : null;
-  const project = found ?? { entries: [], more: false };
-  const files = [...listing.entries, ...project.entries].filter(({ kind }) => kind === "file");
-  return { files, isCut: listing.more || project.more, isFile: false };
+  const project = at === "" ? await scope.list("project", options).catch(unless("outside")) : null;
+  return together([listing, ...(project ? [project] : [])].map(filesIn));
+}
+
+const NOTHING: FilesBelow = { files: [], isCut: false, isFile: false, skipped: 0, isIgnoringPartly: false };
+
+function filesIn({ entries, more, skipped = 0, isIgnoringPartly = false }: Listing): FilesBelow {
+  const files = entries.filter(({ kind }) => kind === "file");
+  return { files, isCut: more, isFile: false, skipped, isIgnoringPartly };
+}
+
+function together(found: readonly FilesBelow[]): FilesBelow {
+  const files = new Map(found.flatMap((each) => each.files).map((file) => [file.path, file]));
+  return {
+    files: [...files.values()],
+    isCut: found.some(({ isCut }) => isCut),
+    isFile: false,
+    skipped: found.reduce((sum, { skipped }) => sum + skipped, 0),
+    isIgnoringPartly: found.some(({ isIgnoringPartly }) => isIgnoringPartly),
+  };
 }
 
 function withoutDots(path: string): string {
@@ -141,7 +177,8 @@ async function grep(
   { timeoutMs }: SearchBounds,
   signal: AbortSignal,
 ): Promise<ToolOutput> {
-  const { files, isCut, isFile } = await filesFor(scope, order.path, order.glob);
+  const below = await filesFor(scope, { at: order.path, glob: order.glob, ignored: order.ignored });
+  const { files, isFile } = below;
   const matches = order.glob === undefined ? isNoRecord : matcherFor(order.glob, order.path);
   const wanted = isFile ? files : files.filter(({ path }) => matches(path));
   await using thread = new GrepThread(order, { timeoutMs, signal });
@@ -152,7 +189,7 @@ async function grep(
       found.hits === 0 ? `No match in ${looked} ${looked === 1 ? "file" : "files"}.` : "",
       found.ended && `[${found.ended}]`,
       found.tooBig > 0 ? `[${found.tooBig} files of more than 8 MB were left out: use bash.]` : "",
-      isCut ? CUT : "",
+      ...leftOut(below, found.hits === 0),
     ];
     return [...found.lines, ...notes].filter(Boolean).join("\n");
   } catch (error) {

@@ -1,34 +1,29 @@
-import { type BigIntStats, read, readSync } from "node:fs";
+import { read, readSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { closest } from "../../boundary/nearest.ts";
 import { hasContent } from "../disk/content-check.ts";
 import { childrenOf, closeFolder, type Folder, glance, WalkError } from "../disk/folder.ts";
-import { FolderChain } from "../disk/folder-chain.ts";
-import { type FolderVisitor, type TreeCut, walkTree } from "../disk/tree-walk.ts";
-import { type OpenFile, openFile, openFolder, type WalkOptions } from "../disk/walk.ts";
-import { UNFINISHED, writeWhole } from "../disk/whole-file.ts";
+import { type OpenFile, openFile, openFolder } from "../disk/walk.ts";
+import { writeWhole } from "../disk/whole-file.ts";
+import { entryOf, listingOf, walkOptions } from "./listing.ts";
 import { isFolder, notAsPublished, outside, refusalOf } from "./refusal-words.ts";
 import type { FileContent, ListedFile, Listing, ListOptions, Scope, ScopeBinds } from "./scope.ts";
 import { FileNotFound, ScopeRefusal } from "./scope-refusal.ts";
 import {
-  isHome,
   isPublished,
   isTop,
   mayList,
-  notTheHome,
   publishedRecordOf,
   type ScopedPath,
   type ScopeRules,
   scopedAbove,
-  scopedChild,
   scopedPathOf,
 } from "./scoped-path.ts";
 
 /** The most that one write takes. */
 export const MAX_WRITE_BYTES = 10 * 1024 * 1024;
 
-const MAX_NAMES_IN_A_FOLDER = 10_000;
 /** So many names are looked at for those that come near one that is missing. */
 const MOST_SUGGESTED = 500;
 /** So many earlier runs are looked through for it, the newest first. */
@@ -115,32 +110,15 @@ export class FileScope implements Scope {
     }
   }
 
-  async list(path: string, { recursive = false, limit, withoutShortNames = false }: ListOptions): Promise<Listing> {
+  async list(path: string, options: ListOptions): Promise<Listing> {
     const scoped = scopedPathOf(this.#view, path);
     if (!mayList(this.#view, scoped)) throw outside("list", scoped);
-    const entries: ListedFile[] = [];
-    const below = new Map<string, ScopedPath>();
-    const look: FolderVisitor = async (folder, parts, names, slices) => {
-      const here = parts.length === 0 ? scoped : (below.get(parts.join("/")) ?? scoped);
-      below.delete(parts.join("/"));
-      if (isTop(this.#view, here) && !withoutShortNames) entries.push(...this.#mounts());
-      const folders: string[] = [];
-      for (const name of names) {
-        if (slices.isDue) await slices.rest();
-        const found = this.#entryOf(here, folder, name);
-        if (!found) continue;
-        if (entries.length >= limit) return "stop";
-        entries.push(found.entry);
-        if (!recursive || found.entry.kind !== "folder" || isLeftClosed(here, name)) continue;
-        folders.push(name);
-        below.set([...parts, name].join("/"), found.scoped);
-      }
-      return folders;
-    };
-    const { more, tooDeep } = await this.#walked(scoped, look);
-    const shown = entries.slice(0, limit).sort((a, b) => (a.path < b.path ? -1 : 1));
-    const deep = tooDeep && { tooDeep: [...scoped.names, ...tooDeep].join("/") };
-    return { entries: shown, more: more || entries.length > limit, ...deep };
+    const mounts = isTop(this.#view, scoped) && !options.withoutShortNames ? this.#mounts() : [];
+    try {
+      return await listingOf(this.#view, scoped, options, mounts);
+    } catch (error) {
+      throw this.#explained(scoped, error);
+    }
   }
 
   describe(): string {
@@ -168,24 +146,6 @@ export class FileScope implements Scope {
     throw new ScopeRefusal(reason, words);
   }
 
-  async #walked(scoped: ScopedPath, look: FolderVisitor): Promise<TreeCut> {
-    try {
-      using chain = new FolderChain(scoped.root, scoped.parts, this.#walkOptions(scoped));
-      return await walkTree(chain, look, { namesInOne: MAX_NAMES_IN_A_FOLDER });
-    } catch (error) {
-      throw this.#explained(scoped, error);
-    }
-  }
-
-  /** A name in an open folder, as this participant sees it; undefined where it is not to be seen. */
-  #entryOf(scoped: ScopedPath, folder: Folder, name: string): { entry: ListedFile; scoped: ScopedPath } | undefined {
-    const child = name.startsWith(UNFINISHED) ? undefined : scopedChild(this.#view, scoped, name);
-    const stats = child && glance(folder, name);
-    if (!child || !stats || (scoped.isProject && stats.isDirectory() && isHome(this.#view, stats))) return undefined;
-    const kind = kindOf(stats);
-    return { entry: { path: child.path, kind, bytes: kind === "file" ? Number(stats.size) : 0 }, scoped: child };
-  }
-
   /** What stands at the top beside the run's own files. Never opened by a recursive listing: it would be there twice. */
   #mounts(): ListedFile[] {
     const mounts = [...this.#view.aliases].flatMap(([path, parts]) => this.#mountAt(path, parts));
@@ -208,20 +168,12 @@ export class FileScope implements Scope {
   }
 
   #inFolder<T>(scoped: ScopedPath, parts: readonly string[], use: (folder: Folder) => T): T {
-    const folder = openFolder(scoped.root, parts, this.#walkOptions(scoped));
+    const folder = openFolder(scoped.root, parts, walkOptions(this.#view, scoped));
     try {
       return use(folder);
     } finally {
       closeFolder(folder);
     }
-  }
-
-  #walkOptions(scoped: ScopedPath): Pick<WalkOptions, "enter" | "anyForm"> {
-    if (!scoped.isProject) return {};
-    const enter: WalkOptions["enter"] = (stats) => {
-      if (isHome(this.#view, stats)) throw notTheHome(scoped.path);
-    };
-    return { enter, anyForm: true };
   }
 
   #guarded<T>(scoped: ScopedPath, step: () => T): T {
@@ -275,7 +227,7 @@ export class FileScope implements Scope {
       return this.#inFolder(scoped, scoped.parts, (folder) => {
         const mounts = isTop(this.#view, scoped) ? this.#mounts() : [];
         const { children } = childrenOf(folder, MOST_SUGGESTED);
-        const found = children.flatMap(({ name }) => this.#entryOf(scoped, folder, name)?.entry ?? []);
+        const found = children.flatMap(({ name }) => entryOf(this.#view, scoped, folder, name)?.entry ?? []);
         return [...mounts, ...found].map(({ path, kind }) => {
           const name = path.slice(path.lastIndexOf("/") + 1);
           return kind === "folder" ? `${name}/` : name;
@@ -286,15 +238,4 @@ export class FileScope implements Scope {
       throw error;
     }
   }
-}
-
-/** Dependencies of the user's project: thousands of files that nobody asked about. They can be listed by name. */
-function isLeftClosed(scoped: ScopedPath, name: string): boolean {
-  return scoped.isProject && name === "node_modules";
-}
-
-function kindOf(stats: BigIntStats): ListedFile["kind"] {
-  if (stats.isFile()) return "file";
-  if (stats.isDirectory()) return "folder";
-  return stats.isSymbolicLink() ? "link" : "special";
 }

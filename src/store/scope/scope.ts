@@ -39,6 +39,11 @@ export interface ListOptions {
   limit: number;
   /** At the top, leave out the names that stand for another place: what they lead to is listed there. */
   withoutShortNames?: boolean;
+  /**
+   * What git ignores in a folder below (`.gitignore`): "skipped", unless the path itself is ignored; or "opened", as well
+   * as dependencies, which stay closed otherwise.
+   */
+  ignored?: "skipped" | "opened";
 }
 
 export interface Listing {
@@ -47,6 +52,10 @@ export interface Listing {
   more: boolean;
   /** The first folder that was not opened because it lies too deep; others may. */
   tooDeep?: string;
+  /** How many names were skipped because they are ignored. */
+  skipped?: number;
+  /** Files that say what is ignored were too large, or too much work, to be followed in all. */
+  isIgnoringPartly?: boolean;
 }
 
 export interface ListedFile {
