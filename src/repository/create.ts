@@ -96,12 +96,9 @@ async function withChanges(
   const present = [...changes.changed.filter((path) => !gone.has(path)), ...changes.untracked];
   if (gone.size + present.length === 0) return { commit: base, left };
   // In an index that begins at the base, not at theirs: what they have staged but changed since is not what they see.
-  const theirObjects = join(from.gitDir, "objects");
-  const env = {
-    GIT_INDEX_FILE: join(mask.dir, "index-of-ours"),
-    GIT_OBJECT_DIRECTORY: loose,
-    GIT_ALTERNATE_OBJECT_DIRECTORIES: quotedPath(theirObjects),
-  };
+  const env = { GIT_INDEX_FILE: join(mask.dir, "index-of-ours"), GIT_OBJECT_DIRECTORY: loose };
+  // Where git finds that an object is there already, it sets the time of its file, or of the pack that it is in.
+  const aside = { ...env, GIT_ALTERNATE_OBJECT_DIRECTORIES: "" };
   const config = ["core.fsync=none"];
   await mask.run(["read-tree", base], { env, config });
   // What is gone first: a link may be where its folder was, and git refuses to look behind it.
@@ -110,9 +107,9 @@ async function withChanges(
     [["--add", "--remove", "--replace"], present],
   ] as const) {
     const stdin = Buffer.from(paths.map((path) => `${path}\0`).join(""), "latin1");
-    await mask.run(["update-index", ...how, "-z", "--stdin"], { env, config, stdin, seconds: 1800 });
+    await mask.run(["update-index", ...how, "-z", "--stdin"], { env: aside, config, stdin, seconds: 1800 });
   }
-  const tree = (await mask.run(["write-tree"], { env, config })).stdout.toString("utf8").trim();
+  const tree = (await mask.run(["write-tree", "--missing-ok"], { env: aside, config })).stdout.toString("utf8").trim();
   const author = { name: "agiraph" };
   const message = "Uncommitted changes at the start\n";
   // At a fixed time: the same changes give the same commit when the creation is repeated after a crash.

@@ -43,7 +43,6 @@ export const CONFIG: readonly string[] = [
   "core.packedGitWindowSize=32m",
   "core.packedGitLimit=512m",
   "advice.addEmbeddedRepo=false",
-  "advice.graftFileDeprecated=false",
   "core.safecrlf=false",
 ];
 
@@ -60,7 +59,8 @@ export function bareEnvironment(path: string | undefined): Record<string, string
     GIT_ATTR_NOSYSTEM: "1",
     GIT_ALLOW_PROTOCOL: "",
     GIT_ASKPASS: "true",
-    GIT_GRAFT_FILE: "/dev/null",
+    // A file that is there, even an empty one, makes git warn that grafts are old.
+    GIT_GRAFT_FILE: `${NOWHERE}/grafts`,
     GIT_LITERAL_PATHSPECS: "1",
     GIT_NO_LAZY_FETCH: "1",
     GIT_NO_REPLACE_OBJECTS: "1",

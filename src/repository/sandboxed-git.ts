@@ -124,7 +124,7 @@ function beginning(folder: string): string[] {
     `folder=${quoted(folder)}`,
     `cd "$folder"`,
     `export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_TERMINAL_PROMPT=0 GIT_EDITOR=true GIT_PAGER=cat LC_ALL=C`,
-    `export GIT_NO_REPLACE_OBJECTS=1 GIT_GRAFT_FILE=/dev/null GIT_DIR="$folder/.git" GIT_WORK_TREE="$folder"`,
+    `export GIT_NO_REPLACE_OBJECTS=1 GIT_GRAFT_FILE=/nonexistent/grafts GIT_DIR="$folder/.git" GIT_WORK_TREE="$folder"`,
     `unset GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_NAMESPACE 2>/dev/null || true`,
     `g() { git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.bare=false -c core.commitGraph=false -c commit.gpgSign=false -c gc.auto=0 -c maintenance.auto=false -c advice.addEmbeddedRepo=false -c core.safecrlf=false -c core.quotePath=true -c diff.external= -c diff.renames=false "$@"; }`,
   ];
