@@ -5,6 +5,7 @@ import type { Scope } from "../store/scope/scope.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { type InputOptions, inputWords, SMALL_INPUTS } from "./inputs.ts";
 import type { NodeWork } from "./node-work.ts";
+import { projectInstructions } from "./project-instructions.ts";
 import { type PromptName, workerPrompt } from "./prompt.ts";
 import { answerFileName } from "./publishing.ts";
 import { surroundingsOf } from "./surroundings.ts";
@@ -46,13 +47,15 @@ export async function beginAssignment(
   { rules, files, inputs, audience }: AssignmentFormat,
 ) {
   const { log, prompts, now } = workplace;
-  const [identity, memory, notebook, task, usual, built] = await Promise.all([
+  const hasProject = audience === "loop" && now().agent.created.project !== null;
+  const [identity, memory, notebook, task, usual, built, project] = await Promise.all([
     textIn(scope, "identity.md"),
     textIn(scope, "memory.md"),
     textIn(scope, "notebook.md"),
     taskOf(node, scope),
     prompts(rules),
     inputWords(node, scope, now().board, inputs),
+    hasProject ? projectInstructions(scope, "project") : "",
   ]);
   const system = workerPrompt({
     name: worker.spawned.name,
@@ -60,6 +63,7 @@ export async function beginAssignment(
     memory,
     notebook,
     surroundings: await surroundingsOf(scope, workplace, audience),
+    project,
     team: audience === "nobody" ? goalWords(node, now()) : teamWords(node, worker, now()),
     rules: usual.replaceAll("{file}", answerFileName(node)),
     files,

@@ -6,6 +6,7 @@ test("a coordinator's prompt: identity, goal, date, memory, rules, files; what i
     soul: "You are calm.",
     goal: "Go",
     surroundings: "Today is 2026-01-01.",
+    project: "# What the project says",
     memory: "Hot.",
     rules: "Be kind.",
     files: "F",
@@ -14,6 +15,7 @@ test("a coordinator's prompt: identity, goal, date, memory, rules, files; what i
     "You are calm.",
     "# Your goal\n\nGo",
     "Today is 2026-01-01.",
+    "# What the project says",
     "# Your memory\n\nHot.",
     "Be kind.",
     "F",
@@ -28,6 +30,7 @@ test("a worker's prompt: who it is and what it knows; what is empty is left out"
     memory: "Hot.",
     notebook: "Fan.",
     surroundings: "Today is 2026-01-01.",
+    project: "# What the project says",
     team: "# Your team",
     rules: "Be kind.",
     files: "F",
@@ -37,11 +40,12 @@ test("a worker's prompt: who it is and what it knows; what is empty is left out"
     "# Your memory (from past work)\n\nHot.",
     "# Your notebook\n\nFan.",
     "Today is 2026-01-01.",
+    "# What the project says",
     "# Your team",
     "Be kind.",
     "F",
   ]);
-  expect(workerPrompt({ ...brief, memory: "\n", notebook: "" }).split("\n\n---\n\n")).toEqual([
+  expect(workerPrompt({ ...brief, memory: "\n", notebook: "", project: "" }).split("\n\n---\n\n")).toEqual([
     "You are Alice. A generalist.",
     "Today is 2026-01-01.",
     "# Your team",

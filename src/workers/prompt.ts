@@ -46,6 +46,8 @@ export interface CoordinatorBrief {
   goal: string;
   /** The day, and where it works. */
   surroundings: string;
+  /** What the project says to agents. */
+  project: string;
   memory: string;
   rules: string;
   files: string;
@@ -57,6 +59,7 @@ export function coordinatorPrompt(brief: CoordinatorBrief): string {
     brief.soul,
     `# Your goal\n\n${brief.goal}`,
     brief.surroundings,
+    brief.project,
     brief.memory.trim() && `# Your memory\n\n${brief.memory}`,
     brief.rules,
     brief.files,
@@ -70,6 +73,8 @@ export interface WorkerBrief {
   notebook: string;
   /** The day, and where it works. */
   surroundings: string;
+  /** What the project says to agents. */
+  project: string;
   /** What the others do, and what the work is for. */
   team: string;
   rules: string;
@@ -83,6 +88,7 @@ export function workerPrompt(brief: WorkerBrief): string {
     brief.memory.trim() && `# Your memory (from past work)\n\n${brief.memory}`,
     brief.notebook.trim() && `# Your notebook\n\n${brief.notebook}`,
     brief.surroundings,
+    brief.project,
     brief.team,
     brief.rules,
     brief.files,

@@ -287,6 +287,25 @@ describe("surroundings", () => {
     }
   });
 
+  test("coordinator and workers know what the project says to agents", async () => {
+    await using folder = await temporaryHome();
+    await writeFile(join(folder.path, "AGENTS.md"), "Use tabs.");
+    const coordinator = script(
+      both(call("create_work_node", { task: "Look." }), call("list_files", { path: "project" })),
+      finished.after("node-1 completed"),
+    );
+    const alice = script(wrote("a.md", "A"), published("A"));
+    await using team = await startTeam({ goal: "g", project: folder.path, coordinator, workers: { Alice: alice } });
+    await team.outcome();
+    for (const model of [coordinator, alice]) {
+      const { system } = told(model);
+      expect(system.split("\n\n---\n\n").filter((section) => section.includes("Use tabs."))).toEqual([
+        expect.stringMatching(/^# What the project says\n\nThis is project\/AGENTS\.md: /),
+      ]);
+      expect(new Set(model.requests.map((request) => request.system))).toEqual(new Set([system]));
+    }
+  });
+
   test.skipIf(skipped)(`the history of git is neither listed nor there for a command ${skipped}`, async () => {
     await using folder = await temporaryHome();
     const project = join(folder.path, "work");

@@ -6,6 +6,7 @@ import { momentIn } from "../../triggers/wall-clock.ts";
 import { textIn } from "../assignment.ts";
 import { type Past, pastOf } from "../loop/past.ts";
 import type { ActingWorker } from "../loop/recorded-loop.ts";
+import { projectInstructions } from "../project-instructions.ts";
 import { coordinatorPrompt } from "../prompt.ts";
 import { type Machine, surroundingsOf } from "../surroundings.ts";
 import { memoryNow, recalled } from "../worker-memory.ts";
@@ -36,17 +37,21 @@ export async function beginRun({ run, scope, toolbox, cursor, workplace, before,
   const { created } = now().agent;
   const infinite = isInfinite(workplace);
   const firstDay = infinite ? ", your first day; each waking tells the date" : "";
-  const [soul, memory, usual, around] = await Promise.all([
+  // A program is told where the file is: it reads its own way.
+  const hasProject = !program && created.project !== null;
+  const [soul, memory, usual, around, project] = await Promise.all([
     textIn(scope, "agent/SOUL.md"),
     recalled(workplace, toolbox.specs.some(({ name }) => name === "memory_write") ? "memory" : "nothing"),
     prompts("operating-rules"),
     surroundingsOf(scope, workplace, program ? "program" : "loop", firstDay),
+    hasProject ? projectInstructions(scope, "project") : "",
   ]);
   const rules = [usual, program?.rules ?? "", infinite ? cycleRules(created) : ""].filter(Boolean).join("\n\n");
   const brief = {
     soul,
     goal: run.goal,
     surroundings: around,
+    project,
     memory,
     rules,
     files: program?.files ?? scope.describe(),
