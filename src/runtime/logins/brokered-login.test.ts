@@ -1,53 +1,21 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { expect, test, vi } from "vitest";
-import { LoginFile } from "../../store/home/login-file.ts";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { expect, test } from "vitest";
 import { LOGIN_FILES, signIn } from "../../testing/login-files.ts";
-import { manualClock } from "../../testing/manual-clock.ts";
-import { type OAuthServer, startOAuthServer } from "../../testing/oauth-server.ts";
-import { temporaryHome } from "../../testing/temporary-home.ts";
+import type { OAuthServer } from "../../testing/oauth-server.ts";
+import { PROGRAMS_WITH_LOGINS, signedInPerson, whileAdvancing } from "../../testing/signed-in-person.ts";
 import { BrokeredLogin } from "./brokered-login.ts";
 import { CredentialFile } from "./credential-file.ts";
 import { LOGIN_FORMATS } from "./login-formats.ts";
 
-type Program = keyof typeof LOGIN_FILES;
-const PROGRAMS = ["claude", "codex", "gemini", "opencode"] as const;
 const MINUTE = 60_000;
-const SLOW = { timeout: 120_000 };
-
-/** A person with a login that is valid for an hour, and who keeps it for them. */
-async function person(program: Program = "claude") {
-  const home = await temporaryHome();
-  const clock = manualClock();
-  const server = await startOAuthServer({ now: clock.now, rotates: program !== "gemini" });
-  const first = server.login();
-  const path = await signIn(home.path, program, first);
-  const notes = new LoginFile(join(home.path, "agiraph"));
-  const broker = () => {
-    const format = LOGIN_FORMATS[PROGRAMS.indexOf(program)];
-    if (!format) throw new Error("no such program");
-    const { signal } = new AbortController();
-    const ports = { env: {}, clock, fetch: server.fetch, notes, signal };
-    return new BrokeredLogin(format, path, new CredentialFile(path), ports);
-  };
-  return {
-    ...{ home: home.path, clock, server, first, path, notes, broker },
-    file: async () => JSON.parse(await readFile(path, "utf8")),
-    async [Symbol.asyncDispose]() {
-      await server[Symbol.asyncDispose]();
-      await home[Symbol.asyncDispose]();
-    },
-  };
-}
 
 const renewals = (server: OAuthServer) => server.answers.filter((each) => each === "renewed").length;
 
-test.each(PROGRAMS)(
+test.each(PROGRAMS_WITH_LOGINS)(
   "LOGIN-1: many who ask %s's login at once cause one renewal, and the file is whole",
   async (program) => {
-    await using me = await person(program);
+    await using me = await signedInPerson(program);
     const [one, other] = [me.broker(), me.broker()];
     expect(await one.fresh()).toMatchObject({ kind: "usable", login: { access: me.first.access } });
     expect(me.server.answers).toEqual([]);
@@ -69,7 +37,7 @@ test.each(PROGRAMS)(
 );
 
 test("LOGIN-4: while the server fails, the old token is used and the pauses grow; then it is renewed", async () => {
-  await using me = await person();
+  await using me = await signedInPerson();
   const login = me.broker();
   await me.clock.advance(51 * MINUTE);
   me.server.next.push(500, 503, "garbage");
@@ -88,7 +56,7 @@ test("LOGIN-4: while the server fails, the old token is used and the pauses grow
 });
 
 test("a server that hangs is given up after 30 s, and an expired login says why it cannot be used", async () => {
-  await using me = await person();
+  await using me = await signedInPerson();
   const login = me.broker();
   await me.clock.advance(61 * MINUTE);
   me.server.next.push("hang");
@@ -101,7 +69,7 @@ test("a server that hangs is given up after 30 s, and an expired login says why 
 });
 
 test("a login that is revoked is over, is not asked for again, and goes on when the person has signed in", async () => {
-  await using me = await person();
+  await using me = await signedInPerson();
   const login = me.broker();
   me.server.revoke(me.first.access);
   await me.clock.advance(51 * MINUTE);
@@ -116,8 +84,28 @@ test("a login that is revoked is over, is not asked for again, and goes on when 
   expect(await login.fresh()).toMatchObject({ kind: "usable", login: { refresh: "refresh-2" } });
 });
 
+test("a login that was renewed on another machine is over here: its used token is sent once, and a person is needed", async () => {
+  await using me = await signedInPerson();
+  const login = me.broker();
+  // A copy of the file, with which somebody has renewed it: the vendor ends a login whose token comes twice.
+  await me.server.fetch("", tokenRequest(me.first.refresh));
+  await me.clock.advance(51 * MINUTE);
+  const before = await me.file();
+  for (let times = 0; times < 5; times++) {
+    expect(await login.fresh()).toMatchObject({ kind: "usable", login: { access: me.first.access } });
+    await me.clock.advance(MINUTE);
+  }
+  expect(me.server.answers).toEqual(["renewed", "reused"]);
+  await me.clock.advance(10 * MINUTE);
+  const why = expect.stringContaining("It was signed out, or it was renewed on another machine");
+  expect(await login.fresh()).toEqual({ kind: "ended", why });
+  expect([me.server.answers, await me.file()]).toEqual([["renewed", "reused"], before]);
+  await signIn(me.home, "claude", me.server.login());
+  expect(await login.fresh()).toMatchObject({ kind: "usable" });
+});
+
 test("a token that is refused before its time is renewed, at most once a minute", async () => {
-  await using me = await person();
+  await using me = await signedInPerson();
   const login = me.broker();
   await me.clock.advance(5 * MINUTE);
   login.reject(me.first.access);
@@ -132,7 +120,7 @@ test("a token that is refused before its time is renewed, at most once a minute"
 });
 
 test("LOGIN-3: what the person's own program writes during a renewal wins", async () => {
-  await using me = await person();
+  await using me = await signedInPerson();
   const login = me.broker();
   await me.clock.advance(51 * MINUTE);
   const theirs = me.server.login();
@@ -154,7 +142,7 @@ test("LOGIN-3: what the person's own program writes during a renewal wins", asyn
 });
 
 test("CREDENTIAL-2: a renewal that was cut off before the file was replaced is finished by the next process", async () => {
-  await using me = await person();
+  await using me = await signedInPerson();
   await me.clock.advance(51 * MINUTE);
   const answer = JSON.parse(await (await me.server.fetch("", tokenRequest(me.first.refresh))).text());
   const tokens = { access: answer.access_token, refresh: answer.refresh_token, expires: me.clock.now() + 60 * MINUTE };
@@ -171,7 +159,7 @@ test("CREDENTIAL-2: a renewal that was cut off before the file was replaced is f
 });
 
 test("CREDENTIAL-2: what is left of it is dropped when it is half written, or the person has signed in since", async () => {
-  await using me = await person();
+  await using me = await signedInPerson();
   const dies = async () => Promise.reject(new Error("killed"));
   const whole = JSON.stringify(LOGIN_FILES.claude({ ...me.first, access: "newer" }));
   for (const [text, refresh] of [
@@ -186,7 +174,7 @@ test("CREDENTIAL-2: what is left of it is dropped when it is half written, or th
 });
 
 test("a file that is half written for a moment is read again; one that stays so is reported, and never replaced", async () => {
-  await using me = await person();
+  await using me = await signedInPerson();
   const whole = await readFile(me.path, "utf8");
   await writeFile(me.path, whole.slice(0, 50));
   const looking = me.broker().fresh();
@@ -201,75 +189,6 @@ test("a file that is half written for a moment is read again; one that stays so 
   await rm(me.path);
   expect(await me.broker().fresh()).toEqual({ kind: "none" });
 });
-
-test("RENEWAL-LOCK-1: while Claude Code renews, we wait, and take what it has brought", async () => {
-  await using me = await person();
-  await me.clock.advance(51 * MINUTE);
-  const lock = join(dirname(me.path), ".oauth_refresh.lock");
-  await mkdir(lock);
-  const asked = me.broker().fresh();
-  await me.clock.sleeping();
-  const theirs = me.server.login();
-  await signIn(me.home, "claude", theirs);
-  await rm(lock, { recursive: true });
-  expect(await whileAdvancing(me.clock, asked)).toMatchObject({ login: { access: theirs.access } });
-  expect(me.server.answers).toEqual([]);
-});
-
-test("RENEWAL-LOCK-2: a lock of Claude Code that gives no sign of life for a minute is taken over", SLOW, async () => {
-  await using me = await person();
-  await me.clock.advance(51 * MINUTE);
-  await mkdir(join(dirname(me.path), ".oauth_refresh.lock"));
-  const began = me.clock.now();
-  expect(await whileAdvancing(me.clock, me.broker().fresh())).toMatchObject({ login: { refresh: "refresh-2" } });
-  expect(me.clock.now() - began).toBeGreaterThanOrEqual(MINUTE);
-  expect((await readdir(dirname(me.path))).sort()).toEqual([".credentials.json", ".credentials.json.agiraph-lock"]);
-});
-
-test("RENEWAL-LOCK-2: both locks of a holder that was killed are taken over in that minute", SLOW, async () => {
-  await using me = await person();
-  await me.clock.advance(51 * MINUTE);
-  const folder = dirname(me.path);
-  for (const left of [join(folder, ".oauth_refresh.lock"), `${folder}.lock`]) await mkdir(left);
-  expect(await whileAdvancing(me.clock, me.broker().fresh())).toMatchObject({ login: { refresh: "refresh-2" } });
-  expect((await readdir(folder)).sort()).toEqual([".credentials.json", ".credentials.json.agiraph-lock"]);
-  expect(await readdir(me.home)).not.toContain(".claude.lock");
-});
-
-test("RENEWAL-LOCK-1: while Codex holds its lock, we wait", async () => {
-  await using me = await person("codex");
-  await me.clock.advance(51 * MINUTE);
-  const lock = join(dirname(me.path), "auth.lock");
-  const holder = spawn("flock", [lock, "sh", "-c", "echo held; read line"], { stdio: ["pipe", "pipe", "ignore"] });
-  await once(holder.stdout, "data");
-  const asked = me.broker().fresh();
-  await vi.waitFor(async () => expect(await waitingFor(lock)).toBe(1), SLOW);
-  const theirs = me.server.login();
-  await signIn(me.home, "codex", theirs);
-  expect(me.server.answers).toEqual([]);
-  holder.stdin.end();
-  expect(await asked).toMatchObject({ login: { access: theirs.access } });
-  expect(me.server.answers).toEqual([]);
-});
-
-async function whileAdvancing<T>(clock: ReturnType<typeof manualClock>, work: Promise<T>): Promise<T> {
-  let isOver = false;
-  const done = work.finally(() => {
-    isOver = true;
-  });
-  while (!isOver) {
-    await clock.advance(50);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  return done;
-}
-
-/** How many processes wait for this lock. */
-async function waitingFor(path: string): Promise<number> {
-  const { ino } = await stat(path);
-  const lines = (await readFile("/proc/locks", "utf8")).split("\n");
-  return lines.filter((line) => line.includes("->") && line.includes(`:${ino} `)).length;
-}
 
 async function leftovers(path: string): Promise<string[]> {
   return (await readdir(dirname(path))).filter((name) => name.includes("agiraph-renewed"));
