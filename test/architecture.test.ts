@@ -39,6 +39,7 @@ const INSIDE: Record<string, string[][]> = {
     ["config"],
     ["logins"],
     ["programs", "telemetry", "state"],
+    ["repository"],
     ["team"],
     ["human"],
     ["meshes", "time", "views", "extensions"],

@@ -18,6 +18,7 @@ export * from "./outside.ts";
 export * from "./preliminary-summary.ts";
 export * from "./questions.ts";
 export * from "./recent-messages.ts";
+export * from "./repository.ts";
 export * from "./roster.ts";
 export * from "./shares.ts";
 export * from "./situation.ts";

@@ -12,6 +12,7 @@ import { applyToOutbox, emptyOutbox, type Outbox } from "./outbox.ts";
 import { applyToOutside, noneOutside, type Outside } from "./outside.ts";
 import { applyToQuestions, emptyQuestions, type Questions } from "./questions.ts";
 import { applyToRecentMessages, type RecentMessages } from "./recent-messages.ts";
+import { applyToRepository, type RepositoryState } from "./repository.ts";
 import { applyToRoster, type Roster } from "./roster.ts";
 import { applyToSpending, emptySpending, type Spending } from "./spending.ts";
 import { applyToStages, noteLosers, type Stage } from "./stages.ts";
@@ -46,6 +47,8 @@ export interface Situation {
   troubles: Troubles;
   /** Of a record of meshes. */
   mesh_ends: MeshEnds;
+  /** Of an agent that writes. */
+  repository?: RepositoryState;
 }
 
 export const SITUATION_VERSION = 35;
@@ -96,10 +99,15 @@ export function withOwnKeys(now: Situation): Situation {
       now.troubles,
       now.mesh_ends,
       ...(now.commands ? [now.commands] : []),
+      ...(now.repository ? [now.repository.nodes, ...checksOf(now.repository)] : []),
     ],
   ];
   for (const map of maps) inheritsNothing(map);
   return now;
+}
+
+function checksOf({ nodes }: RepositoryState) {
+  return Object.values(nodes).map(({ checks }) => checks);
 }
 
 /**
@@ -129,6 +137,8 @@ export function apply(now: Situation, fact: Fact): void {
   applyToOutside(now.outside, fact);
   applyToTroubles(now.troubles, fact);
   applyToMeshEnds(now.mesh_ends, fact);
+  const repository = applyToRepository(now.repository, fact);
+  if (repository) now.repository = repository;
   if (isAtWork(now.agent.status)) now.agent.status = isAsking(now.questions) ? "waiting_for_human" : "working";
 }
 

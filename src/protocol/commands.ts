@@ -12,6 +12,7 @@ import {
 } from "./api/meshes.ts";
 import { deliveredSchema } from "./api/speech.ts";
 import { cycleSecondsSchema } from "./config.ts";
+import { writeSchema } from "./repository.ts";
 import { missedPolicySchema, watchedSchema } from "./trigger.ts";
 import { wordsSchema } from "./words.ts";
 
@@ -42,6 +43,11 @@ export const COMMAND_ROUTES = {
   cancel: "POST /agents/:id/board/:node_id/cancel",
   update_node: "PATCH /agents/:id/board/:node_id",
   publish: "POST /agents/:id/board/:node_id/publish",
+  accept: "POST /agents/:id/repository/accept",
+  reject: "POST /agents/:id/board/:node_id/reject",
+  comment: "POST /agents/:id/board/:node_id/comments",
+  rebase: "POST /agents/:id/repository/rebase",
+  restore_work: "POST /agents/:id/repository/restore",
   create_trigger: "POST /agents/:id/triggers",
   cancel_trigger: "DELETE /agents/:id/triggers/:trigger_id",
   pause_trigger: "POST /agents/:id/triggers/:trigger_id/pause",
@@ -91,6 +97,8 @@ export const createAgentSchema = z.strictObject({
   watch: watchedSchema.optional(),
   /** A folder of the server's machine that the team may read, as an absolute path. */
   project: z.string().min(1).max(4096).optional(),
+  /** The team may change the git repository that `project` is in: in clones of its own, on a branch of its own. */
+  write: z.union([z.literal(true), writeSchema]).optional(),
 });
 export type CreateAgent = z.input<typeof createAgentSchema>;
 
@@ -221,6 +229,52 @@ export const commands = {
     tag: "work",
     /** What was done, in a few words. */
     body: z.strictObject({ summary: wordsSchema.optional() }).nullish(),
+    result: deliveredSchema,
+  },
+  accept: {
+    summary: "Put the agent's branch into the person's repository; or merge it into theirs, or open a pull request",
+    tag: "repository",
+    body: z
+      .strictObject({
+        how: z.enum(["branch", "merge", "pr"]).optional(),
+        /** Of a pull request; the goal if left out. */
+        title: z.string().min(1).max(200).optional(),
+        remote: z.string().min(1).max(200).optional(),
+        /** Where the repository is now, if it was moved: an absolute path. */
+        into: z.string().min(1).max(4096).optional(),
+      })
+      .nullish(),
+    result: deliveredSchema,
+  },
+  reject: {
+    summary: "Take a node's work out of the agent's branch, and tell the coordinator why",
+    tag: "repository",
+    body: z.strictObject({ reason: wordsSchema }),
+    result: deliveredSchema,
+  },
+  comment: {
+    summary: "Comment on a line of a node's work: its worker answers, or a node that goes on with it",
+    tag: "repository",
+    body: z.strictObject({
+      path: z.string().min(1).max(4096),
+      /** Counted from 1, in the file as it is after the change; with `side: old` as it was before. */
+      line: z.int().positive(),
+      side: z.enum(["old", "new"]).optional(),
+      text: wordsSchema,
+    }),
+    result: deliveredSchema,
+  },
+  rebase: {
+    summary: "Take what the person has committed since into the agent's branch",
+    tag: "repository",
+    /** The branch, tag or commit; the branch that was checked out at the start if left out. */
+    body: z.strictObject({ ref: z.string().min(1).max(1000).optional() }).nullish(),
+    result: deliveredSchema,
+  },
+  restore_work: {
+    summary: "Put anything that was ever committed or saved into the person's repository, as a branch",
+    tag: "repository",
+    body: z.strictObject({ ref: z.string().min(1).max(1000), into: z.string().min(1).max(4096).optional() }),
     result: deliveredSchema,
   },
   create_trigger: {

@@ -4,6 +4,7 @@ import { channelTopicSchema } from "./channel.ts";
 import { type AgentId, nodeIdSchema, runIdSchema, workerIdSchema } from "./ids.ts";
 import { meshFacts } from "./mesh.ts";
 import { outcomeSchema } from "./outcome.ts";
+import { publishedCommitSchema, repositoryFacts, writeSchema } from "./repository.ts";
 import { triggerFacts, watchedSchema } from "./trigger.ts";
 import { usageCorrectionSchema, usageSchema } from "./usage.ts";
 
@@ -68,6 +69,8 @@ export const factData = {
     watch: watchedSchema.optional(),
     /** It thinks nothing itself: it is the record of the meshes of its project, and at work while they are. */
     meshes: z.literal(true).optional(),
+    /** Its team may change the repository of `project`, in clones of their own. */
+    write: writeSchema.optional(),
   }),
   "agent.started": z.object({ why: z.enum(["created", "resumed", "recovered", "new_goal"]), pid: z.int() }),
   /** Nobody works until `agent.resumed`: a person asked for it, or a stage wants their approval. */
@@ -128,6 +131,10 @@ export const factData = {
     not_by: z.array(z.string()).optional(),
     /** Files that were handed over with it, copied into its folder: where from, and their content. */
     inputs: z.array(handedInputSchema).optional(),
+    /** It may be published although checks of the project fail. */
+    allow_red: z.literal(true).optional(),
+    /** It answers comments on the work of this node. */
+    answers: nodeIdSchema.optional(),
   }),
   "node.released": z.object(node),
   /** The worker that is named takes it as soon as it is free; nobody else does. With who decided so, where somebody assigned it. */
@@ -143,6 +150,8 @@ export const factData = {
     files: z.array(publishedFileSchema),
     /** Why it is only a part: the node is to fail with this. */
     partial: outcomeSchema.optional(),
+    /** Of an agent that writes: what it changed in the repository. */
+    commit: publishedCommitSchema.optional(),
   }),
   "node.completed": z.object({ ...node, ...worker, summary: z.string(), ...unheard }),
   /** A try failed and the same worker tries once more. */
@@ -400,6 +409,8 @@ export const factData = {
   }),
 
   ...meshFacts,
+
+  ...repositoryFacts,
 
   /** Something in the home was damaged; what, and where the damaged bytes were set aside. */
   "log.repaired": z.object({ file: z.string(), what: z.string(), aside: z.string().nullable() }),

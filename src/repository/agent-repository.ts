@@ -184,6 +184,14 @@ export class AgentRepository {
     return (await this.#run(["cat-file", "blob", id], { maxBytes: Number(size) })).stdout;
   }
 
+  /** A file or a folder. */
+  async has(commit: string, path: string): Promise<boolean> {
+    if (path === "" || /[\0\n]/.test(path)) return false;
+    const stdin = `${objectId(commit)}:${path}\n`;
+    const about = (await this.#run(["cat-file", "--batch-check=%(objecttype)"], { stdin })).stdout.toString("utf8");
+    return /^(?:blob|tree)\n$/.test(about);
+  }
+
   async snapshots(): Promise<Snapshot[]> {
     const format = "--format=%(refname)%1f%(objectname)%1f%(committerdate:unix)%1f%(subject)";
     const { stdout } = await this.#run(["for-each-ref", format, "refs/agiraph/snapshots"]);

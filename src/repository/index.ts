@@ -9,4 +9,4 @@ export type { Merged } from "./merge.ts";
 export type { PersonFolders } from "./person-objects.ts";
 export { type Inspected, inspectRepository, type PersonRepository, resolveBase } from "./person-repository.ts";
 export type { Received } from "./receive.ts";
-export { checkoutScript, cloneScript, commitScript, snapshotScript } from "./sandboxed-git.ts";
+export { checkoutScript, cloneScript, commitScript, snapshotScript, UNFINISHED_CLONE } from "./sandboxed-git.ts";

@@ -14,13 +14,13 @@ export type Received = { ok: true; refs: Record<string, string> } | { ok: false;
  * Takes a bundle that a sandbox wrote. Its objects come into a folder of their own first, and into the repository only
  * when everything about them is known to be right.
  *
- * RECEIVE-1. What is refused leaves nothing behind, and what a kill left is removed by the next call.
- * RECEIVE-2. What is taken is complete, passes git's own checks (fsck), and is within the limits.
- * RECEIVE-3. Reading it is bounded in memory, time and disk, whatever it says about itself.
- * RECEIVE-4. Its refs are named only below refs/agiraph/incoming/, each by its commit: no two of them, now or later, are in
+ * BUNDLE-IN-1. What is refused leaves nothing behind, and what a kill left is removed by the next call.
+ * BUNDLE-IN-2. What is taken is complete, passes git's own checks (fsck), and is within the limits.
+ * BUNDLE-IN-3. Reading it is bounded in memory, time and disk, whatever it says about itself.
+ * BUNDLE-IN-4. Its refs are named only below refs/agiraph/incoming/, each by its commit: no two of them, now or later, are in
  * each other's way, and what was taken once stays.
- * RECEIVE-5. No new symbolic link in it leads out of the repository.
- * RECEIVE-6. That our disk is full does not count against the bundle: it throws, and may be received again.
+ * BUNDLE-IN-5. No new symbolic link in it leads out of the repository.
+ * BUNDLE-IN-6. That our disk is full does not count against the bundle: it throws, and may be received again.
  */
 export async function receiveBundle(repository: Receiver, path: string, id: string): Promise<Received> {
   const aside = join(repository.dir, "incoming", id);

@@ -130,7 +130,9 @@ function beginning(folder: string): string[] {
   ];
 }
 
-const MARK = ".agiraph-unfinished-clone";
+/** A clone that has it is not ready, and holds nothing of a worker. */
+export const UNFINISHED_CLONE = ".agiraph-unfinished-clone";
+const MARK = UNFINISHED_CLONE;
 
 /** Needs $repository and $commit. */
 const CLONE = [

@@ -14,10 +14,10 @@ interface Extent {
  * Measures trees from their objects, each read once: a tree of ten folders in ten levels that are all the same object
  * has 10^10 files and is as quickly measured as any.
  *
- * TREE-1. Memory and time depend on how many different folders there are, not on how many files they would make.
- * TREE-2. No name in it can be taken for `.git` on any file system, or lead out of the tree. Folders that the person's own
+ * COMMIT-TREE-1. Memory and time depend on how many different folders there are, not on how many files they would make.
+ * COMMIT-TREE-2. No name in it can be taken for `.git` on any file system, or lead out of the tree. Folders that the person's own
  * commits have are as they are.
- * TREE-3. A repository of the person that is beyond the limits itself can be worked on: they are for what is added.
+ * COMMIT-TREE-3. A repository of the person that is beyond the limits itself can be worked on: they are for what is added.
  */
 export class TreeCheck {
   readonly #run: TreeRunner;

@@ -2,7 +2,8 @@ import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import type { Catalog } from "../models/catalog/catalog.ts";
 import { UnknownModel } from "../models/catalog/model-name.ts";
-import type { Watched } from "../protocol/index.ts";
+import type { Watched, Write } from "../protocol/index.ts";
+import { type Git, inspectRepository, resolveBase } from "../repository/index.ts";
 import { canLead, type ProgramNames } from "../workers/outside/programs.ts";
 import type { Settings } from "./config/settings.ts";
 
@@ -22,6 +23,8 @@ export interface NewAgent {
   /** The folder the team may read as `project/`. */
   project?: string | undefined;
   tools?: readonly string[] | undefined;
+  /** Whether, and how, the team may change the repository of the project. */
+  write?: Write | true | undefined;
 }
 
 export interface CheckedOrder extends NewAgent {
@@ -134,4 +137,19 @@ export async function checkProject(folder: string): Promise<void> {
       `There is no folder ${folder} on the server's machine, or the server may not read it.`,
     );
   if (!found.isDirectory()) throw new WrongField("project", `${folder} is a file. Name the folder that it is in.`);
+}
+
+/** Refused before anything is made: what is no repository, or cannot be worked on now. */
+export async function checkWrite({ project, write: order }: NewAgent, git: Git): Promise<Write | undefined> {
+  if (order === undefined) return undefined;
+  const write = order === true ? {} : order;
+  if (project === undefined) throw new WrongField("write", "There is no project folder that the team could change.");
+  const found = await inspectRepository(project, git);
+  if (!found.ok) throw new WrongField("write", found.reason);
+  const { base } = write;
+  if (base !== undefined && (await resolveBase(found.repository, base, git)) === undefined)
+    throw new WrongField("write.base", `${found.repository.top} has no branch, tag or commit named "${base}".`);
+  if (base !== undefined && write.dirty === "include")
+    throw new WrongField("write.dirty", "Uncommitted changes belong to HEAD. Leave out the base, or the changes.");
+  return write;
 }

@@ -1,3 +1,4 @@
+import type { Scrubber } from "../boundary/scrubber.ts";
 import type { Catalog } from "../models/catalog/catalog.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { AgentId } from "../protocol/index.ts";
@@ -12,6 +13,7 @@ import type { HostedMeshes } from "./meshes/hosted-meshes.ts";
 import type { MeshRecordPorts } from "./meshes/mesh-record.ts";
 import { MeshTrust } from "./meshes/trust.ts";
 import { txWords } from "./meshes/tx-words.ts";
+import type { RepositoryServices } from "./repository/team-repository.ts";
 import { limitsFrom } from "./team/team-limits.ts";
 import type { TeamServices } from "./team/team-services.ts";
 import type { Callbacks } from "./time/trigger-actions.ts";
@@ -25,6 +27,8 @@ export type AgentServices = TeamServices & {
   pid: number;
   /** Whether a person approves each stage before the next begins. */
   approveStages: boolean;
+  /** For agents that write. */
+  gitServices: RepositoryServices;
   /** For triggers that wait for a change. */
   look: LookAt;
   /** What triggers may have called, by name. */
@@ -47,6 +51,7 @@ export interface ServicePorts
   outside: ProgramPorts;
   catalog: Catalog;
   clock: Clock;
+  scrubber: Scrubber;
   sandbox(): Promise<Sandbox>;
 }
 
@@ -67,7 +72,7 @@ export function agentServices(
   ports: ServicePorts,
   { hostMeshes, meshEnvironment, ...checks }: RuntimeServices,
 ): AgentServices {
-  const { catalog, clock, random, tools, foreignTools, check, look, machine, outside, pid } = ports;
+  const { catalog, clock, random, tools, foreignTools, check, look, machine, outside, pid, sandbox, scrubber } = ports;
   const { home } = settings;
   const trust = new MeshTrust(home, () => clock.now());
   return {
@@ -102,6 +107,12 @@ export function agentServices(
     },
     check,
     look,
+    gitServices: {
+      ...{ env: settings.env, home, sandbox, scrubber },
+      get config() {
+        return settings.config;
+      },
+    },
     kindOf: (name) => outside.kindOf(name),
     outsideFor: (agent, project) => withMeshes(outside, { agent, project, hostMeshes, trust, clock }),
     channels: ports.channels,

@@ -22,6 +22,8 @@ interface AgentWorkPorts {
   goalFile: GoalFile;
   workforce: Workforce;
   meshes: MeshHosting;
+  /** Of an agent that writes. */
+  repository: { prepare(): Promise<void> } | undefined;
   /** From the first start on, what is due happens. */
   keepTime(): void;
 }
@@ -85,8 +87,9 @@ export class AgentWork {
   }
 
   async #startTeam(why: WhyStarted, order: AgentStart): Promise<void> {
-    const { situation, services, files, goalFile, workforce, keepTime } = this.#ports;
+    const { situation, services, files, goalFile, workforce, repository, keepTime } = this.#ports;
     const { log, now } = situation;
+    await repository?.prepare();
     const goal_changes = await goalFile.changesAtStart(why, order);
     const { facts, goingOn } = startOf(now(), why, { ...order, goal_changes }, services);
     workforce.renew();

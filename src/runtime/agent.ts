@@ -9,9 +9,11 @@ import { type ChannelName, checkNotArchived, checkThinks } from "./human/human-f
 import { HumanVoice, type Seen } from "./human/human-voice.ts";
 import { HumanWork } from "./human/human-work.ts";
 import { Postman } from "./human/postman.ts";
+import { RepositoryWork } from "./human/repository-work.ts";
 import { MeshHosting } from "./mesh-hosting.ts";
 import type { HostedMeshes } from "./meshes/hosted-meshes.ts";
 import { modelChange, type NewModels } from "./model-change.ts";
+import { TeamRepository } from "./repository/team-repository.ts";
 import { onItsOwn } from "./state/acting.ts";
 import { AgentFiles } from "./state/agent-files.ts";
 import { GoalFile } from "./state/goal-file.ts";
@@ -41,10 +43,13 @@ export class Agent {
   readonly #files: AgentFiles;
   readonly #workforce: Workforce;
   readonly #meshes: MeshHosting;
+  readonly #repository: TeamRepository | undefined;
   readonly #work: AgentWork;
   readonly #time: ReturnType<typeof timekeeper>;
   readonly #voice: HumanVoice;
   readonly #humanWork: HumanWork;
+  /** What its human does with the work on their repository. */
+  readonly repositoryWork: RepositoryWork;
   readonly #postman: Postman;
   readonly #listeners = new Set<(delta: Delta) => void>();
   readonly #words = new WordsUnderWay();
@@ -64,16 +69,19 @@ export class Agent {
     const goalFile = new GoalFile(ports);
     this.#files = new AgentFiles(ports);
     this.#meshes = new MeshHosting({ ...ports, live, services });
+    this.#repository = now().agent.created.write
+      ? new TeamRepository({ ...ports, services: services.gitServices })
+      : undefined;
     this.#workforce = new Workforce({
       ...ports,
-      ...{ live, services, files: this.#files },
+      ...{ live, services, files: this.#files, repository: this.#repository },
       schedule: (who) => this.schedule.by(who),
       isStarting: () => this.#work.starting !== undefined,
       ended: () => this.#work.startUnheardGoal(),
     });
     this.#work = new AgentWork({
       ...{ services, situation: this.#situation, goalFile },
-      ...{ files: this.#files, workforce: this.#workforce, meshes: this.#meshes },
+      ...{ files: this.#files, workforce: this.#workforce, meshes: this.#meshes, repository: this.#repository },
       keepTime: () => this.keepTime(),
     });
     log.subscribe((fact) => this.#hear(fact));
@@ -102,6 +110,13 @@ export class Agent {
       openNextRun: (trigger, first) => this.#work.openNextRun(trigger, first),
       isUnderWay: () => this.#workforce.isGivingOutWork,
       folderOf: (node) => this.#files.folderOf(node),
+    });
+    this.repositoryWork = new RepositoryWork({
+      ...reach,
+      repository: this.#repository,
+      voice: this.#voice,
+      goOn: () => this.#work.goOnOrSay(),
+      openNextRun: (trigger, first) => this.#work.openNextRun(trigger, first),
     });
     this.#postman = new Postman(services.channels, { ...ports, random: services.random });
   }

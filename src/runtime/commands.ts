@@ -84,6 +84,8 @@ type CommandHandler<C extends CommandName> = (
 const HANDLERS: { readonly [C in CommandName]: CommandHandler<C> } = {
   create: async (order, ports, actor) => {
     if (order.project !== undefined) await checkProject(order.project);
+    if (order.write !== undefined && order.project === undefined)
+      throw new WrongField("write", "It needs a project: the folder of the repository, as an absolute path.");
     return viewOf(await actingAs(actor, () => ports.create(order)));
   },
   archive: steer((agent) => agent.archive(HUMAN)),
@@ -117,6 +119,15 @@ const HANDLERS: { readonly [C in CommandName]: CommandHandler<C> } = {
     }),
   ),
   publish: say((agent, { node_id, summary }, { via }) => agent.publish(node_id, summary, via)),
+  accept: say((agent, { how = "branch", title, remote, into }) =>
+    agent.repositoryWork.accept({ how, title, remote, into }),
+  ),
+  reject: say((agent, { node_id, reason }) => agent.repositoryWork.reject(node_id, reason)),
+  comment: say((agent, { node_id, path, line, side = "new", text }) =>
+    agent.repositoryWork.comment(node_id, { path, line, side, text }),
+  ),
+  rebase: say((agent, { ref }) => agent.repositoryWork.rebase(ref)),
+  restore_work: say((agent, { ref, into }) => agent.repositoryWork.restore(ref, into)),
   create_trigger: trigger(({ id: _, ...order }) => ({ do: "schedule", order: order as TriggerOrder })),
   cancel_trigger: trigger(({ trigger_id }) => ({ do: "cancel_trigger", trigger_id })),
   pause_trigger: trigger(({ trigger_id }) => ({ do: "pause_trigger", trigger_id })),

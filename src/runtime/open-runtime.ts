@@ -73,6 +73,7 @@ export async function openRuntime(
       catalog,
       clock,
       random,
+      scrubber,
       outside: programPorts(settings, { sandbox, clock, scrubber, price, logins }),
       channels: [...configured, ...added.channels.map((channel) => guardedChannel(channel, scrubber))],
       addedTools: added.tools.map(({ spec }) => spec.name),

@@ -3,14 +3,16 @@ import type { AgentSummaryData, Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { CommandName, CommandOf, CommandResult } from "../protocol/commands.ts";
 import { type Actor, type AgentId, type Fact, type FactOf, NO_USAGE } from "../protocol/index.ts";
+import { Git } from "../repository/index.ts";
 import { isForWantOfRoom } from "../store/disk/disk.ts";
 import { DiskFullError } from "../store/errors.ts";
+import { gitTemporaryDir } from "../store/paths.ts";
 import { createAgentFolder, removeAgentFolder } from "../store/run/node-folder.ts";
 import type { AgentLog, Store } from "../store/store.ts";
 import { problemWithTools } from "../tools/tool-names.ts";
 import { Agent } from "./agent.ts";
 import { nameBeside, nameFrom, newAgentId } from "./agent-names.ts";
-import { type CheckedOrder, checkedOrder, type NewAgent, UnpricedModel } from "./agent-order.ts";
+import { type CheckedOrder, checkedOrder, checkWrite, type NewAgent, UnpricedModel } from "./agent-order.ts";
 import { type AgentServices, agentServices, type ServicePorts } from "./agent-services.ts";
 import { execute } from "./commands.ts";
 import type { Settings } from "./config/settings.ts";
@@ -22,9 +24,11 @@ import type { WebhookListener, WebhookPorts } from "./human/webhook-listener.ts"
 import { webhookMemory } from "./human/webhook-memory.ts";
 import { MeshRecords } from "./mesh-records.ts";
 import { OpenAgents } from "./open-agents.ts";
+import { gitTemporary } from "./repository/team-repository.ts";
 import { currentActor, onItsOwn } from "./state/acting.ts";
 import type { CatchUp } from "./views/catch-up.ts";
 import { existingAgent } from "./views/existing-agent.ts";
+import { RepositoryReader } from "./views/repository-view.ts";
 
 export interface RuntimePorts extends ServicePorts {
   store: Store;
@@ -139,6 +143,8 @@ export class Runtime {
     // Its first prompt says what commands find: asked now, it is known by then.
     void machine();
     const order = await this.order(given);
+    const { env, home } = this.#settings;
+    const write = order.write && (await checkWrite(order, new Git({ env, temporary: await gitTemporary(home) })));
     const id = newAgentId(random);
     using name = await this.#nameFor(order);
     const log = await store.create(id);
@@ -154,6 +160,7 @@ export class Runtime {
       ...(order.watch !== undefined && { watch: order.watch }),
       project: order.project ?? null,
       tools: order.tools ? [...order.tools] : null,
+      ...(write && { write }),
     };
     const services = this.#services();
     const agent = await this.#firstFact(log, created, services).catch(async (error: unknown) => {
@@ -231,6 +238,12 @@ export class Runtime {
     const servers = Object.keys(this.#settings.config.mcp_servers ?? {});
     const problem = problemWithTools(names, servers, this.#ports.addedTools);
     if (problem !== undefined) throw new Error(problem);
+  }
+
+  /** The repository of an agent that writes, to look at. */
+  repositoryReader(now: Situation, agentDir: string): RepositoryReader {
+    const { env, home } = this.#settings;
+    return RepositoryReader.of(now, agentDir, new Git({ env, temporary: gitTemporaryDir(home) }));
   }
 
   /** Carries a command out, for anyone who gives it. */

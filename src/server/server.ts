@@ -30,6 +30,7 @@ import { fileRoutes } from "./routes/files.ts";
 import { meshResultRoutes } from "./routes/mesh-results.ts";
 import { meshRoutes } from "./routes/meshes.ts";
 import { pageRoutes } from "./routes/page.ts";
+import { repositoryRoutes } from "./routes/repository.ts";
 import { scheduleRoutes } from "./routes/schedule.ts";
 import { serverRoutes } from "./routes/server.ts";
 import { speechRoutes } from "./routes/speech.ts";
@@ -80,6 +81,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     agentRoutes,
     speechRoutes,
     workRoutes,
+    repositoryRoutes,
     fileRoutes,
     scheduleRoutes,
     eventRoutes,

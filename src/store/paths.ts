@@ -13,6 +13,18 @@ export const nodeDir = (agentFolder: string, run: RunId, node: NodeId): string =
 export const workerDir = (agentFolder: string, run: RunId, worker: WorkerId): string =>
   join(runDir(agentFolder, run), "workers", worker);
 
+/** Of an agent that writes: its own repository, and a node's clone of it. */
+export const repositoryDir = (agentFolder: string): string => join(agentFolder, "repo.git");
+export const cloneDir = (agentFolder: string, run: RunId, node: NodeId): string =>
+  join(nodeDir(agentFolder, run, node), "repo");
+/** What is on its way between sandboxes and the repository. */
+export const transitDir = (agentFolder: string): string => join(agentFolder, ".transit");
+/** What a setup has made, to be copied into further clones. */
+export const setupsDir = (agentFolder: string): string => join(agentFolder, ".setups");
+
+/** What git needs during one call. */
+export const gitTemporaryDir = (root: string): string => join(root, ".git-temporary");
+
 /** The homes of outside programs: out of reach of everybody in the team, including their own worker. */
 export const programsDir = (agentFolder: string): string => join(agentFolder, ".programs");
 export const programHome = (agentFolder: string, run: RunId, worker: WorkerId): string =>

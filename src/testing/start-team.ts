@@ -5,7 +5,7 @@ import type { Model, ModelRequest } from "../models/model.ts";
 import type { NodeState, Situation } from "../projections/index.ts";
 import type { Clock } from "../protocol/clock.ts";
 import type { Config } from "../protocol/config.ts";
-import type { Fact, Outcome, StoredEntry, Watched } from "../protocol/index.ts";
+import type { Fact, Outcome, StoredEntry, Watched, Write } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import type { Environment } from "../runtime/config/settings.ts";
 import type { Additions } from "../runtime/extensions/additions.ts";
@@ -27,6 +27,8 @@ export interface TeamPlan {
   workers?: Record<string, ScriptedModel>;
   tools?: readonly string[];
   project?: string;
+  /** The team may change the repository that `project` is. */
+  write?: Write | true;
   /** A person has agreed to the project's meshes as they are now, terminals included. */
   trusted?: boolean;
   budget_usd?: number;
@@ -76,6 +78,7 @@ export async function startTeam(plan: TeamPlan): Promise<TestTeam> {
     ...(plan.watch && { watch: plan.watch }),
     ...(plan.tools ? { tools: plan.tools } : {}),
     ...(plan.project ? { project: plan.project } : {}),
+    ...(plan.write ? { write: plan.write } : {}),
     ...(plan.budget_tokens ? { budget_tokens: plan.budget_tokens } : {}),
     ...(plan.budget_usd ? { budget_usd: plan.budget_usd } : {}),
   });

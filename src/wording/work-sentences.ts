@@ -2,7 +2,10 @@ import { type FactOf, type FactType, HUMAN } from "../protocol/index.ts";
 import { outcomeWords, POLICY } from "./phrases.ts";
 import { by, details, type Sentences, thing } from "./sentence.ts";
 
-type WorkFact = Extract<FactType, `agent.${string}` | `run.${string}` | `stage.${string}` | `node.${string}`>;
+type WorkFact = Exclude<
+  Extract<FactType, `agent.${string}` | `run.${string}` | `stage.${string}` | `node.${string}`>,
+  "node.cloned"
+>;
 
 /** The agent, its runs and stages, and the work as it grows. */
 export const WORK: Sentences<WorkFact> = {

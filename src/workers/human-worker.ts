@@ -32,7 +32,8 @@ export async function workByHuman(
   const { run_id } = node.spec;
   const self = { worker_id: HUMAN, node_id: node.id, conversation: conversationFile(run_id, HUMAN) };
   const { project } = now().agent.created;
-  const scope = workerScope({ agentDir: log.dir, runId: run_id, nodeId: node.id, workerId: HUMAN, project });
+  const hasClone = workplace.repository !== undefined;
+  const scope = workerScope({ agentDir: log.dir, runId: run_id, nodeId: node.id, workerId: HUMAN, project, hasClone });
   const port = publisher({ node, worker, scope, workplace, signal });
   const questions = new QuestionAsker(self, workplace);
   let question = wordsFor(node, workplace);

@@ -61,6 +61,7 @@ export async function resumeWork(
     workerId: worker.id,
     project,
     published,
+    hasClone: workplace.repository !== undefined && node.spec.inference !== "single",
   });
   const port = publisher({ node, worker, scope, workplace, signal, stopWriters });
 

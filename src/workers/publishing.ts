@@ -13,7 +13,7 @@ import type { Scope } from "../store/scope/scope.ts";
 import { stillRunning } from "../tools/background.ts";
 import type { NodePort } from "../tools/work.ts";
 import type { ReplyWithoutCall } from "./loop/work-loop.ts";
-import type { Workplace } from "./workplace.ts";
+import type { Offered, Workplace } from "./workplace.ts";
 
 export interface Publishing {
   node: NodeState;
@@ -49,26 +49,55 @@ export function publisher({ node, worker, scope, workplace, signal, stopWriters 
       if (running !== null) return { ok: false, reason: running };
       // Seed 000: the summary of a role may be its whole result.
       if (node.spec.role !== undefined && deliverables.length === 0) await writeIfEmpty(scope, summary);
-      for (const command of checks) {
-        const problem = await workplace.check(command, scope, signal, workplace);
-        if (problem !== null) return { ok: false, reason: failedCheck(command, problem) };
+      const offered = await offerOf({ node, worker, scope, workplace, signal }, summary, checks);
+      if (!offered.ok) return offered;
+      try {
+        // What is in the repository is not in scratch/.
+        const wanted = await missingIn(deliverables, offered);
+        if (offered.commit) await writeIfEmpty(scope, summary);
+        if (stopWriters) {
+          const reason = problemPublishing(dir, wanted);
+          if (reason !== undefined) return { ok: false, reason };
+          await stopWriters();
+        }
+        const prepared = await preparePublish(dir, wanted);
+        if (!prepared.ok) return prepared;
+        if (learned.trim()) await remember(scope, node, learned);
+        if (hasEnded(workplace.pending().board.nodes[node.id])) {
+          await undoPublish(dir);
+          return { ok: false, reason: "the node has been ended." };
+        }
+        const { commit, facts } = offered;
+        const intent = { node_id: node.id, worker_id: worker.id, summary, files: prepared.files };
+        await publishPrepared(log, dir, { ...intent, ...(commit && { commit }) }, facts);
+        await offered.landed();
+        return { ok: true, files: prepared.files };
+      } finally {
+        offered.end();
       }
-      if (stopWriters) {
-        const reason = problemPublishing(dir, deliverables);
-        if (reason !== undefined) return { ok: false, reason };
-        await stopWriters();
-      }
-      const prepared = await preparePublish(dir, deliverables);
-      if (!prepared.ok) return prepared;
-      if (learned.trim()) await remember(scope, node, learned);
-      if (hasEnded(workplace.pending().board.nodes[node.id])) {
-        await undoPublish(dir);
-        return { ok: false, reason: "the node has been ended." };
-      }
-      await publishPrepared(log, dir, { node_id: node.id, worker_id: worker.id, summary, files: prepared.files });
-      return { ok: true, files: prepared.files };
     },
   };
+}
+
+/** The checks have passed: of what it changed in the repository where the agent has one, else in its folder. */
+async function offerOf(
+  { node, worker, scope, workplace, signal }: Omit<Publishing, "stopWriters">,
+  summary: string,
+  checks: readonly string[],
+): Promise<Offered> {
+  const { repository, toHuman } = workplace;
+  if (repository && node.spec.inference !== "single")
+    return repository.offer({ node, worker, summary, checks, scope, toHuman }, signal);
+  for (const command of checks) {
+    const problem = await workplace.check(command, scope, signal, workplace);
+    if (problem !== null) return { ok: false, reason: failedCheck(command, problem) };
+  }
+  return { ok: true, facts: [], has: async () => false, landed: async () => {}, end: () => {} };
+}
+
+async function missingIn(deliverables: readonly string[], { has }: Extract<Offered, { ok: true }>): Promise<string[]> {
+  const isThere = await Promise.all(deliverables.map((path) => has(path)));
+  return deliverables.filter((_, at) => !isThere[at]);
 }
 
 async function writeIfEmpty(scope: Scope, summary: string): Promise<void> {
@@ -86,9 +115,10 @@ export async function publishPrepared(
   log: Pick<Workplace["log"], "append">,
   dir: string,
   intent: Extract<NewFact, { type: "node.published" }>["data"],
+  withIt: readonly NewFact[] = [],
 ): Promise<void> {
   try {
-    await log.append({ facts: [{ type: "node.published", data: intent }] }).durable;
+    await log.append({ facts: [{ type: "node.published", data: intent }, ...withIt] }).durable;
   } catch (error) {
     if (isForWantOfRoom(error)) await undoPublish(dir).catch(() => {}); // the next publish begins by removing it
     throw error;

@@ -1,5 +1,6 @@
 import type { Model } from "../models/model.ts";
-import type { WorkerId } from "../protocol/index.ts";
+import type { NodeState, WorkerState } from "../projections/index.ts";
+import type { NewFact, PublishedCommit, WorkerId } from "../protocol/index.ts";
 import type { Scope } from "../store/scope/scope.ts";
 import type { SchedulePort } from "../tools/schedule.ts";
 import type { Tool, ToolOutput } from "../tools/tool.ts";
@@ -29,7 +30,47 @@ export interface Workplace extends Recorder, SurroundingsPorts {
   schedule(who: WorkerId): SchedulePort;
   /** Programs that think for themselves. */
   outside: ProgramPorts;
+  /** Of an agent that writes. */
+  repository?: RepositoryPort;
 }
+
+/** The repository of an agent that writes, as those who work on a node have it. */
+export interface RepositoryPort {
+  /** What a worker is told of it. */
+  about(): Promise<string>;
+  /** The node's clone is there and set up when it resolves. Rejects with what is wrong. */
+  open(node: NodeState, worker: WorkerState, signal: AbortSignal): Promise<void>;
+  /**
+   * Commits what the node has changed, and sees that it can come into the branch. Nothing else comes in before `end`.
+   */
+  offer(work: OfferedWork, signal: AbortSignal): Promise<Offered>;
+  /** The node has ended: what is left in its clone is kept, and the clone goes. */
+  ended(node: NodeState): Promise<void>;
+}
+
+export interface OfferedWork {
+  node: NodeState;
+  worker: WorkerState;
+  summary: string;
+  checks: readonly string[];
+  scope: Scope;
+  toHuman: Recorder["toHuman"] | undefined;
+}
+
+export type Offered =
+  | { ok: false; reason: string }
+  | {
+      ok: true;
+      /** Absent where it changed nothing. */
+      commit?: PublishedCommit;
+      /** To be appended with the publish. */
+      facts: NewFact[];
+      /** The branch has this file or folder with it. */
+      has(path: string): Promise<boolean>;
+      /** The facts are on disk. */
+      landed(): Promise<void>;
+      end(): void;
+    };
 
 /** What a worker on a node may ask of the rest of its team. */
 export interface Colleagues {

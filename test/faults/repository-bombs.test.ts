@@ -111,7 +111,7 @@ test("deltas that would need 2 GiB of memory end git, not us", async () => {
   world.sh("forge", "git index-pack --stdin < ../small.pack");
 });
 
-test("a person's repository of 1,000,000 files can be worked on: what a worker adds is measured without it (TREE-3)", {
+test("a person's repository of 1,000,000 files can be worked on: what a worker adds is measured without it (COMMIT-TREE-3)", {
   timeout: 600_000,
 }, async () => {
   await using world = await World.open();

@@ -108,7 +108,7 @@ const LINKS: Record<string, Entries> = {
   "with a drive": (forge) => [forge.link("x", "C:\\secret")],
 };
 
-test.each(Object.entries(LINKS))("a symbolic link %s is refused (RECEIVE-5)", async (_, entries) => {
+test.each(Object.entries(LINKS))("a symbolic link %s is refused (BUNDLE-IN-5)", async (_, entries) => {
   const bundle = forge.bundle({ HEAD: forge.committed(...entries(forge)) });
 
   expect(await agent.receive(bundle, "node-1")).toEqual({
@@ -223,7 +223,7 @@ test("a bundle that is a link, a pipe or a folder is not read (BUNDLE-1)", async
   expect(await reason(bundle)).toBe("taken");
 });
 
-test("refs that would be in each other's way, or have one name for us, are all kept, now and later (RECEIVE-4)", async () => {
+test("refs that would be in each other's way, or have one name for us, are all kept, now and later (BUNDLE-IN-4)", async () => {
   await using world = await World.open();
   const { agent } = await world.created();
   const forge = new Forge(world);

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { createScrubber } from "../../src/boundary/scrubber.ts";
 import type { Catalog } from "../../src/models/catalog/catalog.ts";
 import { hasEnded, isAtWork, mayNeverBegin, type Situation } from "../../src/projections/index.ts";
 import { COORDINATOR, type Fact, type StoredEntry } from "../../src/protocol/index.ts";
@@ -166,6 +167,7 @@ class Simulation {
         catalog: this.#catalog(),
         clock: { now: () => world.clock.now(), sleep: (ms, signal) => world.clock.sleep(ms, signal) },
         random: this.#random.random,
+        scrubber: createScrubber([]),
         tools: (scope) => fileTools(scope),
         foreignTools: async () => () => [],
         sandbox: () => Promise.reject(new Error("Nobody runs a command here.")),

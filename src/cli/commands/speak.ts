@@ -142,5 +142,20 @@ function wordsFor(id: AgentId, speech: SpokenCommand): [string[], string] {
       return [["permissions", id, "--revoke", speech.key], ""];
     case "publish":
       return [["publish", id, speech.node_id, ...flags({ summary: speech.summary && "-" })], speech.summary ?? ""];
+    case "accept": {
+      const { how, into, title, remote } = speech;
+      return [["accept", id, ...flags({ merge: how === "merge", pr: how === "pr", into, title, remote })], ""];
+    }
+    case "reject":
+      return [["reject", id, speech.node_id, "-"], speech.reason];
+    case "comment":
+      return [
+        ["comment", id, speech.node_id, `${speech.path}:${speech.line}`, "-", ...flags({ old: speech.side === "old" })],
+        speech.text,
+      ];
+    case "rebase":
+      return [["rebase", id, ...(speech.ref === undefined ? [] : [speech.ref])], ""];
+    case "restore_work":
+      return [["git", "restore", id, speech.ref, ...flags({ into: speech.into })], ""];
   }
 }

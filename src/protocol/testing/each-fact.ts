@@ -10,6 +10,8 @@ const contract = { max_iterations_per_node: 40, timeout_seconds: 600, checkpoint
 const run = { run_id: "run-1" as const };
 const trigger = { trigger_id: "trigger-1" as const };
 const failed = { kind: "failed" as const, error: "No key." };
+const OLD = "1".repeat(40);
+const NEW = "2".repeat(40);
 /** When the sample triggers are due, and when again. */
 export const [DUE, NEXT] = [1_770_800_000, 1_770_900_000];
 
@@ -137,6 +139,35 @@ export const EACH: { [T in FactType]: DataOf<T> } = {
   "mesh.reloaded": { mesh: "review", problem: null },
   "mesh.held": { mesh: "review", hash: "0".repeat(64), changed: false },
   "mesh.trusted": { mesh: "review", hash: "0".repeat(64), terminals: false, by: "terminal" },
+  "repository.opened": {
+    base: OLD,
+    branch: "agiraph/agent-test",
+    source: "/p",
+    source_branch: "main",
+    uncommitted: 2,
+    submodules: [],
+    uses_lfs: false,
+    is_shallow: false,
+    skipped: [],
+  },
+  "node.cloned": { ...ann, node_id: "node-1", commit: OLD },
+  "setup.finished": { ...ann, node_id: "node-1", ok: false, cached: false, ms: 1500, output: "no such package" },
+  "check.finished": {
+    ...{ node_id: "node-1", commit: NEW, command: "npm test", of: "project" },
+    ...{ ok: false, ms: 4000, output: "2 failed", red_before: true },
+  },
+  "merge.refused": {
+    ...{ ...ann, node_id: "node-1", commit: NEW, branch_at: OLD },
+    ...{ why: "conflict", files: ["src/a.ts"] },
+  },
+  "branch.moved": { from: OLD, to: NEW, why: "node", node_id: "node-1" },
+  "review.rejected": { node_id: "node-1", by: "human", why: "Too clever." },
+  "review.commented": {
+    ...{ node_id: "node-1", worker_id: "ann", comment_id: "comment-1", path: "src/a.ts", line: 3 },
+    ...{ side: "new", quote: "let x;", text: "Why let?" },
+  },
+  "branch.delivered": { commit: NEW, branch: "agiraph/agent-test", how: "merge", into: "main" },
+  "snapshot.kept": { node_id: "node-1", ref: "refs/agiraph/snapshots/node-1-1", commit: NEW },
   "log.repaired": { file: "events.jsonl", what: "a torn tail", aside: null },
 };
 

@@ -56,7 +56,7 @@ export async function runNode(
   await end(work, outcome);
 }
 
-async function prepare({ node, worker, workplace }: NodeRun): Promise<void> {
+async function prepare({ node, worker, workplace, signal }: NodeRun): Promise<void> {
   const { log, now } = workplace;
   const dir = nodeDir(log.dir, node.spec.run_id, node.id);
   const home = workerDir(log.dir, node.spec.run_id, worker.id);
@@ -71,6 +71,7 @@ async function prepare({ node, worker, workplace }: NodeRun): Promise<void> {
   if (node.status === "running") await undoPublish(dir);
   const problem = await problemWithRefs(node.spec.refs, now().board, log.dir);
   if (problem !== undefined) throw new Error(problem);
+  await workplace.repository?.open(node, worker, signal);
 }
 
 async function begin(work: NodeRun): Promise<void> {
@@ -144,6 +145,8 @@ async function end(work: NodeRun, ended: Outcome): Promise<void> {
   const { facts, outcome } = await endFacts(node, who, ended, workplace);
   await log.append({ facts }).durable;
   if (outcome.kind !== "stopped") await workplace.outside.ended?.(worker.spawned, node.id).catch(() => {});
+  // What cannot be saved stays in its clone.
+  if (isOver(work)) await workplace.repository?.ended(now().board.nodes[node.id] ?? node).catch(() => {});
   const { status } = now().board.nodes[node.id] ?? node;
   const dir = nodeDir(log.dir, node.spec.run_id, node.id);
   const home = workerDir(log.dir, node.spec.run_id, worker.id);

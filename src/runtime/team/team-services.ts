@@ -5,7 +5,10 @@ import type { Workplace } from "../../workers/workplace.ts";
 import type { TeamLimits } from "./team-limits.ts";
 
 /** What the runtime provides to every team: models, tools, programs and limits. */
-export type TeamServices = Omit<Workplace, "log" | "now" | "pending" | "live" | "purse" | "schedule" | "outside"> &
+export type TeamServices = Omit<
+  Workplace,
+  "log" | "now" | "pending" | "live" | "purse" | "schedule" | "outside" | "repository"
+> &
   ProgramNames & {
     maxConcurrent: number;
     limits: TeamLimits;

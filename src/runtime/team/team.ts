@@ -161,6 +161,24 @@ export class Team {
     };
   }
 
+  /** The facts with which the work of a node goes on as another node: its worker's, if they are in this run. */
+  goesOn({ id, spec, ...node }: NodeState, task: string): { node_id: NodeId; facts: NewFact[] } | string {
+    const { run } = this.#ports;
+    const stage = this.#stages.forNewWork();
+    if (!stage.ok) return stage.reason;
+    const node_id = this.#nextNode();
+    const worker = "worker_id" in node ? this.#directory.named(node.worker_id) : undefined;
+    const rest = { inference: "multi" as const, dependencies: [], refs: {}, deliverables: [], parent_node_id: null };
+    const created = { run_id: run, node_id, stage: stage.number, task, ...rest, created_by: COORDINATOR, answers: id };
+    const { checks } = spec;
+    const facts: NewFact[] = [
+      ...stage.facts,
+      { type: "node.created", data: { ...created, ...(checks && { checks }) } },
+    ];
+    if (worker) facts.push({ type: "node.reserved", data: { node_id, worker_id: worker.id, by: HUMAN } });
+    return { node_id, facts };
+  }
+
   /** It is no longer needed, whatever its state is: ended with all that is below it. */
   async cancel(nodeId: string, reason: string, by: WorkerId = COORDINATOR): Promise<ToolOutput> {
     const node = this.#node(nodeId);

@@ -4,7 +4,7 @@ import type { SchedulePort } from "../../tools/schedule.ts";
 import { Purse } from "../../workers/loop/purse.ts";
 import type { Delta } from "../../workers/loop/recorded-loop.ts";
 import type { ProgramPorts } from "../../workers/outside/session/program-ports.ts";
-import type { Workplace } from "../../workers/workplace.ts";
+import type { RepositoryPort, Workplace } from "../../workers/workplace.ts";
 import type { AgentFiles } from "../state/agent-files.ts";
 import type { PendingLog } from "../state/pending-log.ts";
 import { isTaken } from "../state/taken-node.ts";
@@ -23,6 +23,8 @@ interface WorkforcePorts {
   pending(): Situation;
   services: TeamServices;
   files: AgentFiles;
+  /** Of an agent that writes. */
+  repository: RepositoryPort | undefined;
   /** What somebody may have happen later. */
   schedule(who: WorkerId): SchedulePort;
   live(delta: Delta): void;
@@ -194,7 +196,7 @@ export class Workforce {
   }
 
   #workplace(run: RunId): Workplace {
-    const { log, now, pending, services, schedule, live } = this.#ports;
+    const { log, now, pending, services, schedule, live, repository } = this.#ports;
     // Not spread: what config.json says may change while somebody works, and is asked anew.
     const workplace = Object.defineProperties({}, Object.getOwnPropertyDescriptors(services)) as TeamServices;
     return Object.assign(workplace, {
@@ -204,6 +206,7 @@ export class Workforce {
       pending,
       purse: this.#purse,
       schedule,
+      ...(repository && { repository }),
       aloud: (from: WorkerId, text: string) => this.team(run).aloud(from, text),
       toHuman: (from: WorkerId, text: string) => this.team(run).toHuman(from, text),
       live,

@@ -78,7 +78,7 @@ export class NodeTraces {
 }
 
 function nodeOf(fact: Fact): NodeId | null {
-  return "node_id" in fact.data ? fact.data.node_id : null;
+  return ("node_id" in fact.data ? fact.data.node_id : null) ?? null;
 }
 
 /** As many facts as the board has counted, up to the newest, the last line whole. */

@@ -71,8 +71,8 @@ function shortened(view: ScopeRules, path: string): string | undefined {
     return inProject && ["project", ...inProject].join("/");
   }
   const aliases = [...view.aliases].map(([name, parts]) => ({ first: [name], parts }));
-  // The longest first: what has a short name is called by it.
-  const ways = [...aliases, { first: [], parts: view.top }].sort((a, b) => b.parts.length - a.parts.length);
+  // The longest first: what has a short name is called by it. Where plain paths begin there, it needs none.
+  const ways = [{ first: [], parts: view.top }, ...aliases].sort((a, b) => b.parts.length - a.parts.length);
   for (const { first, parts } of ways) {
     if (!parts.every((part, i) => part === inAgent[i])) continue;
     const rest = inAgent.slice(parts.length);
@@ -80,9 +80,14 @@ function shortened(view: ScopeRules, path: string): string | undefined {
     // stands for (`mirrors`).
     const isMirror = view.cwd === join(view.agentDir, ...view.top);
     const isTaken = first.length === 0 && !isMirror && (view.aliases.has(rest[0] ?? "") || rest[0] === "project");
+    if (isTaken && aliases.some((alias) => isSame(alias.parts, parts))) continue;
     return isTaken ? undefined : [...first, ...rest].join("/");
   }
   return undefined;
+}
+
+function isSame(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((part, i) => part === b[i]);
 }
 
 /** The names from a folder down to a path, as it is written or as its links lead; undefined where it is not below it. */

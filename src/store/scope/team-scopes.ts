@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { NodeId, RunId, WorkerId } from "../../protocol/index.ts";
-import { programsDir } from "../paths.ts";
+import { programsDir, repositoryDir } from "../paths.ts";
 import { type AccessRow, AccessTable } from "./access.ts";
 import { FileScope } from "./file-scope.ts";
 import { projectBinds } from "./project-binds.ts";
@@ -50,26 +50,35 @@ export function coordinatorScope({
   });
 }
 
-/** A worker reads its node, what others published, its own files, the plan and the messages; it writes scratch and its own files. */
+/**
+ * A worker reads its node, what others published, its own files, the plan and the messages; it writes scratch and its own
+ * files, and where it has a clone of the repository, that: then plain paths begin there.
+ */
 export function workerScope(who: WorkerScopeOptions): Scope {
-  const { agentDir, runId, nodeId, workerId, project, published } = who;
+  const { agentDir, runId, nodeId, workerId, published, hasClone = false } = who;
+  // The clone has all of it.
+  const project = hasClone ? null : who.project;
   const runDir = join(agentDir, "runs", runId);
   const node = ["runs", runId, "nodes", nodeId];
   const self = ["runs", runId, "workers", workerId];
+  const inRun = hasClone ? ["nodes", "_plan.md", "_board.md", "_messages"] : [];
+  const cwd = join(runDir, "nodes", nodeId, hasClone ? "repo" : "scratch");
   return new FileScope({
     agentDir,
     project,
-    top: ["runs", runId],
+    top: hasClone ? [...node, "repo"] : ["runs", runId],
     aliases: new Map([
       ...["scratch", "published", "_spec.md", "_refs.json"].map((name) => [name, [...node, name]] as const),
       ...["notebook.md", "memory.md", "identity.md"].map((name) => [name, [...self, name]] as const),
+      ...inRun.map((name) => [name, ["runs", runId, name]] as const),
+      ...(hasClone ? [["repo", [...node, "repo"]] as const] : []),
     ]),
-    cwd: join(runDir, "nodes", nodeId, "scratch"),
+    cwd,
     published,
     table: new AccessTable(workerRows(`runs/${runId}`, nodeId, workerId)),
     mayWrite: (path) =>
-      `You may write to scratch/…, e.g. scratch/${basename(path) || "report.md"}, and to your own notebook.md and memory.md.`,
-    describe: () => workerWords(nodeId, workerId, project),
+      `You may write to ${hasClone ? "the repository, to " : ""}scratch/…, e.g. scratch/${basename(path) || "report.md"}, and to your own notebook.md and memory.md.`,
+    describe: () => (hasClone ? cloneWords(nodeId, workerId) : workerWords(nodeId, workerId, project)),
     async binds() {
       const inProject = await projectBinds(project, homeOf(agentDir));
       const own = workerBinds(join(runDir, "workers", workerId));
@@ -77,11 +86,12 @@ export function workerScope(who: WorkerScopeOptions): Scope {
       const scratch = join(nodeDir, "scratch");
       // Not _plan.md: the coordinator's shell can put a link in its place, and a mount would follow it.
       const shared = [...(await publishedFolders(runDir, nodeId)), join(runDir, "_messages"), nodeDir];
+      const clone = hasClone ? [cwd] : [];
       return {
         ...inProject,
-        write: [scratch, ...own.write],
-        read: [...own.read, ...shared],
-        cwd: scratch,
+        write: [...clone, scratch, ...own.write],
+        read: [...own.read, ...shared, ...(hasClone ? [repositoryDir(agentDir)] : [])],
+        cwd,
       };
     },
   });
@@ -115,6 +125,8 @@ export interface WorkerScopeOptions {
   project: string | null;
   /** What published files are compared with when they are read. */
   published?: Manifests;
+  /** Its node has a clone of the repository. */
+  hasClone?: boolean;
 }
 
 const RECORD = "It is part of the record, which only the runtime writes.";
@@ -149,6 +161,8 @@ function workerRows(run: string, nodeId: NodeId, workerId: WorkerId): AccessRow[
   const others = "Of another node you may read only published/; ask its worker or the coordinator for the rest.";
   return [
     { at: `${run}/nodes/${nodeId}/scratch/**`, access: "write", why: "" },
+    { at: `${run}/nodes/${nodeId}/repo/.git/**`, access: "read", why: "Change it with git, in bash." },
+    { at: `${run}/nodes/${nodeId}/repo/**`, access: "write", why: "" },
     { at: `${run}/nodes/*/published/**`, access: "read", why: FINAL },
     {
       at: `${run}/nodes/${nodeId}/**`,
@@ -187,6 +201,17 @@ Paths are relative to the run; your own things have short names.
 - You write: scratch/… (your work on ${nodeId}), notebook.md and memory.md (yours, ${workerId}).
 - You read: all of that, _spec.md, _refs.json, identity.md, nodes/NODE/published/…, _plan.md, _messages/…${projectWords(project)}`;
 }
+
+function cloneWords(nodeId: NodeId, workerId: WorkerId): string {
+  return `# Your files
+
+You work in your own clone of the repository; paths are relative to its top, as in bash. git works there, without a network. ${PUBLISHING}
+- You write: the repository, scratch/… (of ${nodeId}: results that are not part of the repository), notebook.md and memory.md (yours, ${workerId}).
+- You read: all of that, _spec.md, _refs.json, identity.md, nodes/NODE/published/…, _plan.md, _messages/… These names are not the repository's: a file of the repository with such a name is repo/NAME.`;
+}
+
+const PUBLISHING =
+  "publish commits what you changed (your own commits stay as they are), merges it into the team's branch and runs the checks on the result.";
 
 function projectWords(project: string | null): string {
   return project === null

@@ -1,0 +1,119 @@
+import { dict } from "../protocol/dict.ts";
+import type { Fact, FactOf, FactType, NodeId, PublishedCommit } from "../protocol/index.ts";
+
+/** Of one check of a node: how it ended the last time. */
+export interface CheckState extends Omit<FactOf<"check.finished">["data"], "node_id"> {
+  ts: number;
+}
+
+export interface LineComment extends Omit<FactOf<"review.commented">["data"], "node_id"> {
+  seq: number;
+  ts: number;
+  /** The first commit since then of the node, or of the one that answers its comments. */
+  answered_by: string | null;
+}
+
+/** A publish that did not reach the branch. */
+export interface MergeRefusal extends Omit<FactOf<"merge.refused">["data"], "node_id" | "worker_id"> {
+  seq: number;
+}
+
+export interface NodeInRepository {
+  /** Where its clone began. */
+  clone_at: string;
+  state: "working" | "refused" | "merged" | "reverted";
+  /** What it published last, if it changed anything. */
+  commit: PublishedCommit | null;
+  /** Since its work was last merged, the oldest first. */
+  refusals: MergeRefusal[];
+  /** By command, the latest of each. */
+  checks: Record<string, CheckState>;
+  comments: LineComment[];
+  /** The newest node that answers the comments. */
+  answers?: NodeId;
+  rejected: string | null;
+  snapshots: { ref: string; commit: string }[];
+}
+
+export type Delivery = FactOf<"branch.delivered">["data"] & { seq: number; ts: number };
+
+/** The repository of an agent that writes. What is in it is read from git. */
+export interface RepositoryState extends Omit<FactOf<"repository.opened">["data"], "skipped"> {
+  /** The branch, as it is after every fact so far; in git it follows. */
+  tip: string;
+  /** The person's newest commit that the branch has taken in. */
+  upstream: string;
+  nodes: Record<NodeId, NodeInRepository>;
+  deliveries: Delivery[];
+  skipped: string[];
+}
+
+/** The newest deliveries are kept; all are in the log. */
+const MOST_DELIVERIES = 50;
+const MOST_COMMENTS = 200;
+const MOST_REFUSALS = 20;
+
+/** Undefined for an agent that only reads. */
+export function applyToRepository(now: RepositoryState | undefined, fact: Fact): RepositoryState | undefined {
+  if (fact.type === "repository.opened") {
+    const { base } = fact.data;
+    return now ?? { ...fact.data, tip: base, upstream: base, nodes: dict(), deliveries: [] };
+  }
+  if (now) (FOLDS[fact.type] as ((now: RepositoryState, fact: Fact) => void) | undefined)?.(now, fact);
+  return now;
+}
+
+const FOLDS: { [T in FactType]?: (now: RepositoryState, fact: FactOf<T>) => void } = {
+  "node.created": (now, { data }) => {
+    if (data.answers !== undefined) nodeIn(now, data.answers).answers = data.node_id;
+  },
+  "node.cloned": (now, { data }) => {
+    nodeIn(now, data.node_id).clone_at = data.commit;
+  },
+  "node.published": (now, { data }) => {
+    if (data.commit && !data.partial) published(now, data.node_id, data.commit);
+  },
+  "branch.moved": moved,
+  "branch.delivered": (now, { data, seq, ts }) => {
+    now.deliveries = [...now.deliveries, { ...data, seq, ts }].slice(-MOST_DELIVERIES);
+  },
+  "check.finished": (now, { data: { node_id, ...check }, ts }) => {
+    nodeIn(now, node_id).checks[check.command] = { ...check, ts };
+  },
+  "merge.refused": (now, { data: { node_id, worker_id: _, ...refused }, seq }) => {
+    const node = nodeIn(now, node_id);
+    node.refusals = [...node.refusals, { ...refused, seq }].slice(-MOST_REFUSALS);
+    node.state = "refused";
+  },
+  "review.commented": (now, { data: { node_id, ...comment }, seq, ts }) => {
+    const node = nodeIn(now, node_id);
+    node.comments = [...node.comments, { ...comment, seq, ts, answered_by: null }].slice(-MOST_COMMENTS);
+  },
+  "review.rejected": (now, { data }) => {
+    nodeIn(now, data.node_id).rejected = data.why;
+  },
+  "snapshot.kept": (now, { data: { node_id, ref, commit } }) => {
+    nodeIn(now, node_id).snapshots.push({ ref, commit });
+  },
+};
+
+function moved(now: RepositoryState, { data }: FactOf<"branch.moved">): void {
+  now.tip = data.to;
+  if (data.upstream !== undefined) now.upstream = data.upstream;
+  if (data.why === "revert" && data.node_id !== undefined) nodeIn(now, data.node_id).state = "reverted";
+}
+
+function published(now: RepositoryState, id: NodeId, commit: PublishedCommit): void {
+  const node = nodeIn(now, id);
+  Object.assign(node, { commit, state: "merged", refusals: [], rejected: null });
+  for (const about of [node, ...Object.values(now.nodes).filter(({ answers }) => answers === id)])
+    for (const comment of about.comments) comment.answered_by ??= commit.commit;
+}
+
+function nodeIn(now: RepositoryState, id: NodeId): NodeInRepository {
+  now.nodes[id] ??= {
+    ...{ clone_at: now.tip, state: "working", commit: null, refusals: [], rejected: null },
+    ...{ checks: dict(), comments: [], snapshots: [] },
+  };
+  return now.nodes[id];
+}

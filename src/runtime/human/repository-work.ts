@@ -1,0 +1,275 @@
+import { isAbsolute } from "node:path";
+import { hasEnded, type NodeState, nodeNamed, type RepositoryState, type Situation } from "../../projections/index.ts";
+import { COORDINATOR, type FactOf, HUMAN, type NewFact, type NodeId, type RunId } from "../../protocol/index.ts";
+import {
+  type Delivered,
+  deliverBranch,
+  inspectRepository,
+  mergeIntoCheckedOut,
+  openPullRequest,
+  type PersonRepository,
+} from "../../repository/index.ts";
+import type { TeamRepository } from "../repository/team-repository.ts";
+import type { PendingLog } from "../state/pending-log.ts";
+import type { Team } from "../team/team.ts";
+import { checkNotArchived, HumanRefusal } from "./human-facts.ts";
+import type { HumanVoice } from "./human-voice.ts";
+import { answerGoal, answerTask, commentMail, rejectedWords, restoredName, takeInWords } from "./review-words.ts";
+
+interface RepositoryWorkPorts {
+  log: Pick<PendingLog, "append">;
+  pending(): Situation;
+  repository: TeamRepository | undefined;
+  voice: Pick<HumanVoice, "send">;
+  team(run: RunId): Team;
+  openNextRun(trigger: string, first: (run: RunId) => { goal: string; facts: NewFact[] }): Promise<boolean>;
+  goOn(): Promise<string>;
+}
+
+export interface Acceptance {
+  how: "branch" | "merge" | "pr";
+  title?: string | undefined;
+  remote?: string | undefined;
+  /** Where the person's repository is now, if it was moved. */
+  into?: string | undefined;
+}
+
+export interface Comment {
+  path: string;
+  line: number;
+  side: "old" | "new";
+  text: string;
+}
+
+/**
+ * What a person does with the work on their repository: takes it, rejects it, comments on it, brings in what they have
+ * committed meanwhile.
+ *
+ * REPOSITORY-WORK-1. What is delivered is on record after it is there; delivering it again changes nothing.
+ * REPOSITORY-WORK-2. A comment reaches the worker who has the node. Where that has ended, its work goes on as a node that
+ *     answers all comments on it.
+ */
+export class RepositoryWork {
+  readonly #ports: RepositoryWorkPorts;
+
+  constructor(ports: RepositoryWorkPorts) {
+    this.#ports = ports;
+  }
+
+  async accept({ how, title, remote, into }: Acceptance): Promise<string> {
+    const { log } = this.#ports;
+    const repository = this.#repository();
+    const { branch, tip, base, source } = repository.state;
+    if (tip === base)
+      throw new HumanRefusal("conflict", `${branch} has no changes yet, so there is nothing to accept.`);
+    const person = await this.#person(repository, into ?? source);
+    await repository.branch.follow();
+    const { git, repository: agent } = repository;
+    const order = {
+      title: title ?? this.#title(),
+      body: await this.#body(repository),
+      ...(remote !== undefined && { remote }),
+    };
+    const delivered: Delivered & { url?: string } =
+      how === "merge"
+        ? await mergeIntoCheckedOut(person, agent, branch, tip, git)
+        : how === "pr"
+          ? await openPullRequest(person, agent, branch, tip, git, order)
+          : await deliverBranch(person, agent, branch, tip, git);
+    if (!delivered.ok) throw new HumanRefusal("conflict", delivered.reason);
+    const more = {
+      ...(how === "merge" && person.branch !== null && { into: person.branch }),
+      ...(delivered.url && { url: delivered.url }),
+    };
+    const data: FactOf<"branch.delivered">["data"] = { commit: delivered.commit, branch, how, ...more };
+    await log.append({ facts: [{ type: "branch.delivered", data }] }).durable;
+    return acceptedWords(data, person);
+  }
+
+  /** Takes a node's work out of the branch; the coordinator hears why. */
+  async reject(node: string, reason: string): Promise<string> {
+    const { id } = this.#node(node);
+    const said = await this.revert(id, reason, HUMAN);
+    const heard = await this.#ports.voice.send(rejectedWords(id, reason), COORDINATOR);
+    return `${said} ${heard}`;
+  }
+
+  /** The same without a word to anybody. */
+  async revert(id: NodeId, why: string, by: string): Promise<string> {
+    const repository = this.#repository();
+    const end = await repository.branch.turn(new AbortController().signal);
+    try {
+      const { nodes } = repository.state;
+      const { state } = nodes[id] ?? {};
+      if (state !== "merged")
+        throw new HumanRefusal(
+          "conflict",
+          `${id} has nothing in the branch${state === "reverted" ? " any more" : ""}, so there is nothing to take out.`,
+        );
+      const reverted = await repository.branch.revert(id, `Revert ${id}: ${why.split("\n", 1)[0]}`);
+      if (!reverted.ok)
+        throw new HumanRefusal(
+          "conflict",
+          `${id} cannot be taken out by itself: later work changed the same lines, in ${reverted.files.join(", ")}. Nothing has changed. Have it undone by a node of its own.`,
+        );
+      const rejected: NewFact = { type: "review.rejected", data: { node_id: id, by, why } };
+      await this.#ports.log.append({ facts: [rejected, reverted.moved] }).durable;
+      await repository.branch.follow();
+      return `The work of ${id} is no longer in the branch.`;
+    } finally {
+      end();
+    }
+  }
+
+  async comment(node: string, comment: Comment): Promise<string> {
+    const { log, pending, voice } = this.#ports;
+    const repository = this.#repository();
+    const found = this.#node(node);
+    const quote = await this.#quoted(repository, found.id, comment);
+    const open = hasEnded(found) ? this.#answering(found.id) : found;
+    const worker_id = "worker_id" in found ? found.worker_id : COORDINATOR;
+    const given = { node_id: found.id, worker_id, comment_id: `comment-${pending().seq + 1}`, ...comment, quote };
+    await log.append({ facts: [{ type: "review.commented", data: given }] }).durable;
+    if (open && "worker_id" in open && !hasEnded(open))
+      return voice.send(commentMail(found.id, [given]), open.worker_id);
+    if (open) return `${open.id} answers it; whoever takes it finds the comment in its task.`;
+    return this.#answered(found);
+  }
+
+  /** Takes in what the person has committed since. */
+  async rebase(ref: string | undefined): Promise<string> {
+    const repository = this.#repository();
+    const { source, source_branch } = repository.state;
+    const person = await this.#person(repository, source);
+    const wanted = ref ?? source_branch ?? "HEAD";
+    const upstream = await repository.fetch(person, wanted);
+    if (upstream === undefined)
+      throw new HumanRefusal("not_found", `${source} has no branch, tag or commit named "${wanted}".`);
+    const { result, branch } = await repository.takeIn(upstream);
+    if (result.ok)
+      return result.moved
+        ? `${branch} has ${wanted} as it is now (${upstream.slice(0, 10)}).`
+        : `${branch} has ${wanted} already.`;
+    const heard = await this.#ports.voice.send(takeInWords(branch, upstream, result), COORDINATOR);
+    return `${wanted} cannot be taken in as it is: ${result.why === "conflict" ? `both changed ${result.files.join(", ")}` : "the checks do not pass with it"}. The team is asked to do it. ${heard}`;
+  }
+
+  /** Anything that was ever committed or saved, as a branch of the person's repository. */
+  async restore(ref: string, into: string | undefined): Promise<string> {
+    const repository = this.#repository();
+    const commit = await repository.repository.commitOf(ref);
+    if (commit === undefined)
+      throw new HumanRefusal("not_found", `There is no commit "${ref}". List them: agiraph git log ${this.#name}`);
+    const person = await this.#person(repository, into ?? repository.state.source);
+    const branch = restoredName(ref, commit);
+    const done = await deliverBranch(person, repository.repository, branch, commit, repository.git);
+    if (!done.ok) throw new HumanRefusal("conflict", done.reason);
+    return `It is the branch ${branch} of ${person.top}. To look at it: git log ${branch}`;
+  }
+
+  get #name(): string {
+    return this.#ports.pending().agent.created.name;
+  }
+
+  #repository(): TeamRepository {
+    const { pending, repository } = this.#ports;
+    checkNotArchived(pending());
+    if (repository && pending().repository) return repository;
+    const { name, write } = pending().agent.created;
+    throw new HumanRefusal(
+      "conflict",
+      write
+        ? `${name} has not begun yet, so it has no repository.`
+        : `${name} does not change a repository. One that does is started with: agiraph run "…" --write`,
+    );
+  }
+
+  #node(word: string): NodeState {
+    const { board } = this.#ports.pending();
+    const node = nodeNamed(board, word);
+    if (node) return node;
+    throw new HumanRefusal("not_found", `${this.#name} has no node "${word}".`);
+  }
+
+  async #person({ git }: TeamRepository, folder: string): Promise<PersonRepository> {
+    if (!isAbsolute(folder))
+      throw new HumanRefusal("bad_request", `${folder} is not an absolute path. Begin it with /.`);
+    const found = await inspectRepository(folder, git);
+    if (found.ok) return found.repository;
+    throw new HumanRefusal(
+      "conflict",
+      `${found.reason} If it was moved, name the folder where it is now: agiraph accept ${this.#name} --into FOLDER`,
+    );
+  }
+
+  #title(): string {
+    return (this.#ports.pending().agent.goal.split("\n", 1)[0] ?? "").slice(0, 100);
+  }
+
+  async #body({ repository, state }: TeamRepository): Promise<string> {
+    const commits = await repository.log(state.base, state.tip, 200);
+    return [this.#ports.pending().agent.goal, ...commits.map(({ subject }) => `- ${subject}`)]
+      .join("\n\n")
+      .slice(0, 20_000);
+  }
+
+  /** The node that answers comments on this one and has not ended. */
+  #answering(id: NodeId): NodeState | undefined {
+    const { board } = this.#ports.pending();
+    return Object.values(board.nodes).findLast((node) => node.spec.answers === id && !hasEnded(node));
+  }
+
+  async #quoted({ repository }: TeamRepository, id: NodeId, { path, line, side }: Comment): Promise<string> {
+    const state: RepositoryState | undefined = this.#ports.pending().repository;
+    const at = state?.nodes[id]?.commit;
+    const commit = (side === "old" ? at?.parent : at?.merged) ?? state?.tip;
+    const content = commit && (await repository.fileAt(commit, path, MOST_QUOTED));
+    if (!content)
+      throw new HumanRefusal(
+        "not_found",
+        `${id} has no file ${path}${side === "old" ? " before its change" : ""}, or it is too large to comment on.`,
+      );
+    const lines = content.toString("utf8").split("\n");
+    if (line > lines.length)
+      throw new HumanRefusal("bad_request", `${path} has ${lines.length} lines, and no line ${line}.`);
+    const from = Math.max(0, line - 1 - AROUND);
+    return lines
+      .slice(from, line + AROUND)
+      .map((text, at) => `${from + at + 1}${from + at + 1 === line ? "→" : " "}${text.slice(0, 300)}`)
+      .join("\n");
+  }
+
+  async #answered(node: NodeState): Promise<string> {
+    const { pending, team, log, openNextRun, goOn } = this.#ports;
+    const comments = (pending().repository?.nodes[node.id]?.comments ?? []).filter(
+      ({ answered_by }) => answered_by === null,
+    );
+    const task = answerTask(node, comments);
+    const { run } = pending().agent;
+    let made: NodeId | undefined;
+    const first = (run_id: RunId) => {
+      const again = team(run_id).goesOn(node, task);
+      if (typeof again === "string") throw new HumanRefusal("conflict", again);
+      made = again.node_id;
+      return { goal: answerGoal(node, again.node_id), facts: again.facts };
+    };
+    if (run && !run.finished) await log.append({ facts: first(run.id).facts }).durable;
+    else if (!(await openNextRun(`comment@${node.id}`, first))) return this.#answered(node);
+    const kept = await goOn();
+    return `${made} answers it, on the work of ${node.id}.${kept}`;
+  }
+}
+
+const MOST_QUOTED = 4 * 1024 * 1024;
+const AROUND = 3;
+
+function acceptedWords(
+  { how, branch, commit, into, url }: FactOf<"branch.delivered">["data"],
+  person: PersonRepository,
+): string {
+  const at = `${branch} (${commit.slice(0, 10)})`;
+  if (how === "merge")
+    return `${branch} is merged into ${into ?? "your branch"} of ${person.top} (${commit.slice(0, 10)}).`;
+  if (how === "pr") return `${at} is pushed, and a pull request is open: ${url}`;
+  return `${at} is in ${person.top}. To look at it: git log ${branch}. To merge it: git merge ${branch}`;
+}

@@ -1,0 +1,239 @@
+import type { RepositoryState, Situation } from "../../projections/index.ts";
+import type { Clock } from "../../protocol/clock.ts";
+import type { FactOf, NewFact, NodeId, PublishedCommit } from "../../protocol/index.ts";
+import type { AgentRepository } from "../../repository/index.ts";
+import type { PendingLog } from "../state/pending-log.ts";
+import type { CheckPlace, CheckResult, CommitChecks } from "./commit-checks.ts";
+import type { RepositorySettings } from "./repository-settings.ts";
+import { Turns } from "./turns.ts";
+
+interface BranchPorts {
+  log: Pick<PendingLog, "append">;
+  now(): Situation;
+  pending(): Situation;
+  clock: Pick<Clock, "now">;
+  repository: AgentRepository;
+  checks: CommitChecks;
+  settings(): Promise<RepositorySettings>;
+}
+
+/** What is to come into the branch. */
+export interface Offer {
+  node_id: NodeId;
+  worker_id: string;
+  commit: string;
+  /** The first line of its merge commit. */
+  title: string;
+  /** The node's own; those of the project come besides. */
+  checks: readonly string[];
+  /** Checks of the project may fail. */
+  mayBeRed: boolean;
+  place: CheckPlace;
+}
+
+export type Integrated =
+  | { kind: "nothing" }
+  | { kind: "refused"; why: "conflict" | "checks"; text: string; refusals: number }
+  | { kind: "ready"; published: PublishedCommit; moved: NewFact };
+
+export type TakenIn =
+  | { ok: true; moved: NewFact | null }
+  | { ok: false; why: "conflict" | "checks"; files: string[]; text: string };
+
+/**
+ * The agent's branch: what comes into it, one after the other.
+ *
+ * BRANCH-1. It moves by the fact `branch.moved` alone. What git has follows, and is set right at each start.
+ * BRANCH-2. Whatever it moves to was merged without a conflict and passed its checks, on the very tree that it then has.
+ *     A check of the project that fails without the new work too keeps nobody out.
+ * BRANCH-3. One turn at a time, from before the merge until the fact is appended: nothing moves it in between.
+ * BRANCH-4. What did not come in is on record with the reason, and nothing else has changed.
+ */
+export class Branch {
+  readonly #ports: BranchPorts;
+  readonly #turns = new Turns();
+  /** By command, at the commit of the key. */
+  readonly #withoutIt = new Map<string, boolean>();
+
+  constructor(ports: BranchPorts) {
+    this.#ports = ports;
+  }
+
+  get state(): RepositoryState {
+    const state = this.#ports.pending().repository;
+    if (!state) throw new Error("the agent has no repository");
+    return state;
+  }
+
+  turn(signal: AbortSignal): Promise<() => void> {
+    return this.#turns.next(signal);
+  }
+
+  /** Only within a turn. Nothing has moved when it resolves: the caller appends `moved`, then calls `follow`. */
+  async integrate(offer: Offer, signal: AbortSignal): Promise<Integrated> {
+    const { repository } = this.#ports;
+    const { tip } = this.state;
+    const { commit, node_id } = offer;
+    if (await repository.isAncestor(commit, tip)) return this.#unchanged(offer, signal);
+    const merged = await this.#merged(tip, commit, offer.title, signal);
+    if (merged.kind === "conflict") return this.#refuse(offer, "conflict", merged.files, merged.text);
+    const stats = await repository.stats(tip, merged.commit);
+    if (stats.files === 0) return this.#unchanged(offer, signal);
+    const failed = await this.#failedCheck(offer, merged.commit, signal);
+    if (failed) return this.#refuse(offer, "checks", [], failedText(failed));
+    await repository.keep(`refs/agiraph/merges/${merged.commit}`, merged.commit);
+    const { tree, parent, files, insertions, deletions } = stats;
+    const published = { commit, tree, parent, merged: merged.commit, files, insertions, deletions };
+    return { kind: "ready", published, moved: movement(tip, merged.commit, "node", { node_id }) };
+  }
+
+  /** The project's checks are about what comes in, the node's own about what it was asked for. */
+  async #unchanged(offer: Offer, signal: AbortSignal): Promise<Integrated> {
+    const failed = await this.#recorded(offer, this.state.tip, offer.checks, "node", signal);
+    return failed ? this.#refuse(offer, "checks", [], failedText(failed)) : { kind: "nothing" };
+  }
+
+  /** Takes a node's work out again. Only within a turn. */
+  async revert(
+    node_id: NodeId,
+    title: string,
+  ): Promise<{ ok: true; moved: NewFact } | { ok: false; files: string[]; text: string }> {
+    const { repository } = this.#ports;
+    const { tip, nodes } = this.state;
+    const merged = nodes[node_id]?.commit?.merged;
+    if (merged === undefined) throw new Error(`${node_id} has no commit to revert`);
+    const result = await repository.revert(tip, merged);
+    if (result.kind === "conflict") return { ok: false, files: result.files, text: result.text };
+    const to = await this.#commit(result.tree, [tip], title);
+    return { ok: true, moved: movement(tip, to, "revert", { node_id }) };
+  }
+
+  /** Takes commits of the person in. Only within a turn. */
+  async takeIn(upstream: string, check: Pick<Offer, "place" | "node_id">, signal: AbortSignal): Promise<TakenIn> {
+    const { repository } = this.#ports;
+    const { tip } = this.state;
+    if (await repository.isAncestor(upstream, tip)) return { ok: true, moved: null };
+    const merged = await this.#merged(tip, upstream, "Take in new commits", signal);
+    if (merged.kind === "conflict") return { ok: false, why: "conflict", files: merged.files, text: merged.text };
+    const { checks } = await this.#ports.settings();
+    const [failed] = await this.#results(merged.commit, checks, check, signal);
+    if (failed && !failed.ok && !(await this.#failsAt(upstream, failed.command, check, signal)))
+      return { ok: false, why: "checks", files: [], text: failedText(failed) };
+    return { ok: true, moved: movement(tip, merged.commit, "rebase", { upstream }) };
+  }
+
+  /** git's branch as the facts say it is. */
+  async follow(): Promise<void> {
+    const { repository } = this.#ports;
+    const { branch, tip } = this.state;
+    const there = await repository.tip(branch);
+    if (there !== undefined && there !== tip) await repository.moveBranch(branch, there, tip);
+  }
+
+  async #merged(tip: string, commit: string, title: string, signal: AbortSignal) {
+    const { repository } = this.#ports;
+    signal.throwIfAborted();
+    if (await repository.isAncestor(tip, commit)) return { kind: "clean" as const, commit };
+    const result = await repository.merge(tip, commit);
+    if (result.kind === "conflict") return result;
+    return { kind: "clean" as const, commit: await this.#commit(result.tree, [tip, commit], title) };
+  }
+
+  async #commit(tree: string, parents: string[], title: string): Promise<string> {
+    const { repository, clock } = this.#ports;
+    const made = await repository.commitTree(tree, parents, `${title}\n`, AUTHOR, clock.now() / 1000);
+    await repository.keep(`refs/agiraph/merges/${made}`, made);
+    return made;
+  }
+
+  async #refuse(
+    { node_id, worker_id, commit }: Offer,
+    why: "conflict" | "checks",
+    files: string[],
+    text: string,
+  ): Promise<Integrated> {
+    const data = { node_id, worker_id, commit, branch_at: this.state.tip, why, files };
+    await this.#ports.log.append({ facts: [{ type: "merge.refused", data }] }).durable;
+    return { kind: "refused", why, text, refusals: this.state.nodes[node_id]?.refusals.length ?? 1 };
+  }
+
+  /** The first check that keeps it out. */
+  async #failedCheck(offer: Offer, merged: string, signal: AbortSignal): Promise<CheckResult | undefined> {
+    const settings = await this.#ports.settings();
+    const ofProject = settings.checks.filter((command) => !offer.checks.includes(command));
+    const own = await this.#recorded(offer, merged, offer.checks, "node", signal);
+    if (own) return own;
+    return this.#recorded(offer, merged, ofProject, "project", signal);
+  }
+
+  async #recorded(
+    offer: Offer,
+    merged: string,
+    commands: readonly string[],
+    of: "node" | "project",
+    signal: AbortSignal,
+  ): Promise<CheckResult | undefined> {
+    const known = this.state.nodes[offer.node_id]?.checks ?? {};
+    const left = commands.filter((command) => !(known[command]?.ok && known[command]?.commit === merged));
+    const results = await this.#results(merged, left, offer, signal);
+    let failed: CheckResult | undefined;
+    const facts: NewFact[] = [];
+    for (const result of results) {
+      const isRedBefore =
+        of === "project" && !result.ok && (await this.#failsAt(this.state.tip, result.command, offer, signal));
+      facts.push(checkFact(offer.node_id, merged, of, result, isRedBefore));
+      if (!result.ok && !isRedBefore && !(of === "project" && offer.mayBeRed)) failed ??= result;
+    }
+    if (facts.length > 0) await this.#ports.log.append({ facts }).durable;
+    return failed;
+  }
+
+  async #results(
+    commit: string,
+    commands: readonly string[],
+    { node_id, place }: Pick<Offer, "node_id" | "place">,
+    signal: AbortSignal,
+  ): Promise<CheckResult[]> {
+    const settings = await this.#ports.settings();
+    return this.#ports.checks.run(commit, commands, { node: node_id, settings, place }, signal);
+  }
+
+  /** Whether the check fails there too. */
+  async #failsAt(
+    commit: string,
+    command: string,
+    at: Pick<Offer, "node_id" | "place">,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const key = `${commit} ${command}`;
+    const known = this.#withoutIt.get(key);
+    if (known !== undefined) return known;
+    const [result] = await this.#results(commit, [command], at, signal);
+    const fails = result?.ok === false;
+    this.#withoutIt.set(key, fails);
+    return fails;
+  }
+}
+
+const AUTHOR = { name: "agiraph" };
+
+type Moved = FactOf<"branch.moved">["data"];
+
+function movement(from: string, to: string, why: Moved["why"], about: Pick<Moved, "node_id" | "upstream">): NewFact {
+  return { type: "branch.moved", data: { from, to, why, ...about } };
+}
+
+function checkFact(
+  node_id: NodeId,
+  commit: string,
+  of: "node" | "project",
+  { command, ok, ms, output }: CheckResult,
+  isRedBefore: boolean,
+): NewFact {
+  const red = isRedBefore ? { red_before: true as const } : {};
+  return { type: "check.finished", data: { node_id, commit, command, of, ok, ms, ...(!ok && { output }), ...red } };
+}
+
+function failedText({ command, output }: CheckResult): string {
+  return `the check \`${command}\` did not pass:\n${output}`;
+}

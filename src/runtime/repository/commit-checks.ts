@@ -1,0 +1,98 @@
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { NodeId } from "../../protocol/index.ts";
+import { checkoutScript } from "../../repository/index.ts";
+import { repositoryDir, transitDir } from "../../store/paths.ts";
+import type { ProjectSetup } from "./project-setup.ts";
+import type { RepositorySettings } from "./repository-settings.ts";
+import type { SandboxedScripts } from "./sandboxed-scripts.ts";
+
+export interface CheckResult {
+  command: string;
+  ok: boolean;
+  ms: number;
+  /** The end of what it printed. */
+  output: string;
+}
+
+/** Where a check runs, beside the checkout: what it may read, and what it is told of it. */
+export interface CheckPlace {
+  read: readonly string[];
+  env: Readonly<Record<string, string>>;
+  hosts: readonly string[];
+}
+
+interface CheckPorts {
+  agentDir: string;
+  scripts: SandboxedScripts;
+  setup: ProjectSetup;
+}
+
+/**
+ * Checks of a commit: what is in a clone but not in the commit helps nobody.
+ *
+ * COMMIT-CHECK-1. They run in a fresh checkout of just this commit, set up as the project says, which is removed afterwards.
+ * COMMIT-CHECK-2. They stop at the first that fails.
+ */
+export class CommitChecks {
+  readonly #ports: CheckPorts;
+
+  constructor(ports: CheckPorts) {
+    this.#ports = ports;
+  }
+
+  async run(
+    commit: string,
+    commands: readonly string[],
+    { node, settings, place }: { node: NodeId; settings: RepositorySettings; place: CheckPlace },
+    signal: AbortSignal,
+  ): Promise<CheckResult[]> {
+    if (commands.length === 0) return [];
+    const folder = join(transitDir(this.#ports.agentDir), `${node}-checks`);
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    try {
+      return await this.#runIn(folder, commit, commands, { settings, place }, signal);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+
+  async #runIn(
+    folder: string,
+    commit: string,
+    commands: readonly string[],
+    { settings, place }: { settings: RepositorySettings; place: CheckPlace },
+    signal: AbortSignal,
+  ): Promise<CheckResult[]> {
+    const { scripts, setup, agentDir } = this.#ports;
+    const repository = repositoryDir(agentDir);
+    const inside = { cwd: folder, write: [folder], read: [repository, ...place.read] };
+    await scripts.answer(checkoutScript({ repository, folder, commit }), inside, signal);
+    const prepared = await setup.run(folder, commit, settings, signal);
+    const [first = ""] = commands;
+    if (prepared && !prepared.ok) {
+      const output = `The setup of the project failed, so the check could not run.\n${prepared.output}`;
+      return [{ command: first, ok: false, ms: prepared.ms, output: endOf(output) }];
+    }
+    const results: CheckResult[] = [];
+    const network = place.hosts.length > 0 ? { network: { allow: [...place.hosts] } } : {};
+    for (const command of commands) {
+      const { ok, ms, output } = await scripts.run(
+        command,
+        { ...inside, env: place.env, seconds: CHECK_SECONDS, ...network },
+        signal,
+      );
+      results.push({ command, ok, ms, output: endOf(output) });
+      if (!ok) break;
+    }
+    return results;
+  }
+}
+
+const CHECK_SECONDS = 1800;
+const MOST_OUTPUT = 4000;
+
+function endOf(output: string): string {
+  return output.length > MOST_OUTPUT ? `…${output.slice(-MOST_OUTPUT)}` : output;
+}

@@ -1,0 +1,125 @@
+import { lstat, mkdir, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { NodeState, WorkerState } from "../../projections/index.ts";
+import type { NodeId } from "../../protocol/index.ts";
+import {
+  type AgentRepository,
+  cloneScript,
+  commitScript,
+  snapshotScript,
+  UNFINISHED_CLONE,
+} from "../../repository/index.ts";
+import { cloneDir, repositoryDir, transitDir } from "../../store/paths.ts";
+import type { SandboxedScripts, ScriptPlace } from "./sandboxed-scripts.ts";
+
+interface ClonePorts {
+  agentDir: string;
+  repository: AgentRepository;
+  scripts: SandboxedScripts;
+}
+
+export type CommitResult =
+  | { kind: "commit"; commit: string }
+  | { kind: "nothing" }
+  | { kind: "refused"; reason: string };
+
+/**
+ * The clones of nodes: made, committed, saved and removed. git runs there in the sandbox alone, and what it made comes
+ * out as a bundle.
+ *
+ * NODE-CLONE-1. A clone is removed only when everything in it that git knows is in the agent's repository.
+ */
+export class NodeClones {
+  readonly #ports: ClonePorts;
+
+  constructor(ports: ClonePorts) {
+    this.#ports = ports;
+  }
+
+  folder({ id, spec }: NodeState): string {
+    return cloneDir(this.#ports.agentDir, spec.run_id, id);
+  }
+
+  /** `isNew` unless a worker may have written there already. Its HEAD is then `commit`. */
+  async open(
+    node: NodeState,
+    { spawned }: WorkerState,
+    at: string,
+    signal: AbortSignal,
+  ): Promise<{ commit: string; isNew: boolean }> {
+    const folder = this.folder(node);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const names = await readdir(folder);
+    const isNew = names.length === 0 || names.includes(UNFINISHED_CLONE);
+    const { name } = spawned;
+    const email = `${node.id}@agiraph.localhost`;
+    const script = cloneScript({ repository: this.#repository, folder, branch: node.id, commit: at, name, email });
+    const { rest } = await this.#ports.scripts.answer(script, this.#place(node, []), signal);
+    return { commit: rest, isNew };
+  }
+
+  /** Commits what is not committed, and takes everything since `base` into the agent's repository. */
+  async commit(node: NodeState, message: string, base: string, signal: AbortSignal): Promise<CommitResult> {
+    return this.#withTransit(node.id, async (transit) => {
+      const bundle = join(transit, "work.bundle");
+      const script = commitScript({ folder: this.folder(node), message, bundle, base });
+      const { word, rest } = await this.#ports.scripts.answer(script, this.#place(node, [transit]), signal);
+      if (word === "REFUSED") return { kind: "refused", reason: rest };
+      if (word === "NOTHING") return { kind: "nothing" };
+      const received = await this.#ports.repository.receive(bundle, node.id);
+      if (!received.ok) return { kind: "refused", reason: received.reason };
+      const commit = received.refs.HEAD;
+      if (commit === undefined) throw new Error(`${node.id}: the bundle has no HEAD`);
+      await this.#ports.repository.keep(`refs/agiraph/work/${node.id}/${commit}`, commit);
+      return { kind: "commit", commit };
+    });
+  }
+
+  /** Everything in the clone that `base` does not reach; undefined where there is nothing. */
+  async save(node: NodeState, base: string, signal: AbortSignal): Promise<{ ref: string; commit: string } | undefined> {
+    return this.#withTransit(node.id, async (transit) => {
+      const bundle = join(transit, "saved.bundle");
+      const message = `What was left in the clone of ${node.id}`;
+      const script = snapshotScript({ folder: this.folder(node), message, bundle, base });
+      const { word, rest } = await this.#ports.scripts.answer(script, this.#place(node, [transit]), signal);
+      if (word === "NOTHING") return undefined;
+      const received = await this.#ports.repository.receive(bundle, node.id);
+      if (!received.ok) throw new Error(`What is in the clone of ${node.id} cannot be kept: ${received.reason}`);
+      const ref = `refs/agiraph/snapshots/${node.id}/${rest}`;
+      await this.#ports.repository.keep(ref, rest);
+      return { ref, commit: rest };
+    });
+  }
+
+  async isThere(node: NodeState): Promise<boolean> {
+    const stats = await lstat(join(this.folder(node), ".git")).catch(() => undefined);
+    return stats?.isDirectory() === true;
+  }
+
+  async remove(node: NodeState): Promise<void> {
+    await rm(this.folder(node), { recursive: true, force: true });
+  }
+
+  get #repository(): string {
+    return repositoryDir(this.#ports.agentDir);
+  }
+
+  #place(node: NodeState, write: readonly string[]): ScriptPlace {
+    const folder = this.folder(node);
+    return { cwd: folder, write: [folder, ...write], read: [this.#repository], seconds: SECONDS };
+  }
+
+  /** Emptied before and after: a bundle that an earlier try left must not be taken for this one's. */
+  async #withTransit<T>(node: NodeId, work: (folder: string) => Promise<T>): Promise<T> {
+    const folder = join(transitDir(this.#ports.agentDir), node);
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    try {
+      return await work(folder);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+}
+
+const SECONDS = 1800;

@@ -1,0 +1,92 @@
+import type { Scrubber } from "../../boundary/scrubber.ts";
+import type { Network, Sandbox } from "../../sandbox/index.ts";
+
+export interface ScriptPlace {
+  /** Where it begins; must be in one of the lists. */
+  cwd: string;
+  write: readonly string[];
+  read: readonly string[];
+  env?: Readonly<Record<string, string>>;
+  network?: Network;
+  seconds?: number;
+}
+
+export interface ScriptResult {
+  ok: boolean;
+  ms: number;
+  /** The end of what it printed, without keys. */
+  output: string;
+}
+
+/** What a person can fix: there is no sandbox, the repository is gone, git is missing. */
+export class RepositoryProblem extends Error {
+  override readonly name = "RepositoryProblem";
+}
+
+/**
+ * Runs our scripts, and the project's own commands, where a worker may have written: in the sandbox, never outside.
+ *
+ * SCRIPTS-1. Without a sandbox nothing runs. Where the person chose to have none (`--unsafe-no-sandbox`), a worker has all
+ *     their rights anyway.
+ */
+export class SandboxedScripts {
+  readonly #sandbox: () => Promise<Sandbox>;
+  readonly #scrubber: Scrubber;
+
+  constructor(sandbox: () => Promise<Sandbox>, scrubber: Scrubber) {
+    this.#sandbox = sandbox;
+    this.#scrubber = scrubber;
+  }
+
+  async run(command: string, place: ScriptPlace, signal: AbortSignal): Promise<ScriptResult> {
+    const sandbox = await this.#sandbox();
+    if (sandbox.kind === "none") {
+      throw new RepositoryProblem(`A team that writes needs a sandbox, and there is none: ${sandbox.about}`);
+    }
+    const { cwd, write, read, env = {}, network, seconds = USUAL_SECONDS } = place;
+    const result = await sandbox.run({
+      command,
+      cwd,
+      binds: { write, read, hide: [] },
+      env: { ...TRUSTING, ...env },
+      timeoutMs: seconds * 1000,
+      maxOutputBytes: MOST_OUTPUT,
+      signal,
+      ...(network && { network }),
+    });
+    const notes = [
+      result.timedOut ? `It was ended after ${seconds} s.` : "",
+      result.exceeded ? `It was ended because it used too much: ${result.exceeded}.` : "",
+    ];
+    const said = [result.output.trimEnd(), ...notes].filter(Boolean).join("\n");
+    return { ok: result.code === 0, ms: result.ms, output: this.#scrubber.text(said) };
+  }
+
+  /** Of a script of ours: the word that its last line begins with, and the rest of that line. */
+  async answer(script: string, place: ScriptPlace, signal: AbortSignal): Promise<{ word: string; rest: string }> {
+    const { ok, output } = await this.run(script, place, signal);
+    const last = output.trimEnd().split("\n").at(-1) ?? "";
+    const [, word = "", rest = ""] = /^([A-Z]+)(?: (.*))?$/.exec(last) ?? [];
+    if (!ok || word === "") throw new ScriptFailed(output.slice(-LONGEST_WORDS) || "it said nothing");
+    return { word, rest };
+  }
+}
+
+/** A script of ours ended with an error. What it printed last says why. */
+export class ScriptFailed extends Error {
+  override readonly name = "ScriptFailed";
+  constructor(output: string) {
+    super(`git in the sandbox failed: ${output}`);
+  }
+}
+
+/** In some sandboxes another user owns the folders. What is in them is only ever run in there. */
+export const TRUSTING: Readonly<Record<string, string>> = {
+  GIT_CONFIG_COUNT: "1",
+  GIT_CONFIG_KEY_0: "safe.directory",
+  GIT_CONFIG_VALUE_0: "*",
+};
+
+const USUAL_SECONDS = 600;
+const MOST_OUTPUT = 64 * 1024;
+const LONGEST_WORDS = 2000;

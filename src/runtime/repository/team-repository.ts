@@ -1,0 +1,272 @@
+import { mkdir } from "node:fs/promises";
+
+import type { Scrubber } from "../../boundary/scrubber.ts";
+import type { NodeState, RepositoryState, Situation, WorkerState } from "../../projections/index.ts";
+import type { Clock } from "../../protocol/clock.ts";
+import type { Config } from "../../protocol/config.ts";
+import type { NewFact, Write } from "../../protocol/index.ts";
+import { AgentRepository, Git, inspectRepository, type PersonRepository, resolveBase } from "../../repository/index.ts";
+import type { Sandbox } from "../../sandbox/index.ts";
+import { cloneDir, gitTemporaryDir, repositoryDir } from "../../store/paths.ts";
+import type { Offered, OfferedWork, RepositoryPort } from "../../workers/workplace.ts";
+import { folderVariables } from "../programs/folder-variables.ts";
+import type { PendingLog } from "../state/pending-log.ts";
+import { Branch, type TakenIn } from "./branch.ts";
+import { CommitChecks } from "./commit-checks.ts";
+import { conflictWords, humanIsNeeded, redWords } from "./merge-words.ts";
+import { NodeClones } from "./node-clones.ts";
+import { ProjectSetup } from "./project-setup.ts";
+import { NO_SETTINGS, type RepositorySettings } from "./repository-settings.ts";
+import { RepositoryProblem, SandboxedScripts, TRUSTING } from "./sandboxed-scripts.ts";
+
+/** What the runtime provides for agents that write. */
+export interface RepositoryServices {
+  env: Readonly<Record<string, string | undefined>>;
+  home: string;
+  sandbox(): Promise<Sandbox>;
+  scrubber: Scrubber;
+  readonly config: Config;
+}
+
+export interface TeamRepositoryPorts {
+  log: PendingLog;
+  now(): Situation;
+  pending(): Situation;
+  clock: Clock;
+  services: RepositoryServices;
+}
+
+/**
+ * The repository of an agent that writes.
+ *
+ * TEAM-REPOSITORY-1. It is there, and its branch is where the facts say, before anybody works.
+ * TEAM-REPOSITORY-2. A node's clone begins at the branch as it is then, and belongs to the node: whoever gets the node
+ *     goes on in it.
+ * TEAM-REPOSITORY-3. What a node publishes is in the branch, or it is not published.
+ * TEAM-REPOSITORY-4. When a node has ended, everything that was in its clone can be restored.
+ */
+export class TeamRepository implements RepositoryPort {
+  readonly #ports: TeamRepositoryPorts;
+  readonly git: Git;
+  readonly repository: AgentRepository;
+  readonly branch: Branch;
+  readonly #clones: NodeClones;
+  readonly #setup: ProjectSetup;
+  #settings: Promise<RepositorySettings> | undefined;
+
+  constructor(ports: TeamRepositoryPorts) {
+    const { log, now, pending, clock, services } = ports;
+    this.#ports = ports;
+    this.git = new Git({ env: services.env, temporary: gitTemporaryDir(services.home) });
+    this.repository = AgentRepository.open(repositoryDir(log.dir), this.git);
+    const scripts = new SandboxedScripts(() => services.sandbox(), services.scrubber);
+    const { repository } = this;
+    this.#clones = new NodeClones({ agentDir: log.dir, repository, scripts });
+    this.#setup = new ProjectSetup({ agentDir: log.dir, repository, scripts, hosts: () => this.#hosts });
+    const checks = new CommitChecks({ agentDir: log.dir, scripts, setup: this.#setup });
+    this.branch = new Branch({ log, now, pending, clock, repository, checks, settings: () => this.settings() });
+  }
+
+  /** Before anybody works. */
+  async prepare(): Promise<void> {
+    const { pending, log } = this.#ports;
+    await gitTemporary(this.#ports.services.home);
+    const { project, write } = pending().agent.created;
+    if (!pending().repository && project !== null && write) await this.#create(project, write);
+    if (!(await this.repository.exists()))
+      throw new RepositoryProblem(
+        `The repository of ${log.id} is missing: ${this.repository.dir}. Restore it from a backup.`,
+      );
+    await this.branch.follow();
+  }
+
+  async #create(project: string, write: Write): Promise<void> {
+    const { log } = this.#ports;
+    const person = await personRepository(project, this.git);
+    const base = write.base === undefined ? person.head : await resolveBase(person, write.base, this.git);
+    if (base === undefined)
+      throw new RepositoryProblem(`${person.top} has no branch, tag or commit named "${write.base}".`);
+    const branch = `agiraph/${log.id}`;
+    const dirty = write.dirty === "include";
+    const made = await this.repository.create(person, base, branch, { dirty });
+    const fact: NewFact = {
+      type: "repository.opened",
+      data: {
+        base: made.base,
+        branch,
+        source: person.top,
+        source_branch: person.branch,
+        uncommitted: dirty ? 0 : person.changed + person.untracked,
+        submodules: person.submodules,
+        uses_lfs: person.usesLfs,
+        is_shallow: person.isShallow,
+        skipped: made.left,
+      },
+    };
+    await log.append({ facts: [fact] }).durable;
+  }
+
+  get state(): RepositoryState {
+    return this.branch.state;
+  }
+
+  settings(): Promise<RepositorySettings> {
+    this.#settings ??= Promise.resolve(NO_SETTINGS);
+    return this.#settings;
+  }
+
+  async about(): Promise<string> {
+    const { branch } = this.state;
+    const { checks } = await this.settings();
+    const checked = checks.length > 0 ? ` Its checks: ${checks.map((command) => `\`${command}\``).join(", ")}.` : "";
+    return `The team works on the branch ${branch} of a git repository.${checked}`;
+  }
+
+  async open(node: NodeState, worker: WorkerState, signal: AbortSignal): Promise<void> {
+    if (node.spec.inference === "single") return;
+    const { log } = this.#ports;
+    const { tip, nodes } = this.state;
+    const who = { node_id: node.id, worker_id: worker.id };
+    const { commit, isNew } = await this.#clones.open(node, worker, tip, signal);
+    if (!isNew && nodes[node.id]) return;
+    const folder = this.#clones.folder(node);
+    const settings = await this.settings();
+    const setup = await this.#setup.run(folder, commit, settings, signal);
+    const facts: NewFact[] = [];
+    if (setup) {
+      const { output, ...result } = setup;
+      facts.push({ type: "setup.finished", data: { ...who, ...result, ...(!setup.ok && { output }) } });
+    }
+    const isReady = setup?.ok ?? true;
+    if (isReady) facts.push({ type: "node.cloned", data: { ...who, commit } });
+    if (!isReady) await this.#clones.remove(node);
+    await log.append({ facts }).durable;
+    if (!isReady)
+      throw new RepositoryProblem(`The setup of the project failed (${settings.setup?.command}):\n${setup?.output}`);
+  }
+
+  async offer(work: OfferedWork, signal: AbortSignal): Promise<Offered> {
+    const { node, summary } = work;
+    const base = this.state.nodes[node.id]?.clone_at;
+    if (base === undefined) throw new Error(`${node.id} has no clone`);
+    const made = await this.#clones.commit(node, messageOf(node, summary), base, signal);
+    if (made.kind === "refused") return { ok: false, reason: made.reason };
+    const end = await this.branch.turn(signal);
+    try {
+      const offered = await this.#integrated(work, made.kind === "commit" ? made.commit : undefined, signal);
+      if (!offered.ok) end();
+      return offered.ok ? { ...offered, end } : offered;
+    } catch (error) {
+      end();
+      throw error;
+    }
+  }
+
+  async #integrated(
+    { node, worker, checks, scope, toHuman }: OfferedWork,
+    commit: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Offered> {
+    const { log, now } = this.#ports;
+    const binds = await scope.binds();
+    const env = { ...folderVariables(scope, now().agent), ...TRUSTING };
+    const place = { read: [...binds.read, ...binds.write], env, hosts: this.#hosts };
+    const offer = {
+      ...{ node_id: node.id, worker_id: worker.id, checks, place },
+      commit: commit ?? this.state.tip,
+      title: `Merge ${node.id}: ${firstLine(node.spec.task)}`,
+      mayBeRed: node.spec.allow_red === true,
+    };
+    const result = await this.branch.integrate(offer, signal);
+    const has = (at: string) => (path: string) =>
+      this.repository.has(at, path.replace(/^(?:\.\/|repo\/)/, "").replace(/\/$/, ""));
+    const nothing = { landed: async () => {}, end: () => {} };
+    if (result.kind === "nothing") {
+      const { tip } = this.state;
+      return { ok: true, facts: [], has: has(tip), ...nothing };
+    }
+    if (result.kind === "refused") {
+      const { branch } = this.state;
+      const reason = result.why === "conflict" ? conflictWords(branch, result.text) : redWords(result.text);
+      const isTooOften = result.refusals > MOST_REFUSALS;
+      if (isTooOften && toHuman)
+        await log.append({ facts: [toHuman(worker.id, humanIsNeeded(node.id, result))] }).durable;
+      return { ok: false, reason: isTooOften ? `${reason}\n${TOLD}` : reason };
+    }
+    const { published, moved } = result;
+    return {
+      ok: true,
+      commit: published,
+      facts: [moved],
+      has: has(published.merged),
+      landed: () => this.branch.follow(),
+      end: () => {},
+    };
+  }
+
+  /** The person's commit of this name, in the agent's repository too; undefined if there is none. */
+  async fetch(person: PersonRepository, ref: string): Promise<string | undefined> {
+    const commit = await resolveBase(person, ref, this.git);
+    return commit === undefined ? undefined : this.repository.fetchFrom(person, commit);
+  }
+
+  /** Merges the person's commits into the branch, if they pass the checks with it. */
+  async takeIn(upstream: string): Promise<{ result: TakenIn; branch: string }> {
+    const { signal } = new AbortController();
+    const end = await this.branch.turn(signal);
+    try {
+      const place = { read: [], env: TRUSTING, hosts: this.#hosts };
+      const result = await this.branch.takeIn(upstream, { node_id: "node-0", place }, signal);
+      if (result.ok && result.moved) await this.#ports.log.append({ facts: [result.moved] }).durable;
+      await this.branch.follow();
+      return { result, branch: this.state.branch };
+    } finally {
+      end();
+    }
+  }
+
+  async ended(node: NodeState): Promise<void> {
+    if (!(await this.#clones.isThere(node))) return;
+    const state = this.state.nodes[node.id];
+    const base = state?.state === "merged" ? state.commit?.commit : state?.clone_at;
+    if (base === undefined) return;
+    const kept = await this.#clones.save(node, base, new AbortController().signal);
+    if (kept)
+      await this.#ports.log.append({ facts: [{ type: "snapshot.kept", data: { node_id: node.id, ...kept } }] }).durable;
+    await this.#clones.remove(node);
+  }
+
+  /** The folder of a node's clone, for those who look at it. */
+  folderOf({ id, spec }: NodeState): string {
+    return cloneDir(this.#ports.log.dir, spec.run_id, id);
+  }
+
+  get #hosts(): readonly string[] {
+    return this.#ports.services.config.network?.allow ?? [];
+  }
+}
+
+const MOST_REFUSALS = 2;
+const TOLD =
+  "Your human has been told. Fix what you can and publish again, or wait for their word with check_messages.";
+
+/** For what git needs during one call; on the disk of the home. */
+export async function gitTemporary(home: string): Promise<string> {
+  const folder = gitTemporaryDir(home);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  return folder;
+}
+
+export async function personRepository(folder: string, git: Git): Promise<PersonRepository> {
+  const found = await inspectRepository(folder, git);
+  if (!found.ok) throw new RepositoryProblem(found.reason);
+  return found.repository;
+}
+
+function firstLine(text: string): string {
+  return (text.split("\n", 1)[0] ?? "").slice(0, 100);
+}
+
+function messageOf(node: NodeState, summary: string): string {
+  return `${firstLine(summary)}\n\n${summary}\n\nAgiraph-Node: ${node.id}\n`;
+}
