@@ -35,7 +35,7 @@ export interface NodeInRepository {
   snapshots: { ref: string; commit: string }[];
 }
 
-export type Delivery = FactOf<"branch.delivered">["data"] & { seq: number; ts: number };
+export type BranchDelivery = FactOf<"branch.delivered">["data"] & { seq: number; ts: number };
 
 /** The repository of an agent that writes. What is in it is read from git. */
 export interface RepositoryState extends Omit<FactOf<"repository.opened">["data"], "skipped"> {
@@ -44,7 +44,7 @@ export interface RepositoryState extends Omit<FactOf<"repository.opened">["data"
   /** The person's newest commit that the branch has taken in. */
   upstream: string;
   nodes: Record<NodeId, NodeInRepository>;
-  deliveries: Delivery[];
+  deliveries: BranchDelivery[];
   skipped: string[];
 }
 

@@ -88,6 +88,7 @@ export class RepositoryWork {
 
   /** Takes a node's work out of the branch; the coordinator hears why. */
   async reject(node: string, reason: string): Promise<string> {
+    this.#repository();
     const { id } = this.#node(node);
     const said = await this.revert(id, reason, HUMAN);
     const heard = await this.#ports.voice.send(rejectedWords(id, reason), COORDINATOR);

@@ -3,8 +3,8 @@ import type { Scope } from "../../store/scope/scope.ts";
 
 /** The environment variables that name folders to a command. */
 export function folderVariables(
-  { cwd, top }: Pick<Scope, "cwd" | "top">,
+  { cwd, top, named }: Pick<Scope, "cwd" | "top" | "named">,
   { created }: Pick<AgentState, "created">,
 ): Record<string, string> {
-  return { SCRATCH: cwd, RUN: top, ...(created.project ? { PROJECT: created.project } : {}) };
+  return { SCRATCH: cwd, RUN: top, ...(created.project ? { PROJECT: created.project } : {}), ...named };
 }

@@ -169,7 +169,8 @@ export class TeamRepository implements RepositoryPort {
   ): Promise<Offered> {
     const { log, now } = this.#ports;
     const binds = await scope.binds();
-    const env = { ...folderVariables(scope, now().agent), ...TRUSTING };
+    const { PROJECT: _, ...folders } = folderVariables(scope, now().agent);
+    const env = { ...folders, ...TRUSTING };
     const place = { read: [...binds.read, ...binds.write], env, hosts: this.#hosts };
     const offer = {
       ...{ node_id: node.id, worker_id: worker.id, checks, place },

@@ -133,6 +133,10 @@ export class FileScope implements Scope {
     return join(this.#view.agentDir, ...this.#view.top);
   }
 
+  get named(): Readonly<Record<string, string>> {
+    return this.#view.named ?? {};
+  }
+
   binds(): Promise<ScopeBinds> {
     return this.#view.binds();
   }

@@ -23,8 +23,10 @@ export interface Scope {
   binds(): Promise<ScopeBinds>;
   /** Where a command begins. */
   readonly cwd: string;
-  /** Where plain paths begin: the folder of the run, or of the mesh. */
+  /** Where plain paths begin: the folder of the run, of the mesh, or of a clone. */
   readonly top: string;
+  /** The folders that commands know by a name (SCRATCH, RUN), where they are others than `cwd` and `top`. */
+  readonly named?: Readonly<Record<string, string>>;
 }
 
 export interface FileContent {

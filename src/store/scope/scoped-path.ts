@@ -24,6 +24,7 @@ export interface ScopeRules {
   describe: () => string;
   binds: () => Promise<ScopeBinds>;
   cwd: string;
+  named?: Readonly<Record<string, string>>;
   /** What published files are compared with when they are read. */
   published?: Manifests | undefined;
 }

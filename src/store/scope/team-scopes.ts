@@ -74,6 +74,7 @@ export function workerScope(who: WorkerScopeOptions): Scope {
       ...(hasClone ? [["repo", [...node, "repo"]] as const] : []),
     ]),
     cwd,
+    ...(hasClone && { named: { SCRATCH: join(runDir, "nodes", nodeId, "scratch"), RUN: runDir, PROJECT: cwd } }),
     published,
     table: new AccessTable(workerRows(`runs/${runId}`, nodeId, workerId)),
     mayWrite: (path) =>

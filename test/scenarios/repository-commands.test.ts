@@ -1,0 +1,107 @@
+import { describe, expect, test } from "vitest";
+import type { Fact, FactType } from "../../src/protocol/index.ts";
+import { World } from "../../src/repository/testing/world.ts";
+import { call, say, script, startTeam, type TestTeam } from "../../src/testing/index.ts";
+import { skipped } from "../try-sandbox.ts";
+
+const ACTOR = { kind: "human", via: "terminal" } as const;
+const wrote = (path: string, content: string) => call("write_file", { path, content });
+const published = (summary: string) => call("publish", { summary });
+
+async function factsOf<T extends FactType>(team: TestTeam, type: T): Promise<Extract<Fact, { type: T }>[]> {
+  return (await team.facts()).filter((fact) => fact.type === type) as Extract<Fact, { type: T }>[];
+}
+
+describe.skipIf(skipped)(`what a person does with the work on their repository ${skipped}`, () => {
+  test("accept puts the branch into their repository, merge moves theirs; a comment on a line is answered by a new commit; reject takes work out", async () => {
+    await using world = await World.open();
+    const coordinator = script(
+      call("create_work_node", { task: "Say hello in main.js" }),
+      call("finish", { summary: "one" }).after("node-1 completed"),
+      // The run that answers the comment.
+      call("finish", { summary: "two" }).after("node-2 completed"),
+      // The run after the work was rejected.
+      call("finish", { summary: "three" }).after("I reject the work of node-1"),
+    );
+    const workers = {
+      Alice: script(wrote("src/main.js", "hello();\n"), published("says hello")),
+      // A run later nobody of the first is there any more.
+      Bob: script(
+        call("read_file", { path: "src/main.js" }).after("src/main.js:1", "Say it louder."),
+        wrote("src/main.js", "HELLO();\n").after("hello();"),
+        published("louder"),
+      ),
+    };
+    await using team = await startTeam({ goal: "Greet", project: world.person, write: true, coordinator, workers });
+    await team.agent.idle();
+    const { id } = team.agent.log;
+    const give = (command: object) =>
+      team.runtime.execute({ id, ...command } as never, ACTOR) as Promise<{ detail: string }>;
+    const branch = `agiraph/${id}`;
+
+    const accepted = await give({ do: "accept" });
+    expect(accepted.detail).toContain(`git merge ${branch}`);
+    expect(world.plain("person", "show", `${branch}:src/main.js`)).toBe("hello();");
+    expect(world.read("person/src/main.js")).toBe("main();\n");
+
+    const answered = await give({
+      do: "comment",
+      node_id: "node-1",
+      path: "src/main.js",
+      line: 1,
+      text: "Say it louder.",
+    });
+    expect(answered.detail).toMatch(/^node-2 answers it/);
+    await team.agent.idle();
+    const comment = team.agent.now.repository?.nodes["node-1"]?.comments[0];
+    expect([comment?.quote, comment?.answered_by]).toEqual([
+      "1→hello();\n2 ",
+      team.agent.now.repository?.nodes["node-2"]?.commit?.commit,
+    ]);
+
+    const merged = await give({ do: "accept", how: "merge" });
+    expect(merged.detail).toContain("is merged into main");
+    expect(world.read("person/src/main.js")).toBe("HELLO();\n");
+
+    const first = team.agent.now.repository?.nodes["node-1"]?.commit?.commit ?? "";
+    await give({ do: "restore_work", ref: first });
+    expect(world.plain("person", "show", `agiraph/restored/${first.slice(0, 12)}:src/main.js`)).toBe("hello();");
+
+    world.write("person/new.txt", "theirs\n");
+    world.plain("person", "add", "-A");
+    world.plain("person", "commit", "-qm", "theirs");
+    expect((await give({ do: "rebase" })).detail).toContain(`${branch} has main as it is now`);
+    expect((await give({ do: "rebase" })).detail).toContain("already");
+
+    await expect(give({ do: "reject", node_id: "node-1", reason: "No." })).rejects.toThrow(
+      "later work changed the same lines, in src/main.js",
+    );
+    const rejected = await give({ do: "reject", node_id: "node-2", reason: "Too loud." });
+    expect(rejected.detail).toContain("The work of node-2 is no longer in the branch.");
+    await team.agent.idle();
+    expect((await factsOf(team, "branch.moved")).map(({ data }) => [data.why, data.node_id])).toEqual([
+      ["node", "node-1"],
+      ["node", "node-2"],
+      ["rebase", undefined],
+      ["revert", "node-2"],
+    ]);
+    for (const type of ["review.commented", "review.rejected", "branch.delivered"] as const)
+      for (const fact of await factsOf(team, type)) expect([type, fact.actor]).toEqual([type, ACTOR]);
+  });
+
+  test("an agent that only reads has nothing to accept, and says how to have one that writes", async () => {
+    await using team = await startTeam({
+      goal: "Read",
+      coordinator: script(say("…"), call("finish", { summary: "read" })),
+    });
+    const { id } = team.agent.log;
+    for (const command of [
+      { do: "accept" },
+      { do: "rebase" },
+      { do: "restore_work", ref: "x" },
+      { do: "reject", node_id: "node-1", reason: "x" },
+      { do: "comment", node_id: "node-1", path: "a", line: 1, text: "x" },
+    ])
+      await expect(team.runtime.execute({ id, ...command } as never, ACTOR)).rejects.toThrow('agiraph run "…" --write');
+  });
+});
