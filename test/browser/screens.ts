@@ -116,6 +116,10 @@ const board: Scenes = [
   { name: "node-failed", path: ({ at }) => `${at.staged}/board/node-2`, ready: "Why it failed" },
 ];
 
+const changes: Scenes = [
+  { name: "changes-none", path: ({ at }) => `${at.chips}/changes`, ready: "This agent may not change a repository." },
+];
+
 const timeline: Scenes = [
   { name: "timeline", path: ({ at }) => `${at.chips}/timeline`, ready: "Who worked when" },
   { name: "timeline-begun", path: ({ at }) => `${at.waiting}/timeline`, ready: "idle time, folded" },
@@ -365,7 +369,7 @@ const agent: Screens["agent"] = {
 };
 
 export const SCREENS: Screens = {
-  screen: { home, entity, board, timeline, triggers, files, memory, mesh },
+  screen: { home, entity, board, changes, timeline, triggers, files, memory, mesh },
   overlay,
   toast: TOASTS,
   page: CONNECTIONS.page,

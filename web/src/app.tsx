@@ -19,6 +19,7 @@ import { Toasts } from "./shell/toasts.tsx";
 import { Sidebar } from "./sidebar/sidebar.tsx";
 
 const Board = lazy(() => import("./board/board-view.tsx"));
+const Changes = lazy(() => import("./changes/changes-view.tsx"));
 const Timeline = lazy(() => import("./timeline/timeline-view.tsx"));
 const Triggers = lazy(() => import("./triggers/triggers-view.tsx"));
 const Mesh = lazy(() => import("./meshes/mesh-view.tsx"));
@@ -80,6 +81,8 @@ function screenOf(route: PageRoute): ReactNode {
       return <EntityView agent={route.agent} worker={route.worker} />;
     case "board":
       return <Board key={route.agent} agent={route.agent} node={route.node} />;
+    case "changes":
+      return <Changes key={route.agent} agent={route.agent} node={route.node} />;
     case "timeline":
       return <Timeline key={route.agent} agent={route.agent} />;
     case "triggers":

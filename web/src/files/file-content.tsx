@@ -5,6 +5,7 @@ import { size } from "../text/figures.ts";
 import { Markdown } from "../text/markdown.tsx";
 import { visible } from "../text/visible.ts";
 import { Code } from "./code.tsx";
+import { kindOf } from "./kind.ts";
 
 const MOST = 256 * 1024;
 const MOST_PICTURE = 32 * 1024 * 1024;
@@ -34,10 +35,6 @@ export function FileViewer(props: ContentProps) {
 
 export function isMarkdown(path: string): boolean {
   return ["md", "markdown"].includes(kindOf(path));
-}
-
-function kindOf(path: string): string {
-  return path.slice(path.lastIndexOf(".") + 1).toLowerCase();
 }
 
 function Text({ address, path, tick, isRaw }: ContentProps) {

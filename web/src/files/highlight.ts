@@ -83,13 +83,13 @@ const PATIENCE_MS = 1500;
  * Null if the language is unknown: plain text then. Text that takes too long is highlighted up to a time limit; the
  * rest is plain.
  */
-export async function coloured(text: string, kind: string): Promise<ColouredToken[][] | null> {
+export async function coloured(text: string, kind: string, atOnce = GO): Promise<ColouredToken[][] | null> {
   const lang = Object.hasOwn(ENDINGS, kind) ? ENDINGS[kind] : undefined;
   if (!lang) return null;
   const lines: ColouredToken[][] = [];
   let grammarState: GrammarState | undefined;
   const end = performance.now() + PATIENCE_MS;
-  for (const part of partsOf(text)) {
+  for (const part of partsOf(text, atOnce)) {
     if (performance.now() > end) {
       for (const line of part.split("\n")) lines.push([{ content: line, light: "currentColor", dark: "currentColor" }]);
       continue;
@@ -109,10 +109,10 @@ export async function coloured(text: string, kind: string): Promise<ColouredToke
 }
 
 /** Whole lines, some at a time. */
-function partsOf(text: string): string[] {
+function partsOf(text: string, atOnce: number): string[] {
   const parts: string[] = [];
   for (let at = 0; at <= text.length; ) {
-    const newline = text.indexOf("\n", at + GO);
+    const newline = text.indexOf("\n", at + atOnce);
     const end = newline < 0 ? text.length : newline;
     parts.push(text.slice(at, end));
     at = end + 1;

@@ -179,8 +179,8 @@ export function fileAddress(id: string, shelf: Shelf, path: string): string {
 }
 
 const server = new Transport({ url: "", via: "web" });
-const get = <T>(path: string) => heard(server.ask("GET", path)) as Promise<T>;
-const post = <T>(path: string, body: unknown) => heard(server.ask("POST", path, { body })) as Promise<T>;
+export const get = <T>(path: string) => heard(server.ask("GET", path)) as Promise<T>;
+export const post = <T>(path: string, body: unknown) => heard(server.ask("POST", path, { body })) as Promise<T>;
 
 /** The browser's own words ("Failed to fetch") tell nobody what to do. */
 function heard<T>(asked: Promise<T>): Promise<T> {

@@ -3,6 +3,8 @@ export type PageRoute = { at: number | null } & (
   | { screen: "home" }
   | { screen: "entity"; agent: string; worker: string }
   | { screen: "board"; agent: string; node: string | null }
+  /** What is changed in the repository: by one node, or in all. */
+  | { screen: "changes"; agent: string; node: string | null }
   | { screen: "timeline" | "triggers"; agent: string }
   | { screen: "files" | "memory"; agent: string; path: string }
   /** A mesh of a project, by the agent that is the project's record; `member` is one of its agents. */
@@ -25,6 +27,7 @@ export function pageRouteOf(pathname: string, search: string): PageRoute {
   if (kind !== "agents" || !agent || !/^[\w-]+$/.test(agent)) return { screen: "home", at: null };
   switch (screen) {
     case "board":
+    case "changes":
       return { screen, agent, node: rest[0] ?? null, at };
     case "timeline":
     case "triggers":
@@ -55,7 +58,8 @@ function tailOf(place: PagePlace): string {
     case "entity":
       return place.worker === "coordinator" ? agent : `${agent}/workers/${encodeURIComponent(place.worker)}`;
     case "board":
-      return place.node ? `${agent}/board/${place.node}` : `${agent}/board`;
+    case "changes":
+      return `${agent}/${place.screen}${place.node ? `/${place.node}` : ""}`;
     case "timeline":
     case "triggers":
       return `${agent}/${place.screen}`;

@@ -1,3 +1,4 @@
+import { isWriting } from "../changes/writes.ts";
 import { steering } from "../entity/steering.ts";
 import { agents } from "../live/agents.ts";
 import { give, type ListedWorker, type MeshProjectView } from "../live/api.ts";
@@ -16,7 +17,7 @@ export interface PaletteEntry extends Findable {
   run: () => void;
 }
 
-const SCREENS = ["board", "timeline", "files", "memory", "triggers"] as const;
+const SCREENS = ["board", "changes", "timeline", "files", "memory", "triggers"] as const;
 
 /**
  * Everything that one can go to or do: recent places, what is near, and then the rest. The workers of agents that are
@@ -93,9 +94,11 @@ function filesOf(agent: string): PaletteEntry[] {
 }
 
 function screensOf(agent: string, name: string): PaletteEntry[] {
-  return SCREENS.map((screen) => {
+  const { situation } = agents.feed(agent);
+  const writes = situation !== null && isWriting(situation);
+  return SCREENS.filter((screen) => screen !== "changes" || writes).map((screen) => {
     const place: PagePlace =
-      screen === "board"
+      screen === "board" || screen === "changes"
         ? { screen, agent, node: null }
         : screen === "files" || screen === "memory"
           ? { screen, agent, path: "" }

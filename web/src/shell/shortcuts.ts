@@ -13,12 +13,22 @@ export const SHORTCUTS: readonly { keys: string; does: string }[] = [
   { keys: "Alt ↑ ↓", does: "previous or next worker of the team" },
   { keys: "c", does: "coordinator" },
   { keys: "b", does: "board; arrow keys move from card to card along its edges" },
+  { keys: "d", does: "changes in the repository" },
   { keys: "t", does: "timeline" },
   { keys: "f", does: "files" },
   { keys: "m", does: "memory" },
   { keys: "s", does: "triggers: what happens later" },
   { keys: "[ ]", does: "replay: one fact back, one forward" },
   { keys: "Esc", does: "close; leave the field or the node; back to now" },
+];
+
+/** Where changes are read, these come before the others. */
+export const REVIEW_SHORTCUTS: readonly { keys: string; does: string }[] = [
+  { keys: "j k", does: "next or previous file" },
+  { keys: "n p", does: "next or previous change; ↑ ↓ go on from there" },
+  { keys: "c", does: "comment on the marked line; Ctrl Enter sends it" },
+  { keys: "s", does: "side by side, or one below the other" },
+  { keys: "o", does: "fold a file up or out" },
 ];
 
 /** Keyboard shortcuts. Letters count only while nobody is typing. */
@@ -61,6 +71,7 @@ function letter(key: string): boolean {
     const places: Partial<Record<string, PagePlace>> = {
       c: { screen: "entity", agent, worker: "coordinator" },
       b: { screen: "board", agent, node: null },
+      d: { screen: "changes", agent, node: null },
       t: { screen: "timeline", agent },
       f: { screen: "files", agent, path: "" },
       m: { screen: "memory", agent, path: "" },
@@ -101,7 +112,7 @@ function neighbour(step: number): void {
   members[here < 0 ? first : (here + step + members.length) % members.length]?.click();
 }
 
-function isTyping(target: EventTarget | null): boolean {
+export function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLInputElement
     ? target.type !== "range"
     : target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;

@@ -1,7 +1,18 @@
-import { AlarmClock, ChevronRight, Columns3, Files, History, type LucideIcon, NotebookText, Star } from "lucide-react";
+import {
+  AlarmClock,
+  ChevronRight,
+  Columns3,
+  Files,
+  GitCompare,
+  History,
+  type LucideIcon,
+  NotebookText,
+  Star,
+} from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { Situation } from "../../../src/projections/index.ts";
 import { COORDINATOR, HUMAN } from "../../../src/protocol/index.ts";
+import { isWriting } from "../changes/writes.ts";
 import type { AgentSummary } from "../live/api.ts";
 import { useAgents, useOfAgent } from "../live/use-live.ts";
 import { Link } from "../shell/link.tsx";
@@ -76,6 +87,7 @@ function Team({ id }: { id: string }) {
   const isHere = "agent" in route && route.agent === id;
   const isKnown = coordinator !== undefined;
   const { hasInbox } = useAgents();
+  const writes = useOfAgent(id, ({ situation }) => situation !== null && isWriting(situation));
   const team = useRef<HTMLDivElement>(null);
   // Anyone who comes by a link, the palette or *Needs you* sees the team, however many agents there are; also when *Needs
   // you*, which comes later, has taken its place above.
@@ -106,7 +118,7 @@ function Team({ id }: { id: string }) {
       </div>
       {more && <div className="pl-5">{more}</div>}
       <div className="my-1 ml-7 border-t border-line" />
-      {TABS.map(({ screen, label, Icon }) => (
+      {TABS.filter(({ screen }) => screen !== "changes" || writes).map(({ screen, label, Icon }) => (
         <Link key={screen} to={placeOf(screen, id)} current={isAt(screen)} className={`${ROW} text-dim`}>
           <Icon className="size-3.5 shrink-0" aria-hidden />
           {label}
@@ -183,6 +195,7 @@ type Tab = Exclude<PagePlace["screen"], "home" | "entity" | "mesh">;
 
 const TABS: readonly { screen: Tab; label: string; Icon: LucideIcon }[] = [
   { screen: "board", label: "Board", Icon: Columns3 },
+  { screen: "changes", label: "Changes", Icon: GitCompare },
   { screen: "timeline", label: "Timeline", Icon: History },
   { screen: "files", label: "Files", Icon: Files },
   { screen: "memory", label: "Memory", Icon: NotebookText },
@@ -190,6 +203,6 @@ const TABS: readonly { screen: Tab; label: string; Icon: LucideIcon }[] = [
 ];
 
 function placeOf(screen: Tab, agent: string): PagePlace {
-  if (screen === "board") return { screen, agent, node: null };
+  if (screen === "board" || screen === "changes") return { screen, agent, node: null };
   return screen === "timeline" || screen === "triggers" ? { screen, agent } : { screen, agent, path: "" };
 }

@@ -1,0 +1,80 @@
+import { COORDINATOR, HUMAN } from "../../../src/protocol/index.ts";
+import { nameOf } from "../entity/message-block.tsx";
+import { agents } from "../live/agents.ts";
+import { Link } from "../shell/link.tsx";
+import { clockTime, exactTime, firstLine } from "../text/figures.ts";
+import { visible, visibleLines } from "../text/visible.ts";
+import { type AnchoredComment, quotedLine } from "./anchors.ts";
+import type { ReviewScope } from "./scope.ts";
+
+/** What the person said about a line, and what became of it. */
+export function Comments({ scope, comments }: { scope: ReviewScope; comments: readonly AnchoredComment[] }) {
+  return (
+    <ul className="space-y-2 border-y border-line bg-panel px-3 py-2 md:px-4" aria-label="Comments">
+      {comments.map((each) => (
+        <li key={each.comment.seq} className="max-w-3xl rounded-lg border border-line bg-page px-3 py-2">
+          <CommentText scope={scope} anchored={each} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function CommentText({ scope, anchored: { comment, line } }: { scope: ReviewScope; anchored: AnchoredComment }) {
+  const { text, ts, node_id, worker_id } = comment;
+  const quote = quotedLine(comment).trim();
+  const who = nameOf(scope.agent, worker_id);
+  return (
+    <>
+      <p className="flex flex-wrap items-baseline gap-x-2 text-xs text-dim">
+        <span className="font-semibold text-ink">You</span> to {who} about <span className="font-mono">{node_id}</span>
+        <time className="ml-auto" title={exactTime(ts)}>
+          {clockTime(ts)}
+        </time>
+      </p>
+      {line === null && (
+        <p className="mt-1 text-xs text-dim">
+          On line {comment.line}, which is not in this diff{quote === "" ? "." : ": "}
+          {quote !== "" && <code className="[overflow-wrap:anywhere]">{visible(quote)}</code>}
+        </p>
+      )}
+      <p className="mt-1 text-[13px] whitespace-pre-wrap [overflow-wrap:anywhere]">{visibleLines(text)}</p>
+      <Answer scope={scope} comment={comment} who={who} />
+    </>
+  );
+}
+
+/** Sent, answered in words, or answered by a commit. */
+function Answer({ scope, comment, who }: { scope: ReviewScope; comment: AnchoredComment["comment"]; who: string }) {
+  const { agent, repository } = scope;
+  const { answered_by, node_id, worker_id, seq } = comment;
+  const words = wordsAfter(agent, worker_id, seq);
+  const node = repository.nodes[node_id];
+  return (
+    <p className="mt-1.5 flex flex-wrap items-center gap-x-3 text-xs text-dim">
+      {answered_by === null ? (
+        <span>{node?.state === "working" ? `${who} is working on it` : `Sent to ${who}`}</span>
+      ) : (
+        <span className="text-ok">
+          {who} changed it in <span className="font-mono">{answered_by.slice(0, 8)}</span>
+        </span>
+      )}
+      {words !== null && (
+        <Link
+          to={{ screen: "entity", agent, worker: worker_id }}
+          className="inline-flex min-h-11 items-center text-accent underline md:min-h-6"
+        >
+          {who} wrote: {words}
+        </Link>
+      )}
+    </p>
+  );
+}
+
+/** The first thing that somebody said to the person after a moment. */
+function wordsAfter(agent: string, worker: string, seq: number): string | null {
+  if (worker === COORDINATOR) return null;
+  const thread = agents.feed(agent).situation?.thread ?? [];
+  const said = thread.find((each) => each.seq > seq && each.from === worker && each.to === HUMAN);
+  return said ? firstLine(said.text).slice(0, 120) : null;
+}

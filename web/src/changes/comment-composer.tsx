@@ -1,0 +1,147 @@
+import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { nameOf } from "../entity/message-block.tsx";
+import { agents } from "../live/agents.ts";
+import { commentOn } from "../live/repository-api.ts";
+import { useLoaded } from "../live/use-live.ts";
+import { Problem } from "../shell/form.tsx";
+import { useDraft } from "../shell/message-field.tsx";
+import { toast } from "../shell/overlay.ts";
+import { visible } from "../text/visible.ts";
+import { authorOf, lineIn, reviewable } from "./author.ts";
+import type { LineAddress } from "./diff-rows.ts";
+import type { ReviewScope } from "./scope.ts";
+
+interface ComposerProps {
+  scope: ReviewScope;
+  at: LineAddress;
+  /** The line as it is. */
+  quote: string;
+  onClose: () => void;
+}
+
+/** What one writes about a line. It is kept until it is sent. */
+export function CommentComposer({ scope, at, quote, onClose }: ComposerProps) {
+  const { agent } = scope;
+  const draft = `draft.${agent}.review ${scope.node ?? ""} ${at.side} ${at.line} ${at.path}`;
+  const [text, change] = useDraft(draft);
+  const [problem, setProblem] = useState("");
+  const [isSending, setSending] = useState(false);
+  const { node, choose } = useRecipient(scope, at, quote);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  const canSend = text.trim() !== "" && node !== null && !isSending;
+
+  const send = () => {
+    if (!canSend) return;
+    setSending(true);
+    setProblem("");
+    const { path, side } = at;
+    const line = scope.node === null ? lineIn(agent, scope.repository, node, at, quote) : Promise.resolve(at.line);
+    line
+      .then((line) => commentOn(agent, node, { path, line, side, text: text.trim() }))
+      .then(
+        ({ detail }) => {
+          change("");
+          toast("plain", detail);
+          onClose();
+        },
+        (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
+      )
+      .finally(() => setSending(false));
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    send();
+  };
+  const press = (event: KeyboardEvent) => {
+    if (event.nativeEvent.isComposing) return;
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send();
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    onClose();
+  };
+  const where = `line ${at.line} of ${visible(at.path)}${at.side === "old" ? ", as it was" : ""}`;
+  return (
+    <form
+      onSubmit={submit}
+      aria-label={`Comment on ${where}`}
+      className="border-y border-line bg-panel px-3 py-2 md:px-4"
+    >
+      <div className="max-w-3xl space-y-2 rounded-lg border border-line bg-page p-3">
+        <textarea
+          ref={field}
+          rows={3}
+          value={text}
+          onChange={(event) => change(event.target.value)}
+          onKeyDown={press}
+          aria-label={`Comment on ${where}`}
+          placeholder="What should be different?"
+          className="w-full resize-y rounded-md border border-line bg-page px-2.5 py-2 text-[13px]"
+        />
+        <Problem text={problem} />
+        <div className="flex flex-wrap items-center gap-2 text-[13px]">
+          <Recipient scope={scope} node={node} choose={choose} />
+          <span className="flex-1" />
+          <button
+            type="button"
+            onClick={onClose}
+            className="min-h-11 rounded-md px-3 font-semibold hover:bg-hover md:min-h-8"
+          >
+            Close
+          </button>
+          <button
+            type="submit"
+            disabled={!canSend}
+            title="Ctrl Enter"
+            className="min-h-11 rounded-md bg-accent px-3 font-semibold text-on-accent hover:opacity-90 disabled:opacity-60 md:min-h-8"
+          >
+            Send
+          </button>
+        </div>
+      </div>
+    </form>
+  );
+}
+
+/** The node that is reviewed; of the whole branch the one whose line it is, unless another is chosen. */
+function useRecipient(scope: ReviewScope, at: LineAddress, quote: string) {
+  const { agent, node, repository } = scope;
+  const [chosen, choose] = useState<string | null>(null);
+  const find = async () => node ?? authorOf(agent, repository, at, quote);
+  const found = useLoaded(`${agent} ${node} ${at.path} ${at.side} ${at.line}`, find);
+  return { node: chosen ?? (found.state === "ready" ? found.value : null), choose };
+}
+
+interface RecipientProps {
+  scope: ReviewScope;
+  node: string | null;
+  choose: (node: string) => void;
+}
+
+function Recipient({ scope, node, choose }: RecipientProps) {
+  const { agent, repository } = scope;
+  if (scope.node !== null) return <span className="text-dim">To {whoHas(agent, scope.node)}</span>;
+  return (
+    <label className="flex min-w-0 items-center gap-1.5 text-dim">
+      To
+      <select
+        value={node ?? ""}
+        onChange={(event) => choose(event.target.value)}
+        className="min-h-11 min-w-0 rounded-md border border-line bg-page px-2 text-ink md:min-h-8"
+      >
+        {node === null && <option value="">…</option>}
+        {reviewable(repository).map((id) => (
+          <option key={id} value={id}>
+            {id} · {whoHas(agent, id)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function whoHas(agent: string, id: string): string {
+  const nodes = agents.feed(agent).situation?.board.nodes;
+  const node = Object.values(nodes ?? {}).find((each) => each.id === id);
+  return node && "worker_id" in node ? nameOf(agent, node.worker_id) : id;
+}
