@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { AgentRepository } from "./agent-repository.ts";
 import { BRANCH, World } from "./testing/world.ts";
 
 test("an agent's repository has what the base reaches, and nothing else of the person's", async () => {
@@ -33,6 +34,31 @@ test("what a killed creation has left is removed, and a second creation changes 
 
   expect(await agent.create(person, person.head, BRANCH)).toEqual({ base, left: [] });
   expect(readdirSync(join(world.path, "agent"))).toEqual(["repo.git"]);
+});
+
+test("what killed processes have left unfinished in it is removed by the next, once, and nothing else", async () => {
+  await using world = await World.open();
+  const { agent, base } = await world.created();
+  // To another process, which has not seen it yet.
+  renameSync(agent.dir, join(world.path, "elsewhere.git"));
+  const files = ["pack/tmp_pack_x", "pack/tmp_idx_x", "pack/.tmp-7-pack-x", "aa/tmp_obj_x", "tmp_objdir-incoming-x/a"];
+  for (const file of files) world.write(`elsewhere.git/objects/${file}`, "half");
+  world.write("elsewhere.git/incoming/node-1/pack/tmp_pack_x", "half");
+  world.write("elsewhere.git/outgoing/pack", "half");
+  const before = world.state("elsewhere.git");
+  const next = AgentRepository.open(join(world.path, "elsewhere.git"), world.git);
+  const person = await world.inspect();
+
+  expect(await next.create(person, person.head, BRANCH)).toEqual({ base, left: [] });
+
+  const after = world.state("elsewhere.git");
+  const gone = Object.keys(before).filter((name) => !(name in after) && !before[name]?.startsWith("folder"));
+  expect(gone.sort()).toEqual(
+    [...files.map((file) => `objects/${file}`), "incoming/node-1/pack/tmp_pack_x", "outgoing/pack"].sort(),
+  );
+  world.write("elsewhere.git/objects/pack/tmp_pack_y", "of a git at work");
+  await next.create(person, person.head, BRANCH);
+  expect(world.has("elsewhere.git/objects/pack/tmp_pack_y")).toBe(true);
 });
 
 test("a worker's bundle is taken, merged and moved to", async () => {

@@ -92,7 +92,7 @@ async function unpack(repository: Receiver, bundle: BundleFile, offset: number, 
 }
 
 function refusal(error: GitError): Error {
-  if (/No space left on device|Disk quota exceeded/.test(error.stderr)) return error;
+  if (/No space left on device|Disk quota exceeded|Out of diskspace/.test(error.stderr)) return error;
   return new BadBundle(`git refuses it: ${plain(error.stderr)}`);
 }
 

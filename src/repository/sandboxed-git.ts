@@ -8,6 +8,7 @@
  * file of the clone means in git is for the worker to say.
  * CLONE-3. The last line says what was done; a script that could not do it ends with another code than 0.
  * CLONE-4. A snapshot leaves HEAD, index, refs and files as they are.
+ * CLONE-5. On a full disk a script fails; it never says that there is nothing to save. What cannot be read is left out.
  */
 
 /** Last line: `READY commit`. The clone borrows its objects from the agent's repository, where nothing is ever removed. */
@@ -89,7 +90,7 @@ export function snapshotScript(snapshot: { folder: string; bundle: string; base:
     `own="$GIT_DIR/agiraph-snapshot-index"; rm -f "$own" "$own.lock"`,
     `if [ -f "$GIT_DIR/index" ]; then cp -p "$GIT_DIR/index" "$own"; fi`,
     `export GIT_INDEX_FILE="$own"`,
-    `g add --all --ignore-errors || true`,
+    `said=$(g add --all --ignore-errors 2>&1) || unless_full "$said"`,
     ...NESTED,
     `tree=$(g write-tree)`,
     `tips=$({ g rev-parse --verify --quiet "HEAD^{commit}"; g for-each-ref --format="%(objectname)"; g log -g --all --format=%H; for name in ORIG_HEAD MERGE_HEAD CHERRY_PICK_HEAD REBASE_HEAD; do g rev-parse --verify --quiet "$name^{commit}"; done; } 2>/dev/null | awk '!seen[$0]++') || true`,
@@ -126,6 +127,7 @@ function beginning(folder: string): string[] {
     `export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_TERMINAL_PROMPT=0 GIT_EDITOR=true GIT_PAGER=cat LC_ALL=C`,
     `export GIT_NO_REPLACE_OBJECTS=1 GIT_GRAFT_FILE=/nonexistent/grafts GIT_DIR="$folder/.git" GIT_WORK_TREE="$folder"`,
     `unset GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_NAMESPACE 2>/dev/null || true`,
+    `unless_full() { case "$1" in *"o space left"*|*"Out of disk"*|*"uota exceeded"*|*"nable to write"*|*"ouldn't write"*|*"rror writing"*|*"write error"*) printf '%s\n' "$1" >&2; exit 1 ;; esac; }`,
     `g() { git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.bare=false -c core.commitGraph=false -c commit.gpgSign=false -c gc.auto=0 -c maintenance.auto=false -c advice.addEmbeddedRepo=false -c core.safecrlf=false -c core.quotePath=true -c diff.external= -c diff.renames=false "$@"; }`,
   ];
 }
@@ -169,7 +171,8 @@ const NESTED = [
   `  g update-index --force-remove -- "$nested"`,
   `  find "$nested" -name .git -prune -o -type f -print | while IFS= read -r file; do`,
   `    mode=100644; [ ! -x "$file" ] || mode=100755`,
-  `    g update-index --add --cacheinfo "$mode,$(g hash-object -w --no-filters -- "$file"),$file" || true`,
+  `    id=$(g hash-object -w --no-filters -- "$file" 2>&1) || { unless_full "$id"; continue; }`,
+  `    said=$(g update-index --add --cacheinfo "$mode,$id,$file" 2>&1) || unless_full "$said"`,
   `  done`,
   `done < "$own.nested"`,
   `rm -f "$own.nested"`,
