@@ -85,6 +85,7 @@ const SECTIONS: Readonly<Record<string, string>> = {
   models: "Providers and models",
   programs: "Programs",
   mcp_servers: "MCP servers",
+  projects: "Projects",
   channels: "Channels",
 };
 

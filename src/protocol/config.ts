@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { channelConfigSchema, channelNameSchema, variableSchema } from "./channel.ts";
 import { contractSchema } from "./fact.ts";
+import { projectsSchema } from "./project-config.ts";
 
 /** USD for a million tokens. */
 export const priceSchema = z.strictObject({
@@ -189,6 +190,8 @@ export const configSchema = z.strictObject({
    */
   programs: z.record(nameSchema, programProfileSchema.partial()).optional(),
   mcp_servers: z.record(nameSchema, mcpServerSchema).optional(),
+  /** How to work on the repositories in these folders and below; overrides their own `.agiraph/project.json`. */
+  projects: projectsSchema.optional(),
   /** Modules that add tools, providers and channels, beside those in `extensions/`; paths, relative to the home. */
   extensions: z.array(z.string().min(1)).optional(),
   sandbox: z.strictObject({ unsafe: z.boolean().optional() }).optional(),

@@ -6,6 +6,7 @@ export * from "./fact.ts";
 export * from "./ids.ts";
 export * from "./mesh.ts";
 export * from "./outcome.ts";
+export * from "./project-config.ts";
 export * from "./repository.ts";
 export * from "./trigger.ts";
 export * from "./usage.ts";

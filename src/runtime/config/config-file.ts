@@ -52,7 +52,7 @@ function unknownProviders({ providers = {} }: Config): { at: string[]; words: st
     }));
 }
 
-function jsonIn(path: string, text: string): unknown {
+export function jsonIn(path: string, text: string): unknown {
   const json = text.replace(/^\uFEFF/, "");
   try {
     return JSON.parse(json);

@@ -106,6 +106,23 @@ export const EXAMPLE: Config = {
     },
     tickets: { url: "https://mcp.example.org/mcp", headers_env: { authorization: "TICKETS_AUTH" } },
   },
+  projects: {
+    "/home/me/shop": {
+      write: true,
+      setup: { command: "npm ci", inputs: ["package-lock.json"], outputs: ["node_modules"], timeout_seconds: 900 },
+      checks: ["npm test"],
+      hosts: ["registry.example.org"],
+      limits: {
+        commit_mb: 2048,
+        file_mb: 512,
+        files: 200_000,
+        checkout_mb: 4096,
+        include_mb: 256,
+        include_files: 2000,
+        check_seconds: 900,
+      },
+    },
+  },
   extensions: ["/home/me/tools/weather.ts"],
   sandbox: { unsafe: false },
 };
@@ -118,7 +135,7 @@ export function fieldWords(path: Path): string {
 }
 
 function named(name: string): string {
-  const isName = name.length <= 40 && /^[A-Za-z0-9_][\w./:-]*$/.test(name) && !looksLikeKey(name);
+  const isName = name.length <= 40 && /^[A-Za-z0-9_/][\w./:-]*$/.test(name) && !looksLikeKey(name);
   return isName ? name : "(a name that is not repeated here)";
 }
 
@@ -173,7 +190,7 @@ function examplesAt(path: Path, at: unknown = EXAMPLE, isNamedFreely = false): u
 
 /** Fields whose own fields people name. */
 const NAMED_FREELY: ReadonlySet<PropertyKey> = new Set([
-  ...["providers", "models", "channels", "programs", "mcp_servers"],
+  ...["providers", "models", "channels", "programs", "mcp_servers", "projects"],
   ...["set", "headers_env"],
 ]);
 
@@ -184,10 +201,10 @@ function valueAt(value: unknown, path: Path): unknown {
   );
 }
 
-/** Of several ways to write something, the one that was begun. */
+/** Of several ways to write something, the one that was begun; undefined where none was. */
 function innerIssue(issue: z.core.$ZodIssueInvalidUnion, value: unknown): z.core.$ZodIssue | undefined {
-  const begun = value instanceof Object && "url" in value ? 1 : 0;
-  const [first] = issue.errors[begun] ?? issue.errors[0] ?? [];
+  const begun = issue.errors.filter(([first]) => first?.code !== "invalid_type" || first.path.length > 0);
+  const [first] = (value instanceof Object && "url" in value ? begun.at(-1) : begun[0]) ?? [];
   return first && { ...first, path: [...issue.path, ...first.path] };
 }
 
