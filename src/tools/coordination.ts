@@ -92,6 +92,16 @@ export type ResultsPort = (named: readonly string[]) => Promise<{ files: string[
 
 export function coordinationTools(port: CoordinationPort, results: ResultsPort, reflection?: ReflectionPort): Tool[] {
   return [
+    ...boardTools(port),
+    ...stageTools(port),
+    endingTool("finish", "summary", port, results, reflection),
+    hidden(endingTool("conclude", "output", port, results, reflection)),
+  ];
+}
+
+/** Who does what. */
+function boardTools(port: CoordinationPort): Tool[] {
+  return [
     defineTool({
       name: "spawn_worker",
       description: `Hire a worker where it matters who does the work; otherwise they are hired as needed.${programsIn(port)}`,
@@ -131,6 +141,11 @@ export function coordinationTools(port: CoordinationPort, results: ResultsPort, 
       }),
       run: async ({ from }) => port.board(from),
     }),
+  ];
+}
+
+function stageTools(port: CoordinationPort): Tool[] {
+  return [
     defineTool({
       name: "reconvene",
       description:
@@ -157,8 +172,6 @@ export function coordinationTools(port: CoordinationPort, results: ResultsPort, 
         run: async () => port.stageStatus(),
       }),
     ),
-    endingTool("finish", "summary", port, results, reflection),
-    hidden(endingTool("conclude", "output", port, results, reflection)),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { type FormEvent, useRef, useState } from "react";
+import { type FormEvent, type KeyboardEvent, useRef, useState } from "react";
 import { agents } from "../live/agents.ts";
 import { ApiError, give, listModels, type Models } from "../live/api.ts";
 import { useLoaded } from "../live/use-live.ts";
@@ -33,13 +33,7 @@ export default function NewAgentForm() {
 
   return (
     <Dialog title="New agent" onClose={closeOverlay}>
-      <form
-        onSubmit={create}
-        onKeyDown={(event) => {
-          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
-        }}
-        className="space-y-4"
-      >
+      <form onSubmit={create} onKeyDown={submitOnCtrlEnter} className="space-y-4">
         <GoalField fields={fields} />
         <Field label="Folder it may read" name="project" fields={fields}>
           <input
@@ -78,6 +72,10 @@ export default function NewAgentForm() {
       </form>
     </Dialog>
   );
+}
+
+function submitOnCtrlEnter({ key, ctrlKey, metaKey, currentTarget }: KeyboardEvent<HTMLFormElement>): void {
+  if (key === "Enter" && (ctrlKey || metaKey)) currentTarget.requestSubmit();
 }
 
 type FieldProblems = ApiError["fields"];
