@@ -22,7 +22,7 @@ const call = (...words: string[]) => agiraph(words, { folder: folder.path });
 test("alone it prints help, and every command that help names has its own", async () => {
   const help = await call();
   expect({ code: help.code, stderr: help.stderr }).toEqual({ code: 0, stderr: "" });
-  const names = [...help.stdout.matchAll(/^ {2}([a-z]+) [^\n]*? {2,}\S/gm)].map((match) => match[1]);
+  const names = [...help.stdout.matchAll(/^ {2}([a-z][a-z-]*) [^\n]*? {2,}\S/gm)].map((match) => match[1]);
   // That each has its place in the help and in docs/commands.md: test/docs.test.ts.
   expect(names).toEqual(
     createAgiraph(new Terminal(STREAMS, {}, folder.path), () => {}).commands.map((each) => each.name()),
@@ -367,7 +367,7 @@ test("completion scripts name every command, and bash completes with its own", a
   expect([zsh?.stdout, fish?.stdout].map((script) => script?.includes("resume"))).toEqual([true, true]);
   const script = `${bash?.stdout}
 complete() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _agiraph; echo "\${COMPREPLY[@]}"; }
-complete agiraph re
+complete agiraph resu
 complete agiraph run --wo
 complete agiraph run --to`;
   const { stdout } = spawnSync("bash", ["--norc"], { input: script, encoding: "utf8" });

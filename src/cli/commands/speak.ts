@@ -1,5 +1,5 @@
 import { text as allOf } from "node:stream/consumers";
-import type { CommandName, CommandResult, CommandToAgent } from "../../protocol/commands.ts";
+import type { CommandToAgent } from "../../protocol/commands.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import { LONGEST_WORDS } from "../../protocol/words.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
@@ -16,9 +16,11 @@ export interface SpeakOptions {
   detach?: boolean;
 }
 
-/** Commands that are answered with what becomes of them, in words. */
-type Spoken = { [C in CommandName]: CommandResult<C> extends { status: "delivered" } ? C : never }[CommandName];
-type SpokenCommand = CommandToAgent<Exclude<Spoken, "seen" | "update_node" | "set_models">>;
+/** The commands of this file: what comes of each is told in words. */
+type Spoken =
+  | ("send" | "respond" | "nudge" | "assign" | "cancel" | "revoke_permission" | "publish")
+  | ("accept" | "reject" | "comment" | "rebase" | "restore_work");
+type SpokenCommand = CommandToAgent<Spoken>;
 
 export async function send(call: Invocation, agent: string, word: string, options: SpeakOptions): Promise<ExitCode> {
   const { to } = options;
@@ -68,7 +70,7 @@ async function speak(call: Invocation, word: string, speech: SpokenCommand, opti
   const isLeaving = options.detach === true && !isDetached(call.terminal.env);
   const reached = await reachHome<{ heard?: string; local?: LocalHome }>(settings, {
     there: async ({ client }) => ({
-      heard: (await client.give<SpokenCommand["do"]>({ ...speech, id } as never)).detail,
+      heard: (await client.give<Spoken>({ ...speech, id } as never)).detail,
     }),
     here: async () =>
       isLeaving ? {} : { local: await (await import("../home/local-home.ts")).LocalHome.open(call, settings) },
@@ -97,7 +99,7 @@ async function speakHere(
     const agent = await runtime.agent(id);
     tellRepairs(runtime, settings.home, terminal);
     const { seq } = agent.log;
-    const { detail: message } = await runtime.execute<SpokenCommand["do"]>({ ...speech, id } as never, AT_TERMINAL);
+    const { detail: message } = await runtime.execute<Spoken>({ ...speech, id } as never, AT_TERMINAL);
     const { created } = agent.now.agent;
     if (isDetached(terminal.env)) tellParent({ id, name: created.name });
     terminal.say(terminal.errPaint.dim(`${created.name} (${id}): ${asCalled(message, terminal.env)}`));
