@@ -9,8 +9,11 @@ const worked = (name: string) => [
 const statuses = (team: TestTeam) => team.board().map(({ id, status }) => `${id} ${status}`);
 
 /** Two at work, a third that waits for a place; then the person stops them. */
-async function stoppedTeam(...more: Parameters<typeof script>): Promise<TestTeam> {
-  const coordinator = script(both(made("One"), made("Two"), made("Three")), ...more);
+function stoppedTeam(...more: Parameters<typeof script>): Promise<TestTeam> {
+  return stopped(script(both(made("One"), made("Two"), made("Three")), ...more));
+}
+
+async function stopped(coordinator: ReturnType<typeof script>): Promise<TestTeam> {
   const team = await startTeam({
     goal: "Work",
     config: { max_concurrent: 2 },
@@ -73,6 +76,27 @@ test("after a stop and a word of the person nobody goes on before the coordinato
     "node-3 completed",
   ]);
   expect((await workedOn(team, seq)).has("node-1")).toBe(false);
+});
+
+test("nor does it decide with a wait for everybody that the stop cut off", async () => {
+  const wait = call("check_messages", { wait: true, all: true });
+  const looked = Promise.withResolvers<void>();
+  await using team = await stopped(
+    script(
+      both(made("One"), made("Two"), made("Three"), wait),
+      call("check_board").after("[Message from your human]: Do not go on with node-1!"),
+      call("cancel_node", { node_id: "node-1", reason: "They asked for it." }).until(looked.promise),
+      wait,
+      call("finish", { summary: "without it" }).after("node-2 completed", "node-3 completed"),
+    ),
+  );
+  const { seq } = team.agent.now;
+  await team.agent.send("Do not go on with node-1!");
+  await team.until(({ spending }) => (spending.by_worker.coordinator?.calls ?? 0) >= 2);
+  expect([...(await workedOn(team, seq)), team.agent.now.agent.coordinator_decides]).toEqual([true]);
+  looked.resolve();
+  await team.agent.idle();
+  expect(statuses(team)).toEqual(["node-1 cancelled", "node-2 completed", "node-3 completed"]);
 });
 
 test("finish is not taken before what is stopped was cancelled or has gone on", async () => {

@@ -15,8 +15,10 @@ export async function waitForMail(
   { self, mailbox, workplace: { log } }: MailReader,
   reason: "news" | "children" | "human",
   signal: AbortSignal,
-  isEnough?: () => boolean,
+  isEnough: () => boolean = () => mailbox.waiting > 0,
 ): Promise<void> {
+  // After a stop, a coordinator that waits lets the nodes go on: to say so before it has read why it was woken is too early.
+  if (isEnough()) return;
   const { worker_id, node_id } = self;
   const who = { worker_id, node_id };
   await log.append({ facts: [{ type: "worker.waiting", data: { ...who, for: reason } }] }).durable;
