@@ -117,3 +117,22 @@ function nodeIn(now: RepositoryState, id: NodeId): NodeInRepository {
   };
   return now.nodes[id];
 }
+
+/** The branch in a few lines, for those who lead. */
+export function describeBranch({ branch, tip, base, nodes }: RepositoryState): string {
+  const merged = Object.values(nodes).filter(({ state }) => state === "merged").length;
+  const head = tip === base ? "nothing yet" : `the work of ${merged} node${merged === 1 ? "" : "s"}`;
+  const lines = Object.entries(nodes).flatMap(([id, node]) => standingOf(id, node));
+  return [`The branch ${branch} has ${head} (${tip.slice(0, 10)}).`, ...lines].join("\n");
+}
+
+function standingOf(id: string, { state, refusals, checks }: NodeInRepository): string[] {
+  const last = refusals.at(-1);
+  if (state === "reverted") return [`${id}: taken out again`];
+  if (state === "refused" && last)
+    return [
+      `${id}: ${last.why === "conflict" ? `conflicts in ${last.files.join(", ")}` : "its checks fail"} (${refusals.length} ${refusals.length === 1 ? "time" : "times"})`,
+    ];
+  const red = Object.values(checks).filter(({ ok }) => !ok);
+  return red.length > 0 ? [`${id}: red: ${red.map(({ command }) => command).join(", ")}`] : [];
+}

@@ -103,7 +103,7 @@ function builtInTools(
       ),
       ...shellTools({
         sandbox,
-        where: self.worker_id === COORDINATOR ? WHERE_TO_LEAD : WHERE_TO_WORK,
+        where: self.worker_id === COORDINATOR ? WHERE_TO_LEAD : scope.named?.PROJECT ? IN_A_CLONE : WHERE_TO_WORK,
         binds: () => scope.binds(),
         env: folderVariables(scope, recorder.now().agent),
         ...(network ? { network } : {}),
@@ -119,6 +119,7 @@ function builtInTools(
 
 /** The scope's mirrors (`team-scopes.ts`) make it true. */
 const WHERE_TO_LEAD = "with the paths of the file tools (agent/ and project/ are read-only there)";
+const IN_A_CLONE = "at the top of your clone (scratch/ is $SCRATCH, nodes/… is $RUN/nodes/…)";
 /** In a worker's folder such places would be published with it. */
 const WHERE_TO_WORK = "in scratch/ (from there, nodes/… is $RUN/nodes/…, project/… is $PROJECT/…)";
 

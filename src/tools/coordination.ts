@@ -227,3 +227,14 @@ function endingTool(
     },
   });
 }
+
+/** For a coordinator whose team changes a repository. */
+export function revertNodeTool(revert: (node: string, why: string) => Promise<ToolOutput>): Tool {
+  return defineTool({
+    name: "revert_node",
+    description: "Take what a node published out of the team's branch again. To have it done otherwise, create a node.",
+    repeatable: false,
+    parameters: z.object({ node_id: z.string(), reason: z.string().min(1).max(2000) }),
+    run: ({ node_id, reason }) => revert(node_id, reason),
+  });
+}

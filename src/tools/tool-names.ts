@@ -34,6 +34,7 @@ export const TOOL_NAMES: readonly string[] = [
   "update_node",
   "check_board",
   "reconvene",
+  "revert_node",
   "launch_roles",
   "check_stage_status",
   "schedule",

@@ -65,11 +65,11 @@ const toReflect = toCheckpoint.extend({
 const toGiveUp = z.object({ reason: z.string().min(1).max(LONGEST_SUMMARY) });
 const toSuggest = z.object({ suggestion: z.string().min(1).max(2000) });
 
-export function publishTool(node: NodePort): Tool {
+/** `changes`: what its work is. */
+export function publishTool(node: NodePort, changes: "files" | "repository" = "files"): Tool {
   return defineTool({
     name: "publish",
-    description:
-      "End your work on the node: scratch/ becomes published/ for others, who are told the summary. Remove first what nobody should see.",
+    description: WHAT_PUBLISH_DOES[changes],
     repeatable: true,
     parameters: toPublish,
     async run({ summary, learned, leave }) {
@@ -80,6 +80,13 @@ export function publishTool(node: NodePort): Tool {
     },
   });
 }
+
+const WHAT_PUBLISH_DOES = {
+  files:
+    "End your work on the node: scratch/ becomes published/ for others, who are told the summary. Remove first what nobody should see.",
+  repository:
+    "End your work on the node: what you changed in the repository is committed, merged into the team's branch and checked there; what does not merge or pass comes back to you. scratch/ becomes published/ for others, who are told the summary.",
+};
 
 /** Ends the node as failed at once: what cannot be done is not retried. */
 export function giveUpTool(): Tool {

@@ -8,7 +8,7 @@ import type { NodeWork } from "./node-work.ts";
 import { projectInstructions } from "./project-instructions.ts";
 import { type PromptName, workerPrompt } from "./prompt.ts";
 import { answerFileName } from "./publishing.ts";
-import { surroundingsOf } from "./surroundings.ts";
+import { projectFolder, surroundingsOf } from "./surroundings.ts";
 import { goalWords, teamWords } from "./team-context.ts";
 
 /** What differs between a model in our loop, a model that answers once, and a program. */
@@ -55,7 +55,7 @@ export async function beginAssignment(
     taskOf(node, scope),
     prompts(rules),
     inputWords(node, scope, now().board, inputs),
-    hasProject ? projectInstructions(scope, "project") : "",
+    hasProject ? projectInstructions(scope, projectFolder(scope)) : "",
   ]);
   const system = workerPrompt({
     name: worker.spawned.name,

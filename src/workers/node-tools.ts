@@ -31,7 +31,7 @@ export function nodeTools(
     suggestTool((suggestion) => team.suggest(self, suggestion)),
     checkpointTool({ checkpoint: (summary) => checkpoint(summary, self, workplace) }),
     giveUpTool(),
-    publishTool(port),
+    publishTool(port, scope.named?.PROJECT === undefined ? "files" : "repository"),
     // Few workers have triggers; what they schedule says how to cancel it.
     ...scheduleTools(workplace.schedule(self.worker_id), "worker's").map((tool) =>
       tool.spec.name === "list_triggers" ? hidden(tool) : tool,

@@ -46,11 +46,20 @@ export function dayWords(ms: number, timeZone: string): string {
 const MOST_NAMES = 40;
 const MOST_LISTED = 500;
 
+/** By what name a scope has the project: a worker's clone of it, or the person's folder. */
+export function projectFolder({ named }: Pick<Scope, "named">): "repo" | "project" {
+  return named?.PROJECT === undefined ? "project" : "repo";
+}
+
 async function projectLine(scope: Scope, project: string): Promise<string> {
-  const top = await listed(scope, "project");
+  const folder = projectFolder(scope);
+  const top = await listed(scope, folder);
   if (top === undefined) return "";
-  const shown = await Promise.all(top.entries.slice(0, MOST_NAMES).map((entry) => nameOf(entry, scope)));
-  const rest = top.entries.length - shown.length;
+  const entries = top.entries.filter(({ path }) => path !== "repo/.git");
+  const shown = await Promise.all(entries.slice(0, MOST_NAMES).map((entry) => nameOf(entry, scope, folder)));
+  const rest = entries.length - shown.length;
+  if (folder === "repo")
+    return `The repository holds: ${shown.join(", ") || "nothing"}${rest > 0 ? `, and ${rest}${top.more ? "+" : ""} more` : ""}.`;
   const more = rest > 0 ? `, and ${rest}${top.more ? "+" : ""} more` : "";
   const git = lstatSync(join(project, ".git"), { throwIfNoEntry: false })
     ? " It is a git repository; its history is not shown."
@@ -58,8 +67,8 @@ async function projectLine(scope: Scope, project: string): Promise<string> {
   return `The project holds: ${shown.join(", ") || "nothing"}${more}.${git}`;
 }
 
-async function nameOf({ path, kind }: ListedFile, scope: Scope): Promise<string> {
-  const name = path.slice("project/".length);
+async function nameOf({ path, kind }: ListedFile, scope: Scope, folder: string): Promise<string> {
+  const name = path.slice(folder.length + 1);
   if (kind !== "folder") return name;
   const inside = await listed(scope, path);
   return inside === undefined ? `${name}/` : `${name}/ (${inside.entries.length}${inside.more ? "+" : ""})`;

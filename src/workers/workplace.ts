@@ -1,6 +1,6 @@
 import type { Model } from "../models/model.ts";
 import type { NodeState, WorkerState } from "../projections/index.ts";
-import type { NewFact, PublishedCommit, WorkerId } from "../protocol/index.ts";
+import type { NewFact, NodeId, PublishedCommit, WorkerId } from "../protocol/index.ts";
 import type { Scope } from "../store/scope/scope.ts";
 import type { SchedulePort } from "../tools/schedule.ts";
 import type { Tool, ToolOutput } from "../tools/tool.ts";
@@ -36,8 +36,10 @@ export interface Workplace extends Recorder, SurroundingsPorts {
 
 /** The repository of an agent that writes, as those who work on a node have it. */
 export interface RepositoryPort {
-  /** What a worker is told of it. */
+  /** What the coordinator is told of it. */
   about(): Promise<string>;
+  /** Takes a node's work out of the branch again. */
+  revert(node: NodeId, why: string, by: WorkerId): Promise<{ ok: boolean; said: string }>;
   /** The node's clone is there and set up when it resolves. Rejects with what is wrong. */
   open(node: NodeState, worker: WorkerState, signal: AbortSignal): Promise<void>;
   /**

@@ -88,38 +88,12 @@ export class RepositoryWork {
 
   /** Takes a node's work out of the branch; the coordinator hears why. */
   async reject(node: string, reason: string): Promise<string> {
-    this.#repository();
+    const repository = this.#repository();
     const { id } = this.#node(node);
-    const said = await this.revert(id, reason, HUMAN);
+    const { ok, said } = await repository.revert(id, reason, HUMAN);
+    if (!ok) throw new HumanRefusal("conflict", said);
     const heard = await this.#ports.voice.send(rejectedWords(id, reason), COORDINATOR);
     return `${said} ${heard}`;
-  }
-
-  /** The same without a word to anybody. */
-  async revert(id: NodeId, why: string, by: string): Promise<string> {
-    const repository = this.#repository();
-    const end = await repository.branch.turn(new AbortController().signal);
-    try {
-      const { nodes } = repository.state;
-      const { state } = nodes[id] ?? {};
-      if (state !== "merged")
-        throw new HumanRefusal(
-          "conflict",
-          `${id} has nothing in the branch${state === "reverted" ? " any more" : ""}, so there is nothing to take out.`,
-        );
-      const reverted = await repository.branch.revert(id, `Revert ${id}: ${why.split("\n", 1)[0]}`);
-      if (!reverted.ok)
-        throw new HumanRefusal(
-          "conflict",
-          `${id} cannot be taken out by itself: later work changed the same lines, in ${reverted.files.join(", ")}. Nothing has changed. Have it undone by a node of its own.`,
-        );
-      const rejected: NewFact = { type: "review.rejected", data: { node_id: id, by, why } };
-      await this.#ports.log.append({ facts: [rejected, reverted.moved] }).durable;
-      await repository.branch.follow();
-      return `The work of ${id} is no longer in the branch.`;
-    } finally {
-      end();
-    }
   }
 
   async comment(node: string, comment: Comment): Promise<string> {

@@ -4,7 +4,7 @@ import type { Scrubber } from "../../boundary/scrubber.ts";
 import type { NodeState, RepositoryState, Situation, WorkerState } from "../../projections/index.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import type { Config } from "../../protocol/config.ts";
-import type { NewFact, Write } from "../../protocol/index.ts";
+import type { NewFact, NodeId, Write } from "../../protocol/index.ts";
 import { AgentRepository, Git, inspectRepository, type PersonRepository, resolveBase } from "../../repository/index.ts";
 import type { Sandbox } from "../../sandbox/index.ts";
 import { cloneDir, gitTemporaryDir, repositoryDir } from "../../store/paths.ts";
@@ -13,7 +13,7 @@ import { folderVariables } from "../programs/folder-variables.ts";
 import type { PendingLog } from "../state/pending-log.ts";
 import { Branch, type TakenIn } from "./branch.ts";
 import { CommitChecks } from "./commit-checks.ts";
-import { conflictWords, humanIsNeeded, redWords } from "./merge-words.ts";
+import { cannotRevert, conflictWords, humanIsNeeded, leadWords, nothingToRevert, redWords } from "./merge-words.ts";
 import { NodeClones } from "./node-clones.ts";
 import { ProjectSetup } from "./project-setup.ts";
 import { NO_SETTINGS, type RepositorySettings } from "./repository-settings.ts";
@@ -116,10 +116,8 @@ export class TeamRepository implements RepositoryPort {
   }
 
   async about(): Promise<string> {
-    const { branch } = this.state;
     const { checks } = await this.settings();
-    const checked = checks.length > 0 ? ` Its checks: ${checks.map((command) => `\`${command}\``).join(", ")}.` : "";
-    return `The team works on the branch ${branch} of a git repository.${checked}`;
+    return leadWords(this.state, checks);
   }
 
   async open(node: NodeState, worker: WorkerState, signal: AbortSignal): Promise<void> {
@@ -203,6 +201,22 @@ export class TeamRepository implements RepositoryPort {
       landed: () => this.branch.follow(),
       end: () => {},
     };
+  }
+
+  async revert(id: NodeId, why: string, by: string): Promise<{ ok: boolean; said: string }> {
+    const end = await this.branch.turn(new AbortController().signal);
+    try {
+      const state = this.state.nodes[id]?.state;
+      if (state !== "merged") return { ok: false, said: nothingToRevert(id, state === "reverted") };
+      const reverted = await this.branch.revert(id, `Revert ${id}: ${firstLine(why)}`);
+      if (!reverted.ok) return { ok: false, said: cannotRevert(id, reverted.files) };
+      const rejected: NewFact = { type: "review.rejected", data: { node_id: id, by, why } };
+      await this.#ports.log.append({ facts: [rejected, reverted.moved] }).durable;
+      await this.branch.follow();
+      return { ok: true, said: `The work of ${id} is no longer in the branch.` };
+    } finally {
+      end();
+    }
   }
 
   /** The person's commit of this name, in the agent's repository too; undefined if there is none. */

@@ -1,5 +1,6 @@
 import { STOPPED } from "../../mail/news.ts";
 import {
+  describeBranch,
   describePage,
   describeRoster,
   hasEnded,
@@ -269,9 +270,10 @@ export class Team {
 
   board(from?: number): string {
     const { run, pending } = this.#ports;
-    const { agent, board, roster } = pending();
+    const { agent, board, roster, repository } = pending();
+    const branch = repository ? `\n\n${describeBranch(repository)}` : "";
     const decides = agent.coordinator_decides ? `\n${STOPPED}` : "";
-    return `${describePage(board, run, from)}\n\nPeople:\n${describeRoster(rosterOf(roster, run), PAGE)}${decides}`;
+    return `${describePage(board, run, from)}\n\nPeople:\n${describeRoster(rosterOf(roster, run), PAGE)}${branch}${decides}`;
   }
 
   unfinished(): string | null {

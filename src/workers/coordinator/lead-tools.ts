@@ -1,15 +1,17 @@
+import { nodeNamed } from "../../projections/index.ts";
 import { COORDINATOR, type Entry, type RunId } from "../../protocol/index.ts";
 import { namedResults } from "../../store/run/results.ts";
 import {
   type CoordinationPort,
   coordinationTools,
   type ReflectionPort,
+  revertNodeTool,
   WHAT_DID_YOU_LEARN,
 } from "../../tools/coordination.ts";
 import { askHumanTool, type HumanPort } from "../../tools/human.ts";
 import { type MailPort, mailTools } from "../../tools/mail.ts";
 import { scheduleTools } from "../../tools/schedule.ts";
-import { hidden, type Tool } from "../../tools/tool.ts";
+import { hidden, refusal, type Tool } from "../../tools/tool.ts";
 import { Toolbox, type Tools } from "../../tools/toolbox.ts";
 import { type CheckpointPort, checkpointTool, createWorkNodeTool } from "../../tools/work.ts";
 import type { Past } from "../loop/past.ts";
@@ -61,10 +63,22 @@ export function leadTools(
     ...mailTools({ ...mail, send: (to, content) => team.send(COORDINATOR, to, content) }),
     askHumanTool(human),
     ...coordinationTools(team, (named) => namedResults(workplace.pending(), workplace.log.dir, named), reflection),
+    ...revertTools(workplace),
     ...scheduleTools(workplace.schedule(COORDINATOR), "coordinator's"),
     // A finite agent has no cycle that it could end.
     isInfinite(workplace) ? checkpointTool({ checkpoint }, true) : hidden(checkpointTool({ checkpoint }, true)),
   ];
+}
+
+function revertTools({ repository, now }: Workplace): Tool[] {
+  if (!repository) return [];
+  const revert = async (name: string, why: string) => {
+    const node = nodeNamed(now().board, name);
+    if (!node) return refusal(`There is no node "${name}".`);
+    const { ok, said } = await repository.revert(node.id, why, COORDINATOR);
+    return ok ? said : refusal(said);
+  };
+  return [revertNodeTool(revert)];
 }
 
 /** Limits tools to those that this agent was given, and adds those of MCP servers. */

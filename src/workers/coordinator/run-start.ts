@@ -39,13 +39,15 @@ export async function beginRun({ run, scope, toolbox, cursor, workplace, before,
   const firstDay = infinite ? ", your first day; each waking tells the date" : "";
   // A program is told where the file is: it reads its own way.
   const hasProject = !program && created.project !== null;
-  const [soul, memory, usual, around, project] = await Promise.all([
+  const [soul, memory, usual, machine, project, repository] = await Promise.all([
     textIn(scope, "agent/SOUL.md"),
     recalled(workplace, toolbox.specs.some(({ name }) => name === "memory_write") ? "memory" : "nothing"),
     prompts("operating-rules"),
     surroundingsOf(scope, workplace, program ? "program" : "loop", firstDay),
     hasProject ? projectInstructions(scope, "project") : "",
+    workplace.repository?.about() ?? "",
   ]);
+  const around = [machine, repository].filter(Boolean).join("\n");
   const rules = [usual, program?.rules ?? "", infinite ? cycleRules(created) : ""].filter(Boolean).join("\n\n");
   const brief = {
     soul,

@@ -12,6 +12,7 @@ import {
 import { nodeDir, runDir, workerDir } from "../../store/paths.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import type { NodeWork } from "../node-work.ts";
+import { projectFolder } from "../surroundings.ts";
 import { CUT_OFF, isCutOff, type Transcript } from "./transcript.ts";
 
 /** After a crash: calls without a result get one, and an ending that was not acted on is found. */
@@ -142,11 +143,23 @@ export async function filesText({ node, self, scope, workplace }: NodeWork): Pro
   const { run_id } = node.spec;
   const home = workerDir(log.dir, run_id, self.worker_id);
   const { project } = now().agent.created;
+  const scratch = join(nodeDir(log.dir, run_id, node.id), "scratch");
+  const own =
+    projectFolder(scope) === "repo"
+      ? [
+          `- Your current folder, ${scope.cwd}: your own clone of the repository, for ${node.id}. git works there, without a network. publish commits what you changed (your own commits stay as they are), merges it into the team's branch and runs the checks on the result.`,
+          `- ${scratch}: results that are not part of the repository.`,
+        ]
+      : [
+          `- Your current folder, ${scope.cwd}: the scratch folder of ${node.id}. Put your work there, and nothing that others should not see: publishing makes it read-only for all.`,
+        ];
   const lines = [
-    `- Your current folder, ${scope.cwd}: your work on ${node.id}. Publishing it makes it read-only for all.`,
+    ...own,
     `- ${join(home, "notebook.md")} and ${join(home, "memory.md")}: yours, kept from node to node.`,
     `- To read: ${join(nodeDir(log.dir, run_id, node.id), "_spec.md")}, and what others published, ${join(runDir(log.dir, run_id), "nodes", "NODE", "published")}.`,
-    ...(project === null ? [] : [await projectLine(project, (await scope.binds()).omitted)]),
+    ...(project === null || projectFolder(scope) === "repo"
+      ? []
+      : [await projectLine(project, (await scope.binds()).omitted)]),
     "- Everything else is out of reach.",
   ];
   return `# Your files\n\n${lines.join("\n")}`;
