@@ -1,5 +1,15 @@
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -13,6 +23,7 @@ symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
 afterAll(() => rmSync(copy, { recursive: true }));
 
 const PROGRAM = "dist/bundle/main.js";
+const BUNDLE = "dist/bundle";
 const PAGE = "dist/web/index.html";
 const BOTH = ["Building the program …", "Building the page …"];
 
@@ -21,6 +32,32 @@ test("what is not built is built once, also where two ask at the same time", asy
   expect(said.flat().sort()).toEqual(BOTH.toSorted());
   expect(read(PAGE)).toMatch(/src="\/assets\/index-[\w-]+\.js"/);
   expect((statSync(join(copy, PROGRAM)).mode & 0o777).toString(8)).toBe("755");
+});
+
+test("the program takes what Node gives without importing it, but for what an older Node reads", () => {
+  const importing = readdirSync(join(copy, BUNDLE)).filter(
+    (name) => name.endsWith(".js") && /^import .*"node:/m.test(read(`${BUNDLE}/${name}`)),
+  );
+  expect(importing).toEqual([expect.stringMatching(/^right-node-[\w-]+\.js$/)]);
+});
+
+test("what opens a home is loaded in few files, and no two files load each other", () => {
+  const loadedBy = (name: string): string[] =>
+    [...read(`${BUNDLE}/${name}`).matchAll(/^(?:import|export) (?:.* from )?"\.\/([^"]+)";$/gm)].map(
+      ([, file = ""]) => file,
+    );
+  const reached = (start: string, path: readonly string[] = []): string[] => {
+    expect(path).not.toContain(start);
+    return [start, ...loadedBy(start).flatMap((file) => reached(file, [...path, start]))];
+  };
+  const parts = (start: string) =>
+    [...new Set(reached(start))].map((name) => name.replace(/-[\w-]{8}\.js$/, "")).sort();
+  const all = ["common", "folds", "interface", "line", "runtime", "seldom"];
+  expect(parts("index.js")).toEqual([...all, "index.js"].sort());
+  expect(parts("client.js").filter((name) => all.includes(name))).toEqual(["interface"]);
+  expect(parts("catch-up-thread.js").filter((name) => all.includes(name))).toEqual(["folds", "interface", "line"]);
+  for (const alone of ["main.js", "tx.js", "inner-ports.js", "mcp-bridge.js", "grep-thread.js", "web-page-thread.js"])
+    expect(parts(alone)).toEqual([alone]);
 });
 
 test("nothing is built where nothing has changed, tests included", async () => {
