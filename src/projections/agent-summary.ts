@@ -29,7 +29,9 @@ export interface AgentSummaryData {
   nodes: { total: number; completed: number; failed: number };
   /** Those who have not retired. */
   worker_count: number;
-  /** Who they are, at most a hundred, by which they are found: those who are gone come last. Named as in earlier homes. */
+  /**
+   * The workers, at most a hundred, to find them by: those who are gone come last. The name is that of earlier homes.
+   */
   people: { id: WorkerId; name: string; identity: string }[];
   open_questions: number;
   /** It failed, or waits for the human's approval. */
