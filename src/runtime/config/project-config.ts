@@ -12,7 +12,7 @@ import { jsonIn, SettingsError } from "./config-file.ts";
 
 /** How to work on a repository: what its own file says at a commit, overridden by config.json. */
 export interface ProjectConfig {
-  setup: ProjectSetup | null;
+  setup: SetupCommand | null;
   checks: string[];
   hosts: string[];
   limits: ResolvedLimits;
@@ -22,7 +22,7 @@ export interface ProjectConfig {
 
 export type ResolvedLimits = { [field in keyof ProjectLimits]-?: number };
 
-export interface ProjectSetup {
+export interface SetupCommand {
   command: string;
   /** Some may not exist. */
   inputs: string[];
@@ -131,7 +131,7 @@ function given<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], un
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }
 
-function setupOf(setup: NonNullable<ProjectFile["setup"]>): ProjectSetup {
+function setupOf(setup: NonNullable<ProjectFile["setup"]>): SetupCommand {
   const { command, inputs, outputs, timeout_seconds } =
     typeof setup === "string"
       ? { command: setup, inputs: undefined, outputs: undefined, timeout_seconds: undefined }
