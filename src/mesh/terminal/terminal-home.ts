@@ -26,6 +26,8 @@ export interface TerminalSetup {
   tx: readonly string[];
   /** Whether the conversation of the former session goes on: its task is not done. */
   resumes: boolean;
+  /** Folders in the project that belong to others: it must not write there, as far as the program can be kept from it. */
+  ofOthers: readonly string[];
 }
 
 export interface PreparedTerminal {
@@ -105,7 +107,7 @@ const WAYS: Readonly<Record<TerminalKindName, Way>> = {
     const entry = [{ hooks: [{ type: "command", command }] }];
     const allow = permissions === "allow" ? EVERYTHING : ["Bash(tx:*)", "Bash(tx)"];
     const settings = {
-      permissions: { allow },
+      permissions: { allow, deny: setup.ofOthers.map((folder) => noEditIn(join(cwd, folder))) },
       hooks: Object.fromEntries(CLAUDE_HOOKS.map((event) => [event, entry])),
     };
     await put(".claude/settings.json", JSON.stringify(settings, null, 2));
@@ -149,9 +151,9 @@ const WAYS: Readonly<Record<TerminalKindName, Way>> = {
     };
   },
 
-  async gemini({ home, cwd, prompt, model, env, permissions, resumes }, put) {
+  async gemini({ home, cwd, prompt, model, env, permissions, resumes, ofOthers }, put) {
     await put(".gemini/GEMINI.md", prompt);
-    await put(".gemini/policies/tx.toml", GEMINI_POLICY);
+    await put(".gemini/policies/tx.toml", [GEMINI_POLICY, ...ofOthers.map(noWriteOfGemini)].join("\n"));
     for (const one of SLASH_COMMANDS) await put(`.gemini/commands/${one.name}.toml`, asToml(one));
     if ((await textOf(join(home, ".gemini", "settings.json"))) === undefined) {
       const auth = env.GEMINI_API_KEY ? { auth: { selectedType: "gemini-api-key" } } : {};
@@ -176,10 +178,13 @@ const WAYS: Readonly<Record<TerminalKindName, Way>> = {
     };
   },
 
-  async opencode({ prompt, model, permissions, resumes }, put) {
+  async opencode({ prompt, model, permissions, resumes, ofOthers }, put) {
     await put(".config/opencode/AGENTS.md", prompt);
     for (const one of SLASH_COMMANDS) await put(`.config/opencode/command/${one.name}.md`, asMarkdown(one));
-    const permission = JSON.stringify(OPENCODE_PERMISSIONS[permissions ?? "none"]);
+    const { edit, ...others } = OPENCODE_PERMISSIONS[permissions ?? "none"];
+    // Of rules that fit the last one counts; a path begins at the repository's root, or at the disk's.
+    const denied = Object.fromEntries(ofOthers.map((folder) => [`*${folder}/*`, "deny"]));
+    const permission = JSON.stringify({ ...others, edit: { "*": edit, ...denied } });
     return {
       args: [...(resumes ? ["--continue"] : []), ...(model === null ? [] : ["--model", model])],
       isResumed: resumes,
@@ -222,10 +227,9 @@ commandPrefix = "tx"
 decision = "allow"
 priority = 100
 `;
-/** Of rules that fit the last one counts. */
 const OPENCODE_PERMISSIONS = {
   none: { edit: "allow", webfetch: "ask", bash: { "*": "ask", "tx *": "allow" } },
-  allow: { "*": "allow" },
+  allow: { "*": "allow", edit: "allow" },
   ask: { edit: "ask", webfetch: "ask", bash: { "*": "ask", "tx *": "allow" } },
   deny: { edit: "deny", webfetch: "deny", bash: { "*": "deny", "tx *": "allow" } },
 } as const;
@@ -268,6 +272,20 @@ function parsed(text: string | undefined): Record<string, unknown> {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** It holds for all tools of Claude Code that edit files, and for what its commands redirect to a file. */
+function noEditIn(folder: string): string {
+  return `Edit(/${folder.replaceAll(/[\\*?[\]{}!]/g, "\\$&")}/**)`;
+}
+
+function noWriteOfGemini(folder: string): string {
+  return `[[rule]]
+toolName = ["write_file", "replace"]
+argsPattern = '"file_path":"[^"]*${folder.replaceAll(".", "\\.")}/'
+decision = "deny"
+priority = 200
+`;
 }
 
 function quoted(word: string): string {

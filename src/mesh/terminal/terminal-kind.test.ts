@@ -55,6 +55,7 @@ const SCREENS: Readonly<Record<string, readonly [state: string | null, typed: st
   "codex-sign-in": ["dialog", null],
   "codex-trust": ["dialog", null],
   "gemini-ready": ["idle", ""],
+  "gemini-ready-yolo": ["idle", ""],
   "gemini-typed": ["idle", "[tx] Task a for m/x from human: Über 漢字 🎉"],
   "gemini-typed-folded": ["idle", "[Pasted Text: 747 chars]"],
   "gemini-busy": ["busy", ""],

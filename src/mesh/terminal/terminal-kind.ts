@@ -82,7 +82,8 @@ export const TERMINAL_KINDS = {
     busy: [/esc to cancel, \d+s?/i],
     busyTitle: /^(✦|⏲)/u,
     dialogTitle: /^✋/u,
-    input: /^\s*>\s(.*)$/u,
+    // A star where it asks about nothing (`permissions: "allow"`).
+    input: /^\s*[>*]\s(.*)$/u,
     aboveInput: /^▄{20}/u,
     // A box below it, or words of the model's: then it is an older prompt, which looks the same.
     notBelowInput: /^ ?[╭│╰✦ℹ✕]/u,

@@ -1,7 +1,9 @@
 import { homedir } from "node:os";
+import { relative } from "node:path";
 import type { DeclaredAgent } from "../../mesh/declaration/declared-agent.ts";
 import type { DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
 import { keepPrompt, promptText, sessionPrompt } from "../../mesh/declaration/prompt.ts";
+import { agentsBeside } from "../../mesh/declaration/topology.ts";
 import { sendFromAgent } from "../../mesh/files/agent-outbox.ts";
 import { addressName, type Layout } from "../../mesh/files/layout.ts";
 import { BEGUN_BEFORE, messageLine, messageText } from "../../mesh/files/message-text.ts";
@@ -74,6 +76,9 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
         env: environmentOf(ports, profile, address),
         tx: ports.tx,
         resumes: mayResume && before !== undefined && isActive(before),
+        ofOthers: agentsBeside(mesh.plan, agent.name).map((other) =>
+          relative(layout.project, layout.ownOutput(address.mesh, other)),
+        ),
       });
     },
     words: (message, before) => {
