@@ -203,6 +203,20 @@ test("a memory is indexed and searched, and every search finds something", async
   });
 });
 
+test.skipIf(skipped)(`nodes clone a repository, commit and are merged, beside plain git ${skipped}`, async () => {
+  const job = { contestant: "agiraph", scenario: "repository", home: join(home, "repository") };
+  await mkdir(job.home);
+  const told = JSON.stringify({ ...job, files: 60, history: 6, clones: 2, rounds: 1 });
+  const { stdout } = await promisify(execFile)(process.execPath, [here("./contestant.mjs"), told]);
+  const amount = expect.any(Number);
+  expect(JSON.parse(stdout)).toEqual({
+    ...{ create_ms: amount, clone_ms: amount, worktree_ms: amount, plain_ms: amount, shared_ms: amount },
+    ...{ clone_mb: amount, worktree_mb: amount, plain_mb: amount, shared_mb: amount },
+    ...{ receive_ms: amount, merge_ms: amount, rss_mb: amount },
+    ...{ parallel_s: amount, one_mib: amount, parallel_mib: amount, parallel_memory: amount },
+  });
+});
+
 test("a mesh is told its messages, one by one and in bursts", async () => {
   const job = {
     contestant: "agiraph",

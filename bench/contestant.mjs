@@ -18,9 +18,8 @@ const sockets = [];
 if (job.scenario === "growth") subscribe("net.client.socket", ({ socket }) => sockets.push(socket));
 const { open } = await import(`./contestants/${job.contestant}.mjs`);
 
-const figures = await { turn, team, growth, cold, board, memory, mesh, restart, server, human, answer, outside, idle }[
-  job.scenario
-]();
+const ours = { board, memory, mesh, restart, server, human, answer, outside, idle, repository };
+const figures = await { turn, team, growth, cold, ...ours }[job.scenario]();
 process.stdout.write(`${JSON.stringify({ ...figures, rss_mb: process.resourceUsage().maxRSS / 1024 })}\n`, () =>
   process.exit(0),
 );
@@ -121,6 +120,11 @@ async function server() {
 async function outside() {
   const { silentPrograms } = await import("./outside.mjs");
   return silentPrograms(`${job.home}/programs`, job);
+}
+
+async function repository() {
+  const { repositoryCost } = await import("./repository.mjs");
+  return repositoryCost(job.home, job);
 }
 
 async function idle() {

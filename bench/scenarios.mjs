@@ -104,6 +104,15 @@ export function scenarios({ quick }) {
       limitMs: 300_000,
       only: "ours",
     },
+    repository: {
+      title: "a node's clone in a repository of 10,000 files and 500 MiB of history; 50 at once; a merge",
+      job: { files: 10_000, history: 500, clones: quick ? 10 : 50, rounds: quick ? 3 : 7 },
+      conversations: 0,
+      repetitions: 1,
+      budgetMs: 60_000,
+      limitMs: 600_000,
+      only: "ours",
+    },
     answer: {
       title: "50 workers wait for their human; 300 answers in 6 teams, now to one, now to another",
       job: { teams: 6, words: 50, warmUpWords: 10, measured: { turns: 0, latency: 20, workers: 50 } },

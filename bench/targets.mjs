@@ -52,6 +52,10 @@ export function judge(table) {
     target("memory of ours beside a silent program", figure(OURS, "outside.resident_mib"), 15, " MiB"),
     target("of a core, for a silent program", figure(OURS, "outside.cpu_percent"), 1, " %"),
     target("of a core, for 20 programs that wait over night", figure(OURS, "idle.cpu_percent"), 1, " %"),
+    target("a node's clone, 10,000 files and 500 MiB of history", figure(OURS, "repository.clone_ms"), 1_000, " ms"),
+    target("on the disk beside its files", figure(OURS, "repository.clone_mb"), 1, " MB"),
+    target("a merge without conflict", figure(OURS, "repository.merge_ms"), 200, " ms"),
+    target("memory of each of 50 clones at once, to one checkout's", figure(OURS, "repository.parallel_memory"), 1),
     target("start to first request, to the floor's", toFloor("cold.first_request_ms"), 3),
   ].filter(({ ratio }) => Number.isFinite(ratio) && ratio > 0);
 }

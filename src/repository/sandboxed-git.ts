@@ -147,6 +147,8 @@ const CLONE = [
   `find . -mindepth 1 -maxdepth 1 ! -name "$mark" -exec rm -rf {} +`,
   `format=sha1; [ "\${#commit}" -ne 64 ] || format=sha256`,
   `g init --quiet --template= --object-format="$format" -b agiraph-unborn`,
+  // Paths share their beginnings in it: of 10,000 files it has 0.7 MB instead of 1.
+  `g config index.version 4`,
   `mkdir -p .git/objects/info .git/info`,
   `printf '%s\\n' "$repository/objects" > .git/objects/info/alternates`,
   `printf '%s\\n' "/$mark" > .git/info/exclude`,
