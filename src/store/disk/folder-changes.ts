@@ -87,9 +87,9 @@ export function renameIn(folder: Folder, from: string, to: string): void {
 }
 
 /** The same from one folder to another. */
-export function moveTo(from: Folder, name: string, to: Folder): void {
+export function moveTo(from: Folder, name: string, to: Folder, newName = name): void {
   try {
-    renameSync(childPath(from, name), childPath(to, name));
+    renameSync(childPath(from, name), childPath(to, newName));
   } catch (error) {
     throw folderErrorOf(error, from, name);
   }
