@@ -10,6 +10,7 @@ import { Terminal } from "../src/cli/terminal.ts";
 import { createTx } from "../src/cli/tx-command.ts";
 import { PROVIDERS } from "../src/models/catalog/providers.ts";
 import { configSchema } from "../src/protocol/config.ts";
+import { projectFileSchema } from "../src/protocol/project-config.ts";
 import { conditionSchema, triggerActionSchema } from "../src/protocol/trigger.ts";
 import { parseConfig } from "../src/runtime/config/config-file.ts";
 import { triggerOrderSchema } from "../src/tools/schedule.ts";
@@ -241,12 +242,18 @@ const BLOCKS = PAGES.flatMap((page) =>
 );
 
 /** Examples of other files, and of parts. */
-const NOT_A_CONFIG = ["docs/meshes.md", "docs/triggers.md"];
+const NOT_A_CONFIG = ["docs/meshes.md", "docs/repository.md", "docs/triggers.md"];
 
 test("every config.json that is shown can be used", () => {
   const shown = BLOCKS.filter(({ page }) => !NOT_A_CONFIG.includes(page));
   expect(shown.length).toBeGreaterThan(8);
   for (const { page, text } of shown) expect(() => parseConfig(page, text), page).not.toThrow();
+});
+
+test("every project.json that is shown can be used", () => {
+  const shown = BLOCKS.filter(({ page }) => page === "docs/repository.md");
+  expect(shown.length).toBeGreaterThan(0);
+  for (const { text } of shown) expect(projectFileSchema.safeParse(JSON.parse(text)).error).toBeUndefined();
 });
 
 test("every trigger and every action that is shown can be used", () => {

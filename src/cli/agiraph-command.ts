@@ -5,6 +5,7 @@ import { addCommands, type CommandSpec, EXIT_CODES, examplesText } from "./comma
 import { MODEL_VARIABLES } from "./command-line/common-help.ts";
 import { installation, MESHES } from "./command-line/installation.ts";
 import { LOOKING } from "./command-line/looking.ts";
+import { REVIEWING } from "./command-line/reviewing.ts";
 import { CHANGING_WORK, STEERING } from "./command-line/steering.ts";
 import { TALKING } from "./command-line/talking.ts";
 import { EXIT, type ExitCode } from "./exit-code.ts";
@@ -68,7 +69,7 @@ async function exitCodeOf(words: string[], terminal: Terminal, create: typeof cr
 export function createAgiraph(terminal: Terminal, end: (code: ExitCode) => void): Command {
   const program = baseCommand(terminal, "agiraph").description("Long-lived AI agents that grow a team around a goal.");
   const calledAs = programWords(terminal.env);
-  const groups = [STEERING, TALKING, CHANGING_WORK, LOOKING, installation(program), MESHES];
+  const groups = [STEERING, TALKING, CHANGING_WORK, REVIEWING, LOOKING, installation(program), MESHES];
   const perform = async (run: CommandSpec["run"], command: Command, given: unknown[]): Promise<void> => {
     const { home, json = false } = command.optsWithGlobals<{ home?: string; json?: boolean }>();
     const call = { terminal, home, json, packageRoot, command: command.name() };

@@ -19,6 +19,8 @@ export function sourcesOf(flags: { model?: string; workerModel?: string }, other
 export function asUsageError(sources: ValueSources): (error: unknown) => never {
   return (error) => {
     for (const { field, problem } of wrongFields(error)) {
+      const flag = WRITE_FLAGS[field];
+      if (flag !== undefined) throw new UsageError(`${flag}: ${problem}`);
       if (field !== "tools" && !(isModelField(field) && isUnknownModel(error))) continue;
       const source = sources[field];
       throw new UsageError(source === undefined ? problem : `${source}: ${problem}`);
@@ -26,6 +28,9 @@ export function asUsageError(sources: ValueSources): (error: unknown) => never {
     throw error;
   };
 }
+
+/** Of `write` in an order; that the folder cannot be worked on is an error of its own. */
+const WRITE_FLAGS: Readonly<Record<string, string>> = { "write.base": "--base", "write.dirty": "--dirty" };
 
 function isModelField(field: string): field is "model" | "worker_model" {
   return field === "model" || field === "worker_model";

@@ -14,6 +14,12 @@ export { Git, GitError, type GitOptions, type GitResult } from "./git.ts";
 export type { ReceiveLimits } from "./limits.ts";
 export type { Merged } from "./merge.ts";
 export type { PersonFolders } from "./person-objects.ts";
-export { type Inspected, inspectRepository, type PersonRepository, resolveBase } from "./person-repository.ts";
+export {
+  type Inspected,
+  inspectRepository,
+  noSuchRef,
+  type PersonRepository,
+  resolveBase,
+} from "./person-repository.ts";
 export type { Received } from "./receive.ts";
 export { checkoutScript, cloneScript, commitScript, snapshotScript, UNFINISHED_CLONE } from "./sandboxed-git.ts";

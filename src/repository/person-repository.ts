@@ -1,5 +1,6 @@
 import { lstat, readFile, realpath } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { didYouMean } from "../boundary/nearest.ts";
 import { type Git, GitError } from "./git.ts";
 import { isObjectId } from "./names.ts";
 import { changesIn } from "./person-changes.ts";
@@ -51,6 +52,28 @@ export async function resolveBase(
   const id = stdout.toString("utf8").trim().split("\n").at(-1) ?? "";
   return isObjectId(id) ? id : undefined;
 }
+
+/** What is said of a name that is no branch, tag or commit of theirs. */
+export async function noSuchRef(person: Pick<PersonFolders, "gitDir" | "top">, ref: string, git: Git): Promise<string> {
+  return `${person.top} has no branch, tag or commit named "${ref}".${didYouMean(ref, await refNames(person, git))}`;
+}
+
+/** Branches and tags as people write them, the newest first. */
+async function refNames(person: Pick<PersonFolders, "gitDir">, git: Git): Promise<string[]> {
+  const list = ["for-each-ref", "--sort=-creatordate", `--count=${MOST_REFS}`, "--format=%(refname)"];
+  const { stdout } = await git.attempt([
+    "--git-dir",
+    person.gitDir,
+    ...list,
+    "refs/heads",
+    "refs/tags",
+    "refs/remotes",
+  ]);
+  const names = stdout.toString("utf8").split("\n").filter(Boolean);
+  return names.map((name) => name.replace(/^refs\/(?:heads|tags|remotes)\//, ""));
+}
+
+const MOST_REFS = 1000;
 
 class Refused extends Error {}
 

@@ -3,7 +3,7 @@ import { isAbsolute } from "node:path";
 import type { Catalog } from "../models/catalog/catalog.ts";
 import { UnknownModel } from "../models/catalog/model-name.ts";
 import type { Watched, Write } from "../protocol/index.ts";
-import { type Git, inspectRepository, resolveBase } from "../repository/index.ts";
+import { type Git, inspectRepository, noSuchRef, resolveBase } from "../repository/index.ts";
 import { canLead, type ProgramNames } from "../workers/outside/programs.ts";
 import type { Settings } from "./config/settings.ts";
 
@@ -148,7 +148,7 @@ export async function checkWrite({ project, write: order }: NewAgent, git: Git):
   if (!found.ok) throw new WrongField("write", found.reason);
   const { base } = write;
   if (base !== undefined && (await resolveBase(found.repository, base, git)) === undefined)
-    throw new WrongField("write.base", `${found.repository.top} has no branch, tag or commit named "${base}".`);
+    throw new WrongField("write.base", await noSuchRef(found.repository, base, git));
   if (base !== undefined && write.dirty === "include")
     throw new WrongField("write.dirty", "Uncommitted changes belong to HEAD. Leave out the base, or the changes.");
   return write;

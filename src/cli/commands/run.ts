@@ -19,6 +19,7 @@ import { type Remark, watchTeam } from "../talk/watch-team.ts";
 import type { Terminal } from "../terminal.ts";
 import { watchOption } from "../watch-option.ts";
 import { count } from "../wording/format.ts";
+import { startLines } from "../wording/repository-lines.ts";
 import { asUsageError, sourcesOf } from "../wrong-flag.ts";
 
 export interface RunOptions {
@@ -32,6 +33,10 @@ export interface RunOptions {
   budget?: number;
   tools?: string[];
   project?: string;
+  write?: boolean;
+  base?: string;
+  dirty?: "include";
+  deliver?: "branch";
   detach?: boolean;
   unsafeNoSandbox?: boolean;
 }
@@ -47,10 +52,12 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
     throw new UsageError("--watch is for infinite agents (what wakes them when it changes). Add --mode infinite.");
   if (options.tools?.length === 0)
     throw new UsageError("--tools is empty. Name some, for example read_file,web_fetch, or leave it out to allow all.");
+  checkWriteOptions(options);
   const project = projectOf(terminal, options);
   const watch = options.watch === undefined ? undefined : watchOption(options.watch, project, terminal.cwd);
   if (options.detach && !isDetached(terminal.env)) {
     const { name, model, workerModel, mode, budget, tools, unsafeNoSandbox, watch: watched } = options;
+    const { write, base, dirty, deliver } = options;
     const every = options.every === undefined ? undefined : `${options.every}s`;
     const flagged = {
       name,
@@ -62,7 +69,7 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
       tools: tools?.join(","),
       "unsafe-no-sandbox": unsafeNoSandbox,
     };
-    const given = { ...flagged, project: options.project && project, watch: watched };
+    const given = { ...flagged, project: options.project && project, watch: watched, write, base, dirty, deliver };
     return detach(call, ["run", "-", ...flags(given)], goal);
   }
   const settings = await settingsOf(call, options);
@@ -99,12 +106,12 @@ async function runHere(
     terminal.sayWrapped(`Model: ${model} (${why ?? "--model"})`, terminal.errPaint.dim);
     const listening = local.listen();
     if (note) terminal.sayWrapped(note);
-    const made = await runtime.execute({ do: "create", ...order, model }, AT_TERMINAL);
+    const made = await runtime.execute({ do: "create", ...order, model }, AT_TERMINAL).catch(asUsage);
     const agent = await runtime.agent(made.id as AgentId);
     const { id, created } = agent.now.agent;
     own = id;
     terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id})`));
-    if (isDetached(terminal.env)) tellParent({ id, name: created.name });
+    if (isDetached(terminal.env)) tellParent({ id, name: created.name, notes: startLines(agent.now) });
     const interrupted = interruptedAgents(runtime, id, call);
     return await watchTeam(local.watched(agent), 0, call, [
       listening,
@@ -128,7 +135,19 @@ function orderOf(goal: string, options: RunOptions, project: string): CreateAgen
     ...(options.every && { cycle_seconds: options.every }),
     ...(options.budget && { budget_usd: options.budget }),
     ...(options.tools && { tools: options.tools }),
+    ...(options.write && { write: writeOf(options) }),
   };
+}
+
+/** How it may change the repository; without `--write` it only reads. */
+function writeOf({ base, dirty, deliver }: RunOptions): NonNullable<CreateAgent["write"]> {
+  return { ...(base !== undefined && { base }), ...(dirty && { dirty }), ...(deliver && { deliver }) };
+}
+
+function checkWriteOptions({ write, base, dirty, deliver }: RunOptions): void {
+  if (write) return;
+  for (const [flag, value] of Object.entries({ "--base": base, "--dirty": dirty, "--deliver": deliver }))
+    if (value !== undefined) throw new UsageError(`${flag} is for agents that change your repository. Add --write.`);
 }
 
 function projectOf({ cwd }: Terminal, { project }: RunOptions): string {

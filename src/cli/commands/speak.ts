@@ -64,7 +64,12 @@ export async function publish(
  * The process that holds the home is told; when nobody does, it is recorded here, and an agent that goes on works here, in sight
  * of the person, until it ends.
  */
-async function speak(call: Invocation, word: string, speech: SpokenCommand, options: SpeakOptions): Promise<ExitCode> {
+export async function speak(
+  call: Invocation,
+  word: string,
+  speech: SpokenCommand,
+  options: SpeakOptions,
+): Promise<ExitCode> {
   const { settings, now } = await lookAtAgent(call, word);
   const { id, created } = now.agent;
   const isLeaving = options.detach === true && !isDetached(call.terminal.env);
@@ -111,7 +116,7 @@ async function speakHere(
   }
 }
 
-async function wordsOf({ terminal }: Invocation, word: string): Promise<string> {
+export async function wordsOf({ terminal }: Invocation, word: string): Promise<string> {
   const text = (word === "-" ? await allOf(terminal.stdin) : word).trim();
   if (text === "") throw new UsageError("The message is empty.");
   if (text.length > LONGEST_WORDS) {
@@ -152,7 +157,14 @@ function wordsFor(id: AgentId, speech: SpokenCommand): [string[], string] {
       return [["reject", id, speech.node_id, "-"], speech.reason];
     case "comment":
       return [
-        ["comment", id, speech.node_id, `${speech.path}:${speech.line}`, "-", ...flags({ old: speech.side === "old" })],
+        [
+          "comment",
+          id,
+          speech.node_id,
+          `./${speech.path}:${speech.line}`,
+          "-",
+          ...flags({ old: speech.side === "old" }),
+        ],
         speech.text,
       ];
     case "rebase":

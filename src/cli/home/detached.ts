@@ -15,6 +15,8 @@ interface Born {
   name: string;
   /** Where it works, when that is not the child itself. */
   server?: string;
+  /** What the person should know at the start. */
+  notes?: readonly string[];
 }
 
 export function isDetached(env: Environment): boolean {
@@ -52,13 +54,14 @@ export async function detach(call: Invocation, words: readonly string[], input: 
   }
   child.stderr?.destroy();
   child.unref();
-  const { server } = born;
+  const { server, notes = [] } = born;
   const where = server === undefined ? { pid: child.pid } : { server };
   if (json) await terminal.printJson({ id: born.id, name: born.name, ...where });
   else await terminal.printLines([born.id]);
   terminal.say(
     `${born.name} works in the ${server === undefined ? `background (pid ${child.pid})` : `server at ${server}`}.`,
   );
+  for (const note of notes) terminal.sayWrapped(note);
   terminal.say(
     `Look: ${commandLine(call, "show", born.id)} · follow: ${commandLine(call, "logs", born.id, "-f")} · talk: ${commandLine(call, "chat", born.id)} · stop: ${commandLine(call, "stop", born.id)}`,
   );

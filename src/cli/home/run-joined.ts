@@ -2,9 +2,11 @@ import type { AgentSummary } from "../../protocol/api/agents.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
 import { lookAtHome } from "../../runtime/open-runtime.ts";
+import { situationOf } from "../../runtime/state/situations.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
 import { watchTeam } from "../talk/watch-team.ts";
+import { startLines } from "../wording/repository-lines.ts";
 import { isDetached, tellParent } from "./detached.ts";
 import { JoinedAgent } from "./joined-agent.ts";
 import { isServer, type OtherProcess } from "./other-process.ts";
@@ -22,10 +24,13 @@ export async function watchJoined(
 ): Promise<ExitCode> {
   const { terminal } = call;
   const isServed = isServer(other.holder);
-  if (isDetached(terminal.env)) tellParent({ id, name, ...(isServed && { server: other.client.url }) });
-  if (isDetached(terminal.env) && isServed) return EXIT.done;
   const store = await lookAtHome(settings.home);
   const log = await store.open(id as AgentId);
+  if (isDetached(terminal.env)) {
+    const notes = startLines(await situationOf(log));
+    tellParent({ id, name, notes, ...(isServed && { server: other.client.url }) });
+    if (isServed) return EXIT.done;
+  }
   const agent = await JoinedAgent.open(call, settings, other, { log, after });
   try {
     return await watchTeam(agent, after, call);

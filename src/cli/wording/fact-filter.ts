@@ -17,12 +17,12 @@ export interface FactChoice {
 export function factFilter({ worker, node, type, since }: FactChoice, { roster, board }: Situation) {
   const who = worker === undefined ? undefined : workerIdOf(worker);
   if (who !== undefined && who !== HUMAN && !Object.hasOwn(roster, who))
-    throw new UsageError(unknown("worker", worker ?? "", [...Object.keys(roster), HUMAN]));
+    throw new UsageError(unknownName("worker", worker ?? "", [...Object.keys(roster), HUMAN]));
   if (node !== undefined && !Object.hasOwn(board.nodes, node))
-    throw new UsageError(unknown("node", node, Object.keys(board.nodes)));
+    throw new UsageError(unknownName("node", node, Object.keys(board.nodes)));
   for (const kind of type ?? [])
     if (!factTypes.some((known) => isOfKind(known, kind)))
-      throw new UsageError(unknown("kind of fact", kind, KINDS, factTypes));
+      throw new UsageError(unknownName("kind of fact", kind, KINDS, factTypes));
   return (fact: Fact): boolean =>
     (since === undefined || fact.ts >= since) &&
     (type === undefined || type.some((kind) => isOfKind(fact.type, kind))) &&
@@ -46,7 +46,12 @@ function isOfKind(type: string, kind: string): boolean {
 const KINDS = [...new Set(factTypes.map((type) => type.split(".", 1)[0] ?? type))];
 
 /** `more` are names that are not listed, but may have been meant. */
-function unknown(what: string, name: string, names: readonly string[], more: readonly string[] = []): string {
+export function unknownName(
+  what: string,
+  name: string,
+  names: readonly string[],
+  more: readonly string[] = [],
+): string {
   const [near] = nearest(name, [...names, ...more], 1);
   const there = names.length > 0 ? ` There are: ${names.join(", ")}.` : " There is none yet.";
   return `There is no ${what} "${name}".${near ? ` Did you mean ${near}?` : ""}${there}`;

@@ -5,6 +5,7 @@ import { sentenceOf } from "../../wording/sentence-of.ts";
 import { milliseconds, money, timestamp } from "./format.ts";
 import { nameOf } from "./names.ts";
 import { askerName, questionText } from "./question-text.ts";
+import { openedLines } from "./repository-lines.ts";
 import { SpokenLines } from "./spoken-lines.ts";
 import { isTold } from "./stage-title.ts";
 import { line, type StoryLine } from "./story-line.ts";
@@ -80,6 +81,10 @@ export class Story {
         return this.#once(fact.type) ? this.#told(fact) : [];
       case "model.warned":
         return this.#once(`${fact.data.model}: ${fact.data.message}`) ? this.#told(fact) : [];
+      case "repository.opened":
+        return openedLines(fact.data).map((text, at) =>
+          line(at === 0 ? "repository" : "", at === 0 ? "says" : "to_you", text),
+        );
       case "human.question":
         return spread(askerName(this.#style.name, fact.data), "asks", questionText(fact.data));
       default:
@@ -166,6 +171,11 @@ function isNews(fact: Fact): boolean {
     case "channel.delayed":
       // Once is enough to know of; `logs` has the others.
       return fact.data.attempts === 1;
+    case "setup.finished":
+      return !fact.data.ok;
+    case "branch.moved":
+      // That a node's work came in is told by its end.
+      return fact.data.why !== "node";
     default:
       return NEWS.has(fact.type);
   }
@@ -178,6 +188,7 @@ const NEWS = new Set<Fact["type"]>([
   ...(["human.response", "human.nudge", "mcp.changed", "mcp.failed", "goal.set", "goal.refused", "model.set"] as const),
   ...(["trigger.fired", "trigger.rescheduled", "trigger.paused", "trigger.resumed", "trigger.cancelled"] as const),
   ...(["trigger.expired", "memory.compacted", "insight.offered", "insight.accepted", "insight.declined"] as const),
+  ...(["merge.refused", "branch.delivered", "review.rejected"] as const),
   ...(["channel.opened", "channel.closed", "channel.delivered", "channel.failed", "log.repaired"] as const),
 ]);
 

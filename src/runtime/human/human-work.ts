@@ -275,7 +275,8 @@ export function checkYours(name: string, now: Situation): NodeState {
   return node;
 }
 
-function nodeOf({ agent, board }: Situation, name: string): NodeState {
+/** Refused with the nearest name where there is none. */
+export function nodeOf({ agent, board }: Situation, name: string): NodeState {
   const node = nodeNamed(board, name);
   if (node) return node;
   const ids = Object.keys(board.nodes);

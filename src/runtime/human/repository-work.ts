@@ -1,11 +1,13 @@
 import { isAbsolute } from "node:path";
-import { hasEnded, type NodeState, nodeNamed, type RepositoryState, type Situation } from "../../projections/index.ts";
+import { didYouMean } from "../../boundary/nearest.ts";
+import { hasEnded, type NodeState, type RepositoryState, type Situation } from "../../projections/index.ts";
 import { COORDINATOR, type FactOf, HUMAN, type NewFact, type NodeId, type RunId } from "../../protocol/index.ts";
 import {
   type Delivered,
   deliverBranch,
   inspectRepository,
   mergeIntoCheckedOut,
+  noSuchRef,
   openPullRequest,
   type PersonRepository,
 } from "../../repository/index.ts";
@@ -14,6 +16,7 @@ import type { PendingLog } from "../state/pending-log.ts";
 import type { Team } from "../team/team.ts";
 import { checkNotArchived, HumanRefusal } from "./human-facts.ts";
 import type { HumanVoice } from "./human-voice.ts";
+import { nodeOf } from "./human-work.ts";
 import { answerGoal, answerTask, commentMail, rejectedWords, restoredName, takeInWords } from "./review-words.ts";
 
 interface RepositoryWorkPorts {
@@ -118,8 +121,7 @@ export class RepositoryWork {
     const person = await this.#person(repository, source);
     const wanted = ref ?? source_branch ?? "HEAD";
     const upstream = await repository.fetch(person, wanted);
-    if (upstream === undefined)
-      throw new HumanRefusal("not_found", `${source} has no branch, tag or commit named "${wanted}".`);
+    if (upstream === undefined) throw new HumanRefusal("not_found", await noSuchRef(person, wanted, repository.git));
     const { result, branch } = await repository.takeIn(upstream);
     if (result.ok)
       return result.moved
@@ -134,12 +136,25 @@ export class RepositoryWork {
     const repository = this.#repository();
     const commit = await repository.repository.commitOf(ref);
     if (commit === undefined)
-      throw new HumanRefusal("not_found", `There is no commit "${ref}". List them: agiraph git log ${this.#name}`);
+      throw new HumanRefusal(
+        "not_found",
+        `${this.#name} has no commit "${ref}".${await this.#near(repository, ref)} List them: agiraph git log ${this.#name}`,
+      );
     const person = await this.#person(repository, into ?? repository.state.source);
     const branch = restoredName(ref, commit);
     const done = await deliverBranch(person, repository.repository, branch, commit, repository.git);
     if (!done.ok) throw new HumanRefusal("conflict", done.reason);
     return `It is the branch ${branch} of ${person.top}. To look at it: git log ${branch}`;
+  }
+
+  async #near({ repository, state }: TeamRepository, ref: string): Promise<string> {
+    const { base, tip } = state;
+    const [commits, saved] = await Promise.all([repository.log(base, tip, MOST_NEAR), repository.snapshots()]);
+    const length = Math.max(ref.length, SHORTEST_ID);
+    return didYouMean(
+      ref,
+      [...commits, ...saved].map(({ commit }) => commit.slice(0, length)),
+    );
   }
 
   get #name(): string {
@@ -160,10 +175,7 @@ export class RepositoryWork {
   }
 
   #node(word: string): NodeState {
-    const { board } = this.#ports.pending();
-    const node = nodeNamed(board, word);
-    if (node) return node;
-    throw new HumanRefusal("not_found", `${this.#name} has no node "${word}".`);
+    return nodeOf(this.#ports.pending(), word);
   }
 
   async #person({ git }: TeamRepository, folder: string): Promise<PersonRepository> {
@@ -235,6 +247,8 @@ export class RepositoryWork {
   }
 }
 
+const MOST_NEAR = 1000;
+const SHORTEST_ID = 7;
 const MOST_QUOTED = 4 * 1024 * 1024;
 const AROUND = 3;
 
