@@ -48,7 +48,7 @@ export class AgentRepository {
   readonly dir: string;
   readonly #git: Git;
   readonly #refs: Refs;
-  readonly #limits: ReceiveLimits;
+  #limits: ReceiveLimits;
   readonly #extents: Parameters<typeof receiveBundle>[0]["extents"] = new Map();
 
   private constructor(dir: string, git: Git, limits: ReceiveLimits) {
@@ -61,6 +61,11 @@ export class AgentRepository {
   /** Touches nothing. */
   static open(dir: string, git: Git, limits: Partial<ReceiveLimits> = {}): AgentRepository {
     return new AgentRepository(resolve(dir), git, { ...DEFAULT_LIMITS, ...limits });
+  }
+
+  /** Of what it takes from now on. */
+  limit(limits: Partial<ReceiveLimits>): void {
+    this.#limits = { ...DEFAULT_LIMITS, ...limits };
   }
 
   exists(): Promise<boolean> {

@@ -140,10 +140,14 @@ export async function checkProject(folder: string): Promise<void> {
 }
 
 /** Refused before anything is made: what is no repository, or cannot be worked on now. */
-export async function checkWrite({ project, write: order }: NewAgent, git: Git): Promise<Write | undefined> {
+export async function checkWrite(
+  { project, write: order }: NewAgent,
+  open: () => Promise<Git>,
+): Promise<Write | undefined> {
   if (order === undefined) return undefined;
   const write = order === true ? {} : order;
   if (project === undefined) throw new WrongField("write", "There is no project folder that the team could change.");
+  const git = await open();
   const found = await inspectRepository(project, git);
   if (!found.ok) throw new WrongField("write", found.reason);
   const { base } = write;

@@ -15,6 +15,7 @@ import { nameBeside, nameFrom, newAgentId } from "./agent-names.ts";
 import { type CheckedOrder, checkedOrder, checkWrite, type NewAgent, UnpricedModel } from "./agent-order.ts";
 import { type AgentServices, agentServices, type ServicePorts } from "./agent-services.ts";
 import { execute } from "./commands.ts";
+import { projectEntryFor } from "./config/project-config.ts";
 import type { Settings } from "./config/settings.ts";
 import { DiskFullRecovery, ENOUGH_ROOM } from "./disk-full-recovery.ts";
 import type { ExtensionState } from "./extensions/extension.ts";
@@ -143,8 +144,9 @@ export class Runtime {
     // Its first prompt says what commands find: asked now, it is known by then.
     void machine();
     const order = await this.order(given);
-    const { env, home } = this.#settings;
-    const write = order.write && (await checkWrite(order, new Git({ env, temporary: await gitTemporary(home) })));
+    const write = await checkWrite(this.#withDefault(order), async () =>
+      this.#git(await gitTemporary(this.#settings.home)),
+    );
     const id = newAgentId(random);
     using name = await this.#nameFor(order);
     const log = await store.create(id);
@@ -242,8 +244,18 @@ export class Runtime {
 
   /** The repository of an agent that writes, to look at. */
   repositoryReader(now: Situation, agentDir: string): RepositoryReader {
-    const { env, home } = this.#settings;
-    return RepositoryReader.of(now, agentDir, new Git({ env, temporary: gitTemporaryDir(home) }));
+    return RepositoryReader.of(now, agentDir, this.#git(gitTemporaryDir(this.#settings.home)));
+  }
+
+  #git(temporary: string): Git {
+    return new Git({ env: this.#settings.env, temporary });
+  }
+
+  /** Whether a team writes where nobody said it: by what config.json says of the folder. */
+  #withDefault(order: NewAgent): NewAgent {
+    if (order.write !== undefined || order.project === undefined) return order;
+    const writes = projectEntryFor(this.#settings.config.projects, order.project)?.write ?? false;
+    return writes ? { ...order, write: true } : order;
   }
 
   /** Carries a command out, for anyone who gives it. */

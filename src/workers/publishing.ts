@@ -57,11 +57,11 @@ export function publisher({ node, worker, scope, workplace, signal, stopWriters 
         if (offered.commit) await writeIfEmpty(scope, summary);
         if (stopWriters) {
           const reason = problemPublishing(dir, wanted);
-          if (reason !== undefined) return { ok: false, reason };
+          if (reason !== undefined) return { ok: false, reason: aboutClone(reason, offered) };
           await stopWriters();
         }
         const prepared = await preparePublish(dir, wanted);
-        if (!prepared.ok) return prepared;
+        if (!prepared.ok) return { ok: false, reason: aboutClone(prepared.reason, offered) };
         if (learned.trim()) await remember(scope, node, learned);
         if (hasEnded(workplace.pending().board.nodes[node.id])) {
           await undoPublish(dir);
@@ -92,7 +92,7 @@ async function offerOf(
     const problem = await workplace.check(command, scope, signal, workplace);
     if (problem !== null) return { ok: false, reason: failedCheck(command, problem) };
   }
-  return { ok: true, facts: [], has: async () => false, landed: async () => {}, end: () => {} };
+  return { ok: true, inClone: false, facts: [], has: async () => false, landed: async () => {}, end: () => {} };
 }
 
 async function missingIn(deliverables: readonly string[], { has }: Extract<Offered, { ok: true }>): Promise<string[]> {
@@ -103,6 +103,11 @@ async function missingIn(deliverables: readonly string[], { has }: Extract<Offer
 async function writeIfEmpty(scope: Scope, summary: string): Promise<void> {
   if ((await scope.list("scratch", { limit: 1 })).entries.length === 0)
     await scope.writeFile("scratch/summary.md", `${summary}\n`);
+}
+
+/** Where it could have changed a repository, an empty folder is not all that is missing. */
+function aboutClone(reason: string, { commit, inClone }: Extract<Offered, { ok: true }>): string {
+  return inClone && !commit ? `You have changed nothing in the repository, and of your folder: ${reason}` : reason;
 }
 
 /** With its exit code and what it printed. */

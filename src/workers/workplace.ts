@@ -63,6 +63,7 @@ export type Offered =
   | { ok: false; reason: string }
   | {
       ok: true;
+      inClone: boolean;
       /** Absent where it changed nothing. */
       commit?: PublishedCommit;
       /** To be appended with the publish. */

@@ -2,9 +2,9 @@ import type { RepositoryState, Situation } from "../../projections/index.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import type { FactOf, NewFact, NodeId, PublishedCommit } from "../../protocol/index.ts";
 import type { AgentRepository } from "../../repository/index.ts";
+import type { ProjectConfig } from "../config/project-config.ts";
 import type { PendingLog } from "../state/pending-log.ts";
 import type { CheckPlace, CheckResult, CommitChecks } from "./commit-checks.ts";
-import type { RepositorySettings } from "./repository-settings.ts";
 import { Turns } from "./turns.ts";
 
 interface BranchPorts {
@@ -14,7 +14,7 @@ interface BranchPorts {
   clock: Pick<Clock, "now">;
   repository: AgentRepository;
   checks: CommitChecks;
-  settings(): Promise<RepositorySettings>;
+  settings(): Promise<ProjectConfig>;
 }
 
 /** What is to come into the branch. */

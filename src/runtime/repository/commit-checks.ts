@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { NodeId } from "../../protocol/index.ts";
 import { checkoutScript } from "../../repository/index.ts";
 import { repositoryDir, transitDir } from "../../store/paths.ts";
+import type { ProjectConfig } from "../config/project-config.ts";
 import type { ProjectSetup } from "./project-setup.ts";
-import type { RepositorySettings } from "./repository-settings.ts";
 import type { SandboxedScripts } from "./sandboxed-scripts.ts";
 
 export interface CheckResult {
@@ -44,7 +44,7 @@ export class CommitChecks {
   async run(
     commit: string,
     commands: readonly string[],
-    { node, settings, place }: { node: NodeId; settings: RepositorySettings; place: CheckPlace },
+    { node, settings, place }: { node: NodeId; settings: ProjectConfig; place: CheckPlace },
     signal: AbortSignal,
   ): Promise<CheckResult[]> {
     if (commands.length === 0) return [];
@@ -62,7 +62,7 @@ export class CommitChecks {
     folder: string,
     commit: string,
     commands: readonly string[],
-    { settings, place }: { settings: RepositorySettings; place: CheckPlace },
+    { settings, place }: { settings: ProjectConfig; place: CheckPlace },
     signal: AbortSignal,
   ): Promise<CheckResult[]> {
     const { scripts, setup, agentDir } = this.#ports;
@@ -80,7 +80,7 @@ export class CommitChecks {
     for (const command of commands) {
       const { ok, ms, output } = await scripts.run(
         command,
-        { ...inside, env: place.env, seconds: CHECK_SECONDS, ...network },
+        { ...inside, env: place.env, seconds: settings.limits.check_seconds, ...network },
         signal,
       );
       results.push({ command, ok, ms, output: endOf(output) });
@@ -90,7 +90,6 @@ export class CommitChecks {
   }
 }
 
-const CHECK_SECONDS = 1800;
 const MOST_OUTPUT = 4000;
 
 function endOf(output: string): string {

@@ -4,7 +4,7 @@ import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentRepository } from "../../repository/index.ts";
 import { repositoryDir, setupsDir } from "../../store/paths.ts";
-import type { RepositorySettings } from "./repository-settings.ts";
+import type { ProjectConfig } from "../config/project-config.ts";
 import type { SandboxedScripts } from "./sandboxed-scripts.ts";
 
 export interface SetupResult {
@@ -41,11 +41,11 @@ export class ProjectSetup {
   async run(
     folder: string,
     commit: string,
-    settings: RepositorySettings,
+    settings: ProjectConfig,
     signal: AbortSignal,
   ): Promise<SetupResult | undefined> {
     const { setup } = settings;
-    if (setup === undefined) return undefined;
+    if (setup === null) return undefined;
     const kept = join(setupsDir(this.#ports.agentDir), await this.#keyOf(commit, settings));
     if (existsSync(join(kept, DONE))) return this.#copied(folder, kept, signal);
     const hosts = [...new Set([...this.#ports.hosts(), ...settings.hosts])];
@@ -64,7 +64,7 @@ export class ProjectSetup {
     return { ...result, cached: false, output: result.output.slice(-MOST_KEPT_OUTPUT) };
   }
 
-  async #keyOf(commit: string, { setup, hosts }: RepositorySettings): Promise<string> {
+  async #keyOf(commit: string, { setup, hosts }: ProjectConfig): Promise<string> {
     const hash = createHash("sha256").update(JSON.stringify([FORMAT, setup, hosts]));
     for (const path of setup?.inputs ?? []) {
       const content = await this.#ports.repository.fileAt(commit, path, MOST_INPUT);
@@ -84,7 +84,7 @@ export class ProjectSetup {
   }
 
   /** Several clones may be set up side by side: the first to be done is kept. */
-  async #keep(folder: string, kept: string, outputs: readonly string[], signal: AbortSignal): Promise<void> {
+  async #keep(folder: string, kept: string, outputs: readonly string[] | null, signal: AbortSignal): Promise<void> {
     const aside = `${kept}.${createHash("sha256").update(folder).digest("hex").slice(0, 12)}`;
     await rm(aside, { recursive: true, force: true });
     await mkdir(join(aside, "files"), { recursive: true, mode: 0o700 });
@@ -116,9 +116,9 @@ const MOST_KEPT_OUTPUT = 4000;
 const COPY_SECONDS = 1800;
 
 /** The outputs that are named, or else everything that git ignores. */
-function keepScript(folder: string, outputs: readonly string[]): string {
+function keepScript(folder: string, outputs: readonly string[] | null): string {
   const listed =
-    outputs.length > 0
+    outputs !== null
       ? `printf '%s\\0' ${outputs.map(quoted).join(" ")}`
       : `git -c core.fsmonitor=false ls-files -z --others --ignored --exclude-standard --directory`;
   return [

@@ -9,6 +9,7 @@ import { AgentRepository, Git, inspectRepository, type PersonRepository, resolve
 import type { Sandbox } from "../../sandbox/index.ts";
 import { cloneDir, gitTemporaryDir, repositoryDir } from "../../store/paths.ts";
 import type { Offered, OfferedWork, RepositoryPort } from "../../workers/workplace.ts";
+import { type ProjectConfig, projectEntryFor, readProjectConfig, receiveLimitsOf } from "../config/project-config.ts";
 import { folderVariables } from "../programs/folder-variables.ts";
 import type { PendingLog } from "../state/pending-log.ts";
 import { Branch, type TakenIn } from "./branch.ts";
@@ -16,7 +17,6 @@ import { CommitChecks } from "./commit-checks.ts";
 import { cannotRevert, conflictWords, humanIsNeeded, leadWords, nothingToRevert, redWords } from "./merge-words.ts";
 import { NodeClones } from "./node-clones.ts";
 import { ProjectSetup } from "./project-setup.ts";
-import { NO_SETTINGS, type RepositorySettings } from "./repository-settings.ts";
 import { RepositoryProblem, SandboxedScripts, TRUSTING } from "./sandboxed-scripts.ts";
 
 /** What the runtime provides for agents that write. */
@@ -52,7 +52,7 @@ export class TeamRepository implements RepositoryPort {
   readonly branch: Branch;
   readonly #clones: NodeClones;
   readonly #setup: ProjectSetup;
-  #settings: Promise<RepositorySettings> | undefined;
+  #settings: { of: string; config: ProjectConfig } | undefined;
 
   constructor(ports: TeamRepositoryPorts) {
     const { log, now, pending, clock, services } = ports;
@@ -77,6 +77,7 @@ export class TeamRepository implements RepositoryPort {
       throw new RepositoryProblem(
         `The repository of ${log.id} is missing: ${this.repository.dir}. Restore it from a backup.`,
       );
+    await this.settings();
     await this.branch.follow();
   }
 
@@ -110,9 +111,17 @@ export class TeamRepository implements RepositoryPort {
     return this.branch.state;
   }
 
-  settings(): Promise<RepositorySettings> {
-    this.#settings ??= Promise.resolve(NO_SETTINGS);
-    return this.#settings;
+  /** As the person's newest commit has it that the branch knows: what a worker writes there does not count. */
+  async settings(): Promise<ProjectConfig> {
+    const { upstream, source } = this.state;
+    const entry = projectEntryFor(this.#ports.services.config.projects, source);
+    const of = JSON.stringify([upstream, entry]);
+    if (this.#settings?.of === of) return this.#settings.config;
+    const read = await readProjectConfig(this.repository, upstream, entry);
+    if (!read.ok) throw new RepositoryProblem(read.reason);
+    this.repository.limit(receiveLimitsOf(read.config.limits));
+    this.#settings = { of, config: read.config };
+    return read.config;
   }
 
   async about(): Promise<string> {
@@ -182,7 +191,7 @@ export class TeamRepository implements RepositoryPort {
     const nothing = { landed: async () => {}, end: () => {} };
     if (result.kind === "nothing") {
       const { tip } = this.state;
-      return { ok: true, facts: [], has: has(tip), ...nothing };
+      return { ok: true, inClone: true, facts: [], has: has(tip), ...nothing };
     }
     if (result.kind === "refused") {
       const { branch } = this.state;
@@ -195,6 +204,7 @@ export class TeamRepository implements RepositoryPort {
     const { published, moved } = result;
     return {
       ok: true,
+      inClone: true,
       commit: published,
       facts: [moved],
       has: has(published.merged),
