@@ -1,4 +1,4 @@
-import { oneAtATime } from "../store/disk/one-at-a-time.ts";
+import { oneAtATime } from "../boundary/one-at-a-time.ts";
 import type { MemoryFiles, StampedFile } from "../store/run/memory-files.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { wallTime } from "./dates.ts";

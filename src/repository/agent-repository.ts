@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { oneAtATime } from "../boundary/one-at-a-time.ts";
 import { type Author, commitTree } from "./commit.ts";
 import { BASE_REF, copyObjects, createRepository } from "./create.ts";
 import { type DiffOptions, diffOf, numbersOf, patchOf } from "./diff.ts";
@@ -12,7 +13,7 @@ import { branchRef, isObjectId, objectId, ownRef } from "./names.ts";
 import type { PersonFolders } from "./person-objects.ts";
 import { resolveBase } from "./person-repository.ts";
 import { type Received, receiveBundle } from "./receive.ts";
-import { oneAtATime, Refs } from "./refs.ts";
+import { Refs } from "./refs.ts";
 
 export interface CommitStats {
   commit: string;
@@ -30,7 +31,7 @@ export interface LogEntry {
   subject: string;
 }
 
-export interface Snapshot {
+export interface CloneSnapshot {
   ref: string;
   commit: string;
   ts: number;
@@ -197,7 +198,7 @@ export class AgentRepository {
     return /^(?:blob|tree)\n$/.test(about);
   }
 
-  async snapshots(): Promise<Snapshot[]> {
+  async snapshots(): Promise<CloneSnapshot[]> {
     const format = "--format=%(refname)%1f%(objectname)%1f%(committerdate:unix)%1f%(subject)";
     const { stdout } = await this.#run(["for-each-ref", format, "refs/agiraph/snapshots"]);
     return fieldsOf(stdout, "\n").map(([ref = "", commit = "", ts = "0", subject = ""]) => ({

@@ -14,14 +14,14 @@ export interface NewCommit {
   seconds: number;
 }
 
-interface RunOptions {
+interface GitCommitOptions {
   env: Record<string, string>;
   stdin: string;
 }
 
 /** The same arguments give the same commit, so that what a crash has interrupted can be done again. */
 export async function commitTree(
-  run: (args: readonly string[], options: RunOptions) => Promise<GitResult>,
+  run: (args: readonly string[], options: GitCommitOptions) => Promise<GitResult>,
   { tree, parents, message, author, seconds }: NewCommit,
 ): Promise<string> {
   const name = plainName(author.name);

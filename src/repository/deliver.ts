@@ -122,14 +122,19 @@ async function inWords(work: () => Promise<void>, commit: string): Promise<Deliv
   }
 }
 
-interface Wanted {
+interface WantedBranch {
   branch: string;
   ref: string;
   current: string | undefined;
   commit: string;
 }
 
-async function refuseTheirs(person: PersonRepository, agent: AgentRepository, wanted: Wanted, git: Git): Promise<void> {
+async function refuseTheirs(
+  person: PersonRepository,
+  agent: AgentRepository,
+  wanted: WantedBranch,
+  git: Git,
+): Promise<void> {
   const { branch, ref, current, commit } = wanted;
   const list = ["--git-dir", person.gitDir, "worktree", "list", "--porcelain", "-z"];
   const fields = (await git.run(list)).stdout.toString("utf8").split("\0");

@@ -47,7 +47,7 @@ export async function filesToInclude(
   await writeFile(file, patterns);
   const named = await namedBy(mask, file);
   const ignored = await ignoredAmong(mask, named.paths);
-  const chosen = new Choice(person.top, limits);
+  const chosen = new Inclusion(person.top, limits);
   for (const path of ignored.sort(shallowFirst)) await chosen.add(path);
   if (named.isCut) chosen.leave(INCLUDE_FILE, `It names more than ${MOST_LOOKED_AT} files; only those were looked at.`);
   return chosen.result;
@@ -101,7 +101,7 @@ async function ignoredAmong(mask: Mask, paths: readonly string[]): Promise<strin
   return ignored.map((path) => path.slice("./".length));
 }
 
-class Choice {
+class Inclusion {
   readonly result: FilesToInclude = { files: [], left: [] };
   readonly #top: string;
   readonly #limits: IncludeLimits;

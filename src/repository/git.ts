@@ -145,7 +145,7 @@ function runProcess(command: readonly string[], options: ProcessOptions): Promis
       detached: true,
       stdio: ["pipe", "pipe", "pipe"],
     });
-    const output = new Output(options, (reason) => {
+    const output = new GitOutput(options, (reason) => {
       stop(child);
       if (reason !== undefined) reject(new GitError(options.named, -1, reason));
     });
@@ -168,7 +168,7 @@ function runProcess(command: readonly string[], options: ProcessOptions): Promis
   });
 }
 
-class Output {
+class GitOutput {
   readonly #options: ProcessOptions;
   readonly #stop: (reason: string | undefined) => void;
   readonly #parts: Buffer[] = [];

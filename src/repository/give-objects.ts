@@ -1,10 +1,10 @@
 import { createReadStream } from "node:fs";
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { oneAtATime } from "../boundary/one-at-a-time.ts";
 import type { AgentRepository } from "./agent-repository.ts";
 import type { Git } from "./git.ts";
 import { Mask, type PersonFolders } from "./person-objects.ts";
-import { oneAtATime } from "./refs.ts";
 
 /**
  * Adds to the person's objects what a commit of the agent's needs there. Written by index-pack, which names each object

@@ -34,7 +34,8 @@ export async function inspectRepository(folder: string, git: Git): Promise<Inspe
   try {
     return { ok: true, repository: await inspect(folder, git) };
   } catch (error) {
-    if (error instanceof Refused || error instanceof BorrowedObjects) return { ok: false, reason: error.message };
+    if (error instanceof UnusableRepository || error instanceof BorrowedObjects)
+      return { ok: false, reason: error.message };
     if (error instanceof GitError) return { ok: false, reason: `git cannot read ${folder}: ${error.message}` };
     throw error;
   }
@@ -75,7 +76,7 @@ async function refNames(person: Pick<PersonFolders, "gitDir">, git: Git): Promis
 
 const MOST_REFS = 1000;
 
-class Refused extends Error {}
+class UnusableRepository extends Error {}
 
 /** merge-tree --write-tree came with it. */
 const OLDEST: readonly [number, number] = [2, 38];
@@ -86,7 +87,7 @@ async function inspect(folder: string, git: Git): Promise<PersonRepository> {
   const config = await repositoryConfig(folders.gitDir, git);
   const isPartial = [...config.keys()].some((name) => /^(?:extensions\.partialclone|remote\..*\.promisor)$/.test(name));
   if (isPartial) {
-    throw new Refused(
+    throw new UnusableRepository(
       `${folders.top} is a partial clone: a part of its history is only on the server. ` +
         `Clone it whole (git clone without --filter) and work there.`,
     );
@@ -95,7 +96,7 @@ async function inspect(folder: string, git: Git): Promise<PersonRepository> {
   await refuseBorrowedObjects(folders.gitDir);
   const head = await resolveBase(folders, "HEAD", git);
   if (head === undefined) {
-    throw new Refused(`${folders.top} has no commit yet. Make one: git add -A && git commit -m "Begin"`);
+    throw new UnusableRepository(`${folders.top} has no commit yet. Make one: git add -A && git commit -m "Begin"`);
   }
   const found = { ...folders, head };
   await using mask = await Mask.open(found, git);
@@ -120,11 +121,13 @@ async function inspect(folder: string, git: Git): Promise<PersonRepository> {
 
 async function checkVersion(git: Git): Promise<void> {
   const words = await git.line(["version"], { seconds: 30 }).catch((error: unknown) => {
-    throw new Refused(`git is needed and could not be started. Install git 2.38 or newer. (${String(error)})`);
+    throw new UnusableRepository(
+      `git is needed and could not be started. Install git 2.38 or newer. (${String(error)})`,
+    );
   });
   const [, major = "0", minor = "0"] = /(\d+)\.(\d+)/.exec(words) ?? [];
   const isOld = Number(major) < OLDEST[0] || (Number(major) === OLDEST[0] && Number(minor) < OLDEST[1]);
-  if (isOld) throw new Refused(`This is ${words}; 2.38 or newer is needed. Update git.`);
+  if (isOld) throw new UnusableRepository(`This is ${words}; 2.38 or newer is needed. Update git.`);
 }
 
 interface Found {
@@ -134,7 +137,7 @@ interface Found {
 
 async function find(folder: string, git: Git): Promise<Found> {
   const there = await realpath(folder).catch(() => {
-    throw new Refused(`${folder} does not exist.`);
+    throw new UnusableRepository(`${folder} does not exist.`);
   });
   const safe = (await ownConfig(git)).get("safe.directory") ?? [];
   const config = safe.map((value) => `safe.directory=${value}`);
@@ -142,14 +145,16 @@ async function find(folder: string, git: Git): Promise<Found> {
     git.line(["-C", there, "rev-parse", "--path-format=absolute", ...args], { config, seconds: 30 });
   const about = await ask("--is-bare-repository", "--is-inside-git-dir", "--is-shallow-repository").catch(
     (error: unknown) => {
-      throw error instanceof GitError ? new Refused(unreadable(there, error.stderr)) : error;
+      throw error instanceof GitError ? new UnusableRepository(unreadable(there, error.stderr)) : error;
     },
   );
   const [isBare, isInside, isShallow] = about.split("\n").map((word) => word === "true");
   if (isBare) {
-    throw new Refused(`${there} is a bare repository, without files. Name a folder that it is checked out in.`);
+    throw new UnusableRepository(
+      `${there} is a bare repository, without files. Name a folder that it is checked out in.`,
+    );
   }
-  if (isInside) throw new Refused(`${there} is inside a git folder. Name the folder that holds your files.`);
+  if (isInside) throw new UnusableRepository(`${there} is inside a git folder. Name the folder that holds your files.`);
   const [top, workGitDir, gitDir] = await Promise.all([
     ask("--show-toplevel"),
     ask("--absolute-git-dir"),
@@ -163,7 +168,7 @@ async function find(folder: string, git: Git): Promise<Found> {
     objectFormat,
   } as const;
   if (`${there}/` !== `${folders.top}/` && !there.startsWith(`${folders.top}/`)) {
-    throw new Refused(
+    throw new UnusableRepository(
       `The repository of ${there} says that its files are in ${folders.top} (core.worktree). Name that folder.`,
     );
   }
@@ -192,12 +197,14 @@ async function refusePointers(folders: Omit<PersonFolders, "head">, git: Git): P
   const link = join(folders.top, ".git");
   const stats = await lstat(link).catch(() => undefined);
   if (stats?.isSymbolicLink()) {
-    throw new Refused(`${link} is a symbolic link. Name the folder that it leads to, where the repository is.`);
+    throw new UnusableRepository(
+      `${link} is a symbolic link. Name the folder that it leads to, where the repository is.`,
+    );
   }
   if (stats?.isDirectory() && (await realpath(link)) === folders.gitDir && folders.workGitDir === folders.gitDir)
     return;
   if (stats?.isFile() && (await isAcknowledged(folders, link, git))) return;
-  throw new Refused(
+  throw new UnusableRepository(
     `${link} leads to the repository ${folders.gitDir}, which does not know these files. ` +
       `If they belong together: git worktree repair, or name the folder of the repository itself.`,
   );
@@ -231,6 +238,6 @@ async function refuseUnfinished(folders: Omit<PersonFolders, "head">): Promise<v
       () => true,
       () => false,
     );
-    if (isThere) throw new Refused(`${folders.top} is in the middle of ${what}. End it first: ${advice}.`);
+    if (isThere) throw new UnusableRepository(`${folders.top} is in the middle of ${what}. End it first: ${advice}.`);
   }
 }

@@ -1,5 +1,6 @@
 import { open, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { oneAtATime } from "../boundary/one-at-a-time.ts";
 import { type Git, GitError } from "./git.ts";
 import { isObjectId } from "./names.ts";
 
@@ -82,17 +83,4 @@ export async function syncFolder(folder: string): Promise<void> {
   } finally {
     await handle.close();
   }
-}
-
-/** Two AgentRepository of one folder, as after a restart of an agent in one process, wait for each other too. */
-const queues = new Map<string, Promise<unknown>>();
-
-export function oneAtATime<T>(key: string, work: () => Promise<T>): Promise<T> {
-  const turn = (queues.get(key) ?? Promise.resolve()).then(work, work);
-  const settled = turn.catch(() => {});
-  queues.set(key, settled);
-  void settled.then(() => {
-    if (queues.get(key) === settled) queues.delete(key);
-  });
-  return turn;
 }

@@ -62,7 +62,7 @@ export class TreeCheck {
 
   /** Level by level, so that a deep tree needs no deep stack. */
   async #measure(trees: readonly string[], limits: TreeLimits): Promise<void> {
-    const read = new Map<string, Entry[]>();
+    const read = new Map<string, GitTreeEntry[]>();
     const levels: string[][] = [];
     for (let level: readonly string[] = trees; level.length > 0; ) {
       if (levels.length > limits.depth) throw new BadBundle(`Its folders are more than ${limits.depth} deep.`);
@@ -78,7 +78,7 @@ export class TreeCheck {
     }
   }
 
-  #extentOf(entries: readonly Entry[]): Extent {
+  #extentOf(entries: readonly GitTreeEntry[]): Extent {
     const all: Extent = { files: 0, depth: 1, path: 0 };
     for (const entry of entries) {
       const below = entry.isTree ? this.#known.get(entry.id) : undefined;
@@ -128,15 +128,15 @@ function compare({ files, depth, path }: Extent, limits: TreeLimits): void {
   }
 }
 
-interface Entry {
+interface GitTreeEntry {
   id: string;
   isTree: boolean;
   bytes: number;
 }
 
 /** `mode SP name NUL id` for each entry. */
-function entriesOf(content: Buffer, idBytes: number, limits: TreeLimits): Entry[] {
-  const entries: Entry[] = [];
+function entriesOf(content: Buffer, idBytes: number, limits: TreeLimits): GitTreeEntry[] {
+  const entries: GitTreeEntry[] = [];
   for (let at = 0; at < content.length; ) {
     const space = content.indexOf(32, at);
     const end = content.indexOf(0, space);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { oneAtATime } from "../store/disk/one-at-a-time.ts";
+import { oneAtATime } from "../boundary/one-at-a-time.ts";
 import { MAX_WRITE_BYTES } from "../store/scope/file-scope.ts";
 import type { Scope } from "../store/scope/scope.ts";
 import { fileErrorsAsResults } from "./file-refusals.ts";

@@ -1,4 +1,4 @@
-import { forgetWaiting } from "../../src/store/disk/one-at-a-time.ts";
+import { forgetWaiting } from "../../src/boundary/one-at-a-time.ts";
 import { CrashDisk } from "../../src/testing/crash-disk.ts";
 import { type ManualClock, manualClock } from "../../src/testing/manual-clock.ts";
 import type { Dice } from "./dice.ts";

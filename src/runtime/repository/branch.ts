@@ -4,8 +4,8 @@ import type { FactOf, NewFact, NodeId, PublishedCommit } from "../../protocol/in
 import type { AgentRepository } from "../../repository/index.ts";
 import type { ProjectConfig } from "../config/project-config.ts";
 import type { PendingLog } from "../state/pending-log.ts";
-import type { CheckPlace, CheckResult, CommitChecks } from "./commit-checks.ts";
-import { Turns } from "./turns.ts";
+import type { CheckAccess, CheckResult, CommitChecks } from "./commit-checks.ts";
+import { Mutex } from "./mutex.ts";
 
 interface BranchPorts {
   log: Pick<PendingLog, "append">;
@@ -28,7 +28,7 @@ export interface Offer {
   checks: readonly string[];
   /** Checks of the project may fail. */
   mayBeRed: boolean;
-  place: CheckPlace;
+  access: CheckAccess;
 }
 
 export type Integrated =
@@ -46,12 +46,12 @@ export type TakenIn =
  * BRANCH-1. It moves by the fact `branch.moved` alone. What git has follows, and is set right at each start.
  * BRANCH-2. Whatever it moves to was merged without a conflict and passed its checks, on the very tree that it then has.
  *     A check of the project that fails without the new work too keeps nobody out.
- * BRANCH-3. One turn at a time, from before the merge until the fact is appended: nothing moves it in between.
+ * BRANCH-3. One change at a time, from before the merge until the fact is appended: nothing moves it in between.
  * BRANCH-4. What did not come in is on record with the reason, and nothing else has changed.
  */
 export class Branch {
   readonly #ports: BranchPorts;
-  readonly #turns = new Turns();
+  readonly #mutex = new Mutex();
   /** By command, at the commit of the key. */
   readonly #withoutIt = new Map<string, boolean>();
 
@@ -65,11 +65,12 @@ export class Branch {
     return state;
   }
 
-  turn(signal: AbortSignal): Promise<() => void> {
-    return this.#turns.next(signal);
+  /** Resolves with what unlocks it. */
+  lock(signal: AbortSignal): Promise<() => void> {
+    return this.#mutex.acquire(signal);
   }
 
-  /** Only within a turn. Nothing has moved when it resolves: the caller appends `moved`, then calls `follow`. */
+  /** Only while it is locked. Nothing has moved when it resolves: the caller appends `moved`, then calls `follow`. */
   async integrate(offer: Offer, signal: AbortSignal): Promise<Integrated> {
     const { repository } = this.#ports;
     const { tip } = this.state;
@@ -93,7 +94,7 @@ export class Branch {
     return failed ? this.#refuse(offer, "checks", [], failedText(failed)) : { kind: "nothing" };
   }
 
-  /** Takes a node's work out again. Only within a turn. */
+  /** Takes a node's work out again. Only while it is locked. */
   async revert(
     node_id: NodeId,
     title: string,
@@ -108,8 +109,8 @@ export class Branch {
     return { ok: true, moved: movement(tip, to, "revert", { node_id }) };
   }
 
-  /** Takes commits of the person in. Only within a turn. */
-  async takeIn(upstream: string, check: Pick<Offer, "place" | "node_id">, signal: AbortSignal): Promise<TakenIn> {
+  /** Takes commits of the person in. Only while it is locked. */
+  async takeIn(upstream: string, check: Pick<Offer, "access" | "node_id">, signal: AbortSignal): Promise<TakenIn> {
     const { repository } = this.#ports;
     const { tip } = this.state;
     if (await repository.isAncestor(upstream, tip)) return { ok: true, moved: null };
@@ -191,18 +192,18 @@ export class Branch {
   async #results(
     commit: string,
     commands: readonly string[],
-    { node_id, place }: Pick<Offer, "node_id" | "place">,
+    { node_id, access }: Pick<Offer, "node_id" | "access">,
     signal: AbortSignal,
   ): Promise<CheckResult[]> {
     const settings = await this.#ports.settings();
-    return this.#ports.checks.run(commit, commands, { node: node_id, settings, place }, signal);
+    return this.#ports.checks.run(commit, commands, { node: node_id, settings, access }, signal);
   }
 
   /** Whether the check fails there too. */
   async #failsAt(
     commit: string,
     command: string,
-    at: Pick<Offer, "node_id" | "place">,
+    at: Pick<Offer, "node_id" | "access">,
     signal: AbortSignal,
   ): Promise<boolean> {
     const key = `${commit} ${command}`;
@@ -217,9 +218,14 @@ export class Branch {
 
 const AUTHOR = { name: "agiraph" };
 
-type Moved = FactOf<"branch.moved">["data"];
+type MovedBranch = FactOf<"branch.moved">["data"];
 
-function movement(from: string, to: string, why: Moved["why"], about: Pick<Moved, "node_id" | "upstream">): NewFact {
+function movement(
+  from: string,
+  to: string,
+  why: MovedBranch["why"],
+  about: Pick<MovedBranch, "node_id" | "upstream">,
+): NewFact {
   return { type: "branch.moved", data: { from, to, why, ...about } };
 }
 

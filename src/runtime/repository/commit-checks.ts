@@ -16,13 +16,13 @@ export interface CheckResult {
 }
 
 /** Where a check runs, beside the checkout: what it may read, and what it is told of it. */
-export interface CheckPlace {
+export interface CheckAccess {
   read: readonly string[];
   env: Readonly<Record<string, string>>;
   hosts: readonly string[];
 }
 
-interface CheckPorts {
+interface CommitCheckPorts {
   agentDir: string;
   scripts: SandboxedScripts;
   setup: ProjectSetup;
@@ -35,16 +35,16 @@ interface CheckPorts {
  * COMMIT-CHECK-2. They stop at the first that fails.
  */
 export class CommitChecks {
-  readonly #ports: CheckPorts;
+  readonly #ports: CommitCheckPorts;
 
-  constructor(ports: CheckPorts) {
+  constructor(ports: CommitCheckPorts) {
     this.#ports = ports;
   }
 
   async run(
     commit: string,
     commands: readonly string[],
-    { node, settings, place }: { node: NodeId; settings: ProjectConfig; place: CheckPlace },
+    { node, settings, access }: { node: NodeId; settings: ProjectConfig; access: CheckAccess },
     signal: AbortSignal,
   ): Promise<CheckResult[]> {
     if (commands.length === 0) return [];
@@ -52,7 +52,7 @@ export class CommitChecks {
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true, mode: 0o700 });
     try {
-      return await this.#runIn(folder, commit, commands, { settings, place }, signal);
+      return await this.#runIn(folder, commit, commands, { settings, access }, signal);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -62,12 +62,12 @@ export class CommitChecks {
     folder: string,
     commit: string,
     commands: readonly string[],
-    { settings, place }: { settings: ProjectConfig; place: CheckPlace },
+    { settings, access }: { settings: ProjectConfig; access: CheckAccess },
     signal: AbortSignal,
   ): Promise<CheckResult[]> {
     const { scripts, setup, agentDir } = this.#ports;
     const repository = repositoryDir(agentDir);
-    const inside = { cwd: folder, write: [folder], read: [repository, ...place.read] };
+    const inside = { cwd: folder, write: [folder], read: [repository, ...access.read] };
     await scripts.answer(checkoutScript({ repository, folder, commit }), inside, signal);
     const prepared = await setup.run(folder, commit, settings, signal);
     const [first = ""] = commands;
@@ -76,11 +76,11 @@ export class CommitChecks {
       return [{ command: first, ok: false, ms: prepared.ms, output: endOf(output) }];
     }
     const results: CheckResult[] = [];
-    const network = place.hosts.length > 0 ? { network: { allow: [...place.hosts] } } : {};
+    const network = access.hosts.length > 0 ? { network: { allow: [...access.hosts] } } : {};
     for (const command of commands) {
       const { ok, ms, output } = await scripts.run(
         command,
-        { ...inside, env: place.env, seconds: settings.limits.check_seconds, ...network },
+        { ...inside, env: access.env, seconds: settings.limits.check_seconds, ...network },
         signal,
       );
       results.push({ command, ok, ms, output: endOf(output) });

@@ -10,7 +10,7 @@ import {
   UNFINISHED_CLONE,
 } from "../../repository/index.ts";
 import { cloneDir, repositoryDir, transitDir } from "../../store/paths.ts";
-import type { SandboxedScripts, ScriptPlace } from "./sandboxed-scripts.ts";
+import type { SandboxedScripts, ScriptAccess } from "./sandboxed-scripts.ts";
 
 interface ClonePorts {
   agentDir: string;
@@ -54,7 +54,7 @@ export class NodeClones {
     const { name } = spawned;
     const email = `${node.id}@agiraph.localhost`;
     const script = cloneScript({ repository: this.#repository, folder, branch: node.id, commit: at, name, email });
-    const { rest } = await this.#ports.scripts.answer(script, this.#place(node, []), signal);
+    const { rest } = await this.#ports.scripts.answer(script, this.#access(node, []), signal);
     return { commit: rest, isNew };
   }
 
@@ -63,7 +63,7 @@ export class NodeClones {
     return this.#withTransit(node.id, async (transit) => {
       const bundle = join(transit, "work.bundle");
       const script = commitScript({ folder: this.folder(node), message, bundle, base });
-      const { word, rest } = await this.#ports.scripts.answer(script, this.#place(node, [transit]), signal);
+      const { word, rest } = await this.#ports.scripts.answer(script, this.#access(node, [transit]), signal);
       if (word === "REFUSED") return { kind: "refused", reason: rest };
       if (word === "NOTHING") return { kind: "nothing" };
       const received = await this.#ports.repository.receive(bundle, node.id);
@@ -81,7 +81,7 @@ export class NodeClones {
       const bundle = join(transit, "saved.bundle");
       const message = `What was left in the clone of ${node.id}`;
       const script = snapshotScript({ folder: this.folder(node), message, bundle, base });
-      const { word, rest } = await this.#ports.scripts.answer(script, this.#place(node, [transit]), signal);
+      const { word, rest } = await this.#ports.scripts.answer(script, this.#access(node, [transit]), signal);
       if (word === "NOTHING") return undefined;
       const received = await this.#ports.repository.receive(bundle, node.id);
       if (!received.ok) throw new Error(`What is in the clone of ${node.id} cannot be kept: ${received.reason}`);
@@ -104,7 +104,7 @@ export class NodeClones {
     return repositoryDir(this.#ports.agentDir);
   }
 
-  #place(node: NodeState, write: readonly string[]): ScriptPlace {
+  #access(node: NodeState, write: readonly string[]): ScriptAccess {
     const folder = this.folder(node);
     return { cwd: folder, write: [folder, ...write], read: [this.#repository], seconds: SECONDS };
   }

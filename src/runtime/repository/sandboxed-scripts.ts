@@ -1,7 +1,7 @@
 import type { Scrubber } from "../../boundary/scrubber.ts";
 import type { Network, Sandbox } from "../../sandbox/index.ts";
 
-export interface ScriptPlace {
+export interface ScriptAccess {
   /** Where it begins; must be in one of the lists. */
   cwd: string;
   write: readonly string[];
@@ -38,12 +38,12 @@ export class SandboxedScripts {
     this.#scrubber = scrubber;
   }
 
-  async run(command: string, place: ScriptPlace, signal: AbortSignal): Promise<ScriptResult> {
+  async run(command: string, access: ScriptAccess, signal: AbortSignal): Promise<ScriptResult> {
     const sandbox = await this.#sandbox();
     if (sandbox.kind === "none") {
       throw new RepositoryProblem(`A team that writes needs a sandbox, and there is none: ${sandbox.about}`);
     }
-    const { cwd, write, read, env = {}, network, seconds = USUAL_SECONDS } = place;
+    const { cwd, write, read, env = {}, network, seconds = USUAL_SECONDS } = access;
     const result = await sandbox.run({
       command,
       cwd,
@@ -63,8 +63,8 @@ export class SandboxedScripts {
   }
 
   /** Of a script of ours: the word that its last line begins with, and the rest of that line. */
-  async answer(script: string, place: ScriptPlace, signal: AbortSignal): Promise<{ word: string; rest: string }> {
-    const { ok, output } = await this.run(script, place, signal);
+  async answer(script: string, access: ScriptAccess, signal: AbortSignal): Promise<{ word: string; rest: string }> {
+    const { ok, output } = await this.run(script, access, signal);
     const last = output.trimEnd().split("\n").at(-1) ?? "";
     const [, word = "", rest = ""] = /^([A-Z]+)(?: (.*))?$/.exec(last) ?? [];
     if (!ok || word === "") throw new ScriptFailed(output.slice(-LONGEST_WORDS) || "it said nothing");

@@ -158,13 +158,13 @@ export class TeamRepository implements RepositoryPort {
     if (base === undefined) throw new Error(`${node.id} has no clone`);
     const made = await this.#clones.commit(node, messageOf(node, summary), base, signal);
     if (made.kind === "refused") return { ok: false, reason: made.reason };
-    const end = await this.branch.turn(signal);
+    const unlock = await this.branch.lock(signal);
     try {
       const offered = await this.#integrated(work, made.kind === "commit" ? made.commit : undefined, signal);
-      if (!offered.ok) end();
-      return offered.ok ? { ...offered, end } : offered;
+      if (!offered.ok) unlock();
+      return offered.ok ? { ...offered, end: unlock } : offered;
     } catch (error) {
-      end();
+      unlock();
       throw error;
     }
   }
@@ -178,9 +178,9 @@ export class TeamRepository implements RepositoryPort {
     const binds = await scope.binds();
     const { PROJECT: _, ...folders } = folderVariables(scope, now().agent);
     const env = { ...folders, ...TRUSTING };
-    const place = { read: [...binds.read, ...binds.write], env, hosts: this.#hosts };
+    const access = { read: [...binds.read, ...binds.write], env, hosts: this.#hosts };
     const offer = {
-      ...{ node_id: node.id, worker_id: worker.id, checks, place },
+      ...{ node_id: node.id, worker_id: worker.id, checks, access },
       commit: commit ?? this.state.tip,
       title: `Merge ${node.id}: ${firstLine(node.spec.task)}`,
       mayBeRed: node.spec.allow_red === true,
@@ -214,7 +214,7 @@ export class TeamRepository implements RepositoryPort {
   }
 
   async revert(id: NodeId, why: string, by: string): Promise<{ ok: boolean; said: string }> {
-    const end = await this.branch.turn(new AbortController().signal);
+    const unlock = await this.branch.lock(new AbortController().signal);
     try {
       const state = this.state.nodes[id]?.state;
       if (state !== "merged") return { ok: false, said: nothingToRevert(id, state === "reverted") };
@@ -225,7 +225,7 @@ export class TeamRepository implements RepositoryPort {
       await this.branch.follow();
       return { ok: true, said: `The work of ${id} is no longer in the branch.` };
     } finally {
-      end();
+      unlock();
     }
   }
 
@@ -238,15 +238,15 @@ export class TeamRepository implements RepositoryPort {
   /** Merges the person's commits into the branch, if they pass the checks with it. */
   async takeIn(upstream: string): Promise<{ result: TakenIn; branch: string }> {
     const { signal } = new AbortController();
-    const end = await this.branch.turn(signal);
+    const unlock = await this.branch.lock(signal);
     try {
-      const place = { read: [], env: TRUSTING, hosts: this.#hosts };
-      const result = await this.branch.takeIn(upstream, { node_id: "node-0", place }, signal);
+      const access = { read: [], env: TRUSTING, hosts: this.#hosts };
+      const result = await this.branch.takeIn(upstream, { node_id: "node-0", access }, signal);
       if (result.ok && result.moved) await this.#ports.log.append({ facts: [result.moved] }).durable;
       await this.branch.follow();
       return { result, branch: this.state.branch };
     } finally {
-      end();
+      unlock();
     }
   }
 

@@ -1,8 +1,8 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { oneAtATime } from "../../boundary/one-at-a-time.ts";
 import { isDiskFull } from "./disk.ts";
-import { oneAtATime } from "./one-at-a-time.ts";
 
 /**
  * A database that can be rebuilt from other files: it may be deleted, damaged or out of date at any time.

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { oneAtATime } from "../../boundary/one-at-a-time.ts";
 import type { Picture } from "../../protocol/index.ts";
 import { writeFileAtomic } from "../disk/atomic-file.ts";
-import { oneAtATime } from "../disk/one-at-a-time.ts";
 
 /**
  * Pictures that models were shown, stored by their hash in the agent's home: a conversation points at them and stays

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { FileDiff } from "../live/repository-api.ts";
-import { changesLine, nearest } from "./author.ts";
+import { changesLine, nearestAlike } from "./author.ts";
 
 test("a line is of the node that put it there or took it out, not of one that left it", () => {
   const hunk = { old_start: 1, old_lines: 2, new_start: 1, new_lines: 2, header: "", lines: [" a", "-b", "+c"] };
@@ -16,5 +16,9 @@ test("a line is of the node that put it there or took it out, not of one that le
 
 test("the line of a later commit is found in an earlier one by how it reads, the nearest first", () => {
   const lines = ["a", "b", "a", "c", "a"];
-  expect([nearest(lines, 10, 13, "a"), nearest(lines, 10, 20, "a"), nearest(lines, 10, 13, "z")]).toEqual([12, 14, 13]);
+  expect([
+    nearestAlike(lines, 10, 13, "a"),
+    nearestAlike(lines, 10, 20, "a"),
+    nearestAlike(lines, 10, 13, "z"),
+  ]).toEqual([12, 14, 13]);
 });

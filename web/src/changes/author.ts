@@ -60,11 +60,11 @@ export async function lineIn(
   if (commit === undefined) return at.line;
   const [from, to] = [Math.max(1, at.line - AROUND), at.line + AROUND];
   const found = await linesOfFile(agent, commit, at.path, from, to).catch(() => undefined);
-  return found ? nearest(found.lines, found.from_line, at.line, quote) : at.line;
+  return found ? nearestAlike(found.lines, found.from_line, at.line, quote) : at.line;
 }
 
 /** The number of the line that reads so, the nearest if there are several. */
-export function nearest(lines: readonly string[], from: number, wanted: number, quote: string): number {
+export function nearestAlike(lines: readonly string[], from: number, wanted: number, quote: string): number {
   const alike = lines.flatMap((line, index) => (line === quote ? [from + index] : []));
   return alike.sort((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted))[0] ?? wanted;
 }

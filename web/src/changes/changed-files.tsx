@@ -76,7 +76,7 @@ function countBy(comments: readonly ReviewComment[]): Map<string, number> {
 
 const ROW = "flex h-full w-full min-w-0 items-center gap-1.5 rounded-md pr-2 text-left text-[13px] hover:bg-hover";
 
-interface RowProps {
+interface ChangedRowProps {
   row: ChangedRow;
   isClosed: boolean;
   comments: number;
@@ -84,7 +84,7 @@ interface RowProps {
   onChoose: (() => void) | undefined;
 }
 
-function Row({ row, isClosed, comments, onToggle, onChoose }: RowProps) {
+function Row({ row, isClosed, comments, onToggle, onChoose }: ChangedRowProps) {
   const { path, name, depth, file } = row;
   const indent = { paddingLeft: `${0.25 + Math.min(depth, DEEPEST) * 0.8}rem` };
   if (!file)

@@ -12,16 +12,16 @@ export interface ChangedRow {
   file: FileDiff | null;
 }
 
-interface Folder {
+interface ChangedFolder {
   path: string;
   name: string;
-  folders: Map<string, Folder>;
+  folders: Map<string, ChangedFolder>;
   files: FileDiff[];
 }
 
 /** The changed files by folder, as rows: folders first, a folder with nothing but a folder on one row with it. */
 export function treeRows(files: readonly FileDiff[], isClosed: (folder: string) => boolean): ChangedRow[] {
-  const root: Folder = { path: "", name: "", folders: new Map(), files: [] };
+  const root: ChangedFolder = { path: "", name: "", folders: new Map(), files: [] };
   for (const file of files) folderFor(root, file.path).files.push(file);
   const rows: ChangedRow[] = [];
   pushRows(rows, root, 0, isClosed);
@@ -33,7 +33,7 @@ export function inTreeOrder(files: readonly FileDiff[]): FileDiff[] {
   return treeRows(files, () => false).flatMap(({ file }) => (file ? [file] : []));
 }
 
-function folderFor(root: Folder, path: string): Folder {
+function folderFor(root: ChangedFolder, path: string): ChangedFolder {
   let folder = root;
   for (const name of path.split("/").slice(0, -1)) {
     let below = folder.folders.get(name);
@@ -48,7 +48,12 @@ function folderFor(root: Folder, path: string): Folder {
 
 const byName = new Intl.Collator("en", { numeric: true }).compare;
 
-function pushRows(rows: ChangedRow[], folder: Folder, depth: number, isClosed: (folder: string) => boolean): void {
+function pushRows(
+  rows: ChangedRow[],
+  folder: ChangedFolder,
+  depth: number,
+  isClosed: (folder: string) => boolean,
+): void {
   for (const each of [...folder.folders.values()].sort((a, b) => byName(a.name, b.name))) {
     const { last, name } = alone(each);
     const row: ChangedRow = { path: last.path, name, depth, ...totalOf(last), file: null };
@@ -62,7 +67,7 @@ function pushRows(rows: ChangedRow[], folder: Folder, depth: number, isClosed: (
   }
 }
 
-function alone(folder: Folder): { last: Folder; name: string } {
+function alone(folder: ChangedFolder): { last: ChangedFolder; name: string } {
   let last = folder;
   let name = visible(folder.name);
   for (;;) {
@@ -73,7 +78,7 @@ function alone(folder: Folder): { last: Folder; name: string } {
   }
 }
 
-function totalOf(folder: Folder): { insertions: number; deletions: number } {
+function totalOf(folder: ChangedFolder): { insertions: number; deletions: number } {
   const total = { insertions: 0, deletions: 0 };
   const parts = [...folder.files, ...[...folder.folders.values()].map(totalOf)];
   for (const { insertions, deletions } of parts) {

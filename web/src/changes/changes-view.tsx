@@ -13,8 +13,8 @@ import { BranchAbout } from "./branch-about.tsx";
 import { BranchLine } from "./branch-line.tsx";
 import { NodeAbout } from "./node-about.tsx";
 import { Panes } from "./panes.tsx";
+import { comparedOf } from "./review-target.ts";
 import { Reviewed } from "./reviewed.tsx";
-import { comparedOf } from "./scope.ts";
 import { isWriting } from "./writes.ts";
 
 /** What the team has changed in the person's repository: to be read, spoken about, accepted or rejected. */
@@ -124,9 +124,9 @@ interface WorkProps {
 function Work({ view: { id: agent }, situation, repository, node, canAct }: WorkProps) {
   const work = node === null ? null : Object.entries(repository.nodes).find(([id]) => id === node)?.[1];
   const compared = comparedOf(repository, node, work ?? null);
-  const subject = JSON.stringify([agent, node, compared]);
+  const key = JSON.stringify([agent, node, compared]);
   const commits = work ? `${work.parent} ${work.merged}` : `${repository.base} ${repository.tip}`;
-  const diff = useLoaded(subject, async () => compared && { compared, diff: await diffOf(agent, compared) }, commits);
+  const diff = useLoaded(key, async () => compared && { compared, diff: await diffOf(agent, compared) }, commits);
   const list = { agent, situation, repository, node };
   if (work === undefined)
     return (
@@ -144,7 +144,7 @@ function Work({ view: { id: agent }, situation, repository, node, canAct }: Work
   if (value) {
     // A line is spoken about as it is on the branch: of what never came there, the server has none.
     const canComment = canAct && value.compared.to === undefined;
-    return <Reviewed scope={{ agent, node, repository, ...value, canComment }} list={list} about={about} />;
+    return <Reviewed target={{ agent, node, repository, ...value, canComment }} list={list} about={about} />;
   }
   return (
     <Panes list={list} diff={null}>

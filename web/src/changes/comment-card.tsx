@@ -5,25 +5,25 @@ import { Link } from "../shell/link.tsx";
 import { clockTime, exactTime, firstLine } from "../text/figures.ts";
 import { visible, visibleLines } from "../text/visible.ts";
 import { type AnchoredComment, quotedLine } from "./anchors.ts";
-import type { ReviewScope } from "./scope.ts";
+import type { ReviewTarget } from "./review-target.ts";
 
 /** What the person said about a line, and what became of it. */
-export function Comments({ scope, comments }: { scope: ReviewScope; comments: readonly AnchoredComment[] }) {
+export function Comments({ target, comments }: { target: ReviewTarget; comments: readonly AnchoredComment[] }) {
   return (
     <ul className="space-y-2 border-y border-line bg-panel px-3 py-2 md:px-4" aria-label="Comments">
       {comments.map((each) => (
         <li key={each.comment.seq} className="max-w-3xl rounded-lg border border-line bg-page px-3 py-2">
-          <CommentText scope={scope} anchored={each} />
+          <CommentText target={target} anchored={each} />
         </li>
       ))}
     </ul>
   );
 }
 
-function CommentText({ scope, anchored: { comment, line } }: { scope: ReviewScope; anchored: AnchoredComment }) {
+function CommentText({ target, anchored: { comment, line } }: { target: ReviewTarget; anchored: AnchoredComment }) {
   const { text, ts, node_id, worker_id } = comment;
   const quote = quotedLine(comment).trim();
-  const who = nameOf(scope.agent, worker_id);
+  const who = nameOf(target.agent, worker_id);
   return (
     <>
       <p className="flex flex-wrap items-baseline gap-x-2 text-xs text-dim">
@@ -39,14 +39,14 @@ function CommentText({ scope, anchored: { comment, line } }: { scope: ReviewScop
         </p>
       )}
       <p className="mt-1 text-[13px] whitespace-pre-wrap [overflow-wrap:anywhere]">{visibleLines(text)}</p>
-      <Answer scope={scope} comment={comment} who={who} />
+      <Answer target={target} comment={comment} who={who} />
     </>
   );
 }
 
 /** Sent, answered in words, or answered by a commit. */
-function Answer({ scope, comment, who }: { scope: ReviewScope; comment: AnchoredComment["comment"]; who: string }) {
-  const { agent, repository } = scope;
+function Answer({ target, comment, who }: { target: ReviewTarget; comment: AnchoredComment["comment"]; who: string }) {
+  const { agent, repository } = target;
   const { answered_by, node_id, worker_id, seq } = comment;
   const words = wordsAfter(agent, worker_id, seq);
   const node = repository.nodes[node_id];

@@ -9,10 +9,10 @@ import { toast } from "../shell/overlay.ts";
 import { visible } from "../text/visible.ts";
 import { authorOf, lineIn, reviewable } from "./author.ts";
 import type { LineAddress } from "./diff-rows.ts";
-import type { ReviewScope } from "./scope.ts";
+import type { ReviewTarget } from "./review-target.ts";
 
 interface ComposerProps {
-  scope: ReviewScope;
+  target: ReviewTarget;
   at: LineAddress;
   /** The line as it is. */
   quote: string;
@@ -20,13 +20,13 @@ interface ComposerProps {
 }
 
 /** What one writes about a line. It is kept until it is sent. */
-export function CommentComposer({ scope, at, quote, onClose }: ComposerProps) {
-  const { agent } = scope;
-  const draft = `draft.${agent}.review ${scope.node ?? ""} ${at.side} ${at.line} ${at.path}`;
+export function CommentComposer({ target, at, quote, onClose }: ComposerProps) {
+  const { agent } = target;
+  const draft = `draft.${agent}.review ${target.node ?? ""} ${at.side} ${at.line} ${at.path}`;
   const [text, change] = useDraft(draft);
   const [problem, setProblem] = useState("");
   const [isSending, setSending] = useState(false);
-  const { node, choose } = useRecipient(scope, at, quote);
+  const { node, choose } = useRecipient(target, at, quote);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus(), []);
   const canSend = text.trim() !== "" && node !== null && !isSending;
@@ -36,7 +36,7 @@ export function CommentComposer({ scope, at, quote, onClose }: ComposerProps) {
     setSending(true);
     setProblem("");
     const { path, side } = at;
-    const line = scope.node === null ? lineIn(agent, scope.repository, node, at, quote) : Promise.resolve(at.line);
+    const line = target.node === null ? lineIn(agent, target.repository, node, at, quote) : Promise.resolve(at.line);
     line
       .then((line) => commentOn(agent, node, { path, line, side, text: text.trim() }))
       .then(
@@ -80,7 +80,7 @@ export function CommentComposer({ scope, at, quote, onClose }: ComposerProps) {
         />
         <Problem text={problem} />
         <div className="flex flex-wrap items-center gap-2 text-[13px]">
-          <Recipient scope={scope} node={node} choose={choose} />
+          <Recipient target={target} node={node} choose={choose} />
           <span className="flex-1" />
           <button
             type="button"
@@ -104,8 +104,8 @@ export function CommentComposer({ scope, at, quote, onClose }: ComposerProps) {
 }
 
 /** The node that is reviewed; of the whole branch the one whose line it is, unless another is chosen. */
-function useRecipient(scope: ReviewScope, at: LineAddress, quote: string) {
-  const { agent, node, repository } = scope;
+function useRecipient(target: ReviewTarget, at: LineAddress, quote: string) {
+  const { agent, node, repository } = target;
   const [chosen, choose] = useState<string | null>(null);
   const find = async () => node ?? authorOf(agent, repository, at, quote);
   const found = useLoaded(`${agent} ${node} ${at.path} ${at.side} ${at.line}`, find);
@@ -113,14 +113,14 @@ function useRecipient(scope: ReviewScope, at: LineAddress, quote: string) {
 }
 
 interface RecipientProps {
-  scope: ReviewScope;
+  target: ReviewTarget;
   node: string | null;
   choose: (node: string) => void;
 }
 
-function Recipient({ scope, node, choose }: RecipientProps) {
-  const { agent, repository } = scope;
-  if (scope.node !== null) return <span className="text-dim">To {whoHas(agent, scope.node)}</span>;
+function Recipient({ target, node, choose }: RecipientProps) {
+  const { agent, repository } = target;
+  if (target.node !== null) return <span className="text-dim">To {whoHas(agent, target.node)}</span>;
   return (
     <label className="flex min-w-0 items-center gap-1.5 text-dim">
       To

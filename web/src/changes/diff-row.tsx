@@ -8,18 +8,18 @@ import { CommentComposer } from "./comment-composer.tsx";
 import { Counts } from "./counts.tsx";
 import type { DiffRow, FileRow, FoldRow, LineAddress, LineRow, NoteRow, PairRow } from "./diff-rows.ts";
 import { isShort } from "./folds.ts";
-import type { ReviewScope } from "./scope.ts";
+import type { ReviewTarget } from "./review-target.ts";
 import type { ShownDiff } from "./use-diff.ts";
 
-interface RowProps<R> {
+interface DiffRowProps<R> {
   row: R;
-  scope: ReviewScope;
+  target: ReviewTarget;
   shown: ShownDiff;
   cursor: LineAddress | null;
 }
 
-export function DiffRowView(props: RowProps<Exclude<DiffRow, { kind: "about" }>>) {
-  const { row, scope, shown } = props;
+export function DiffRowView(props: DiffRowProps<Exclude<DiffRow, { kind: "about" }>>) {
+  const { row, target, shown } = props;
   switch (row.kind) {
     case "file":
       return <FileName row={row} shown={shown} />;
@@ -28,21 +28,21 @@ export function DiffRowView(props: RowProps<Exclude<DiffRow, { kind: "about" }>>
     case "fold":
       return <FoldLine row={row} shown={shown} />;
     case "comments":
-      return <Comments scope={scope} comments={row.comments} />;
+      return <Comments target={target} comments={row.comments} />;
     case "composer":
-      return <CommentComposer scope={scope} at={row.at} quote={row.quote} onClose={() => shown.compose(null)} />;
+      return <CommentComposer target={target} at={row.at} quote={row.quote} onClose={() => shown.compose(null)} />;
     default:
       return <Line {...props} row={row} />;
   }
 }
 
-function Line({ row, scope, shown, cursor }: RowProps<LineRow | PairRow>) {
+function Line({ row, target, shown, cursor }: DiffRowProps<LineRow | PairRow>) {
   const line = row.kind === "line" ? <UnifiedLine row={row} /> : <SplitLine row={row} />;
   if (!cursor) return line;
   return (
     <div className="diff-cursor relative" aria-current="true">
       {line}
-      {scope.canComment && !isSame(shown.composing, cursor) && (
+      {target.canComment && !isSame(shown.composing, cursor) && (
         <button
           type="button"
           onClick={() => shown.compose(cursor)}

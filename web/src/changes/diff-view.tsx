@@ -4,13 +4,13 @@ import { DiffRowView } from "./diff-row.tsx";
 import { addressesOf, type DiffRow, isAt, type LineAddress } from "./diff-rows.ts";
 import { CHOSEN, pathInHash } from "./file-hash.ts";
 import { indexOfFile } from "./moves.ts";
-import type { ReviewScope } from "./scope.ts";
+import type { ReviewTarget } from "./review-target.ts";
 import type { ShownDiff } from "./use-diff.ts";
 import { useDiffKeys } from "./use-diff-keys.ts";
 import { type DiffScroller, useKeptRow, useVirtualRows } from "./virtual-rows.ts";
 
 interface DiffViewProps {
-  scope: ReviewScope;
+  target: ReviewTarget;
   shown: ShownDiff;
   /** What is above the files. */
   about: ReactNode;
@@ -18,14 +18,14 @@ interface DiffViewProps {
 }
 
 /** The files of a diff one below the other, virtualised: only what is in sight is in the page. */
-export function DiffView({ scope, shown, about, onSplit }: DiffViewProps) {
+export function DiffView({ target, shown, about, onSplit }: DiffViewProps) {
   const { rows, composing, compose } = shown;
   const scroller = useRef<HTMLElement>(null);
   const [cursor, setCursor] = useState<LineAddress | null>(null);
   const { virtual, stuck } = useVirtualRows(rows, composing, scroller);
   useKeptRow(rows, virtual, scroller);
   useFileInHash(rows, virtual);
-  const keys = { rows, virtual, cursor, setCursor, shown, onSplit, canComment: scope.canComment };
+  const keys = { rows, virtual, cursor, setCursor, shown, onSplit, canComment: target.canComment };
   useDiffKeys(keys);
 
   const click = (event: MouseEvent<HTMLElement>) => {
@@ -33,7 +33,7 @@ export function DiffView({ scope, shown, about, onSplit }: DiffViewProps) {
     // The click that ends a selection of text is about that text.
     if (!at || getSelection()?.isCollapsed === false) return;
     setCursor(at);
-    if (scope.canComment && (event.target as Element).closest(".diff-number")) compose(at);
+    if (target.canComment && (event.target as Element).closest(".diff-number")) compose(at);
   };
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: by keyboard, lines are reached with n, p and the arrows
@@ -43,7 +43,7 @@ export function DiffView({ scope, shown, about, onSplit }: DiffViewProps) {
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
       tabIndex={0}
       aria-label="Diff"
-      className={`diff h-full overflow-y-auto overscroll-contain bg-page [overflow-anchor:none] ${scope.canComment ? "diff-open" : ""}`}
+      className={`diff h-full overflow-y-auto overscroll-contain bg-page [overflow-anchor:none] ${target.canComment ? "diff-open" : ""}`}
     >
       <div className="relative w-full" style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map(({ index, start, key }) => {
@@ -61,7 +61,7 @@ export function DiffView({ scope, shown, about, onSplit }: DiffViewProps) {
             >
               {row && (
                 <ErrorBoundary what="This" of={String(key)} isSmall>
-                  {row.kind === "about" ? about : <DiffRowView row={row} scope={scope} shown={shown} cursor={at} />}
+                  {row.kind === "about" ? about : <DiffRowView row={row} target={target} shown={shown} cursor={at} />}
                 </ErrorBoundary>
               )}
             </div>

@@ -6,7 +6,7 @@ import { visibleLines } from "../text/visible.ts";
 /** Of each line of a hunk, in its order; undefined where the line stays plain. */
 type HunkColours = readonly (readonly ColouredToken[] | undefined)[];
 
-interface Known {
+interface ColouredHunk {
   colours: HunkColours | null;
   isWanted: boolean;
   readonly listeners: Set<() => void>;
@@ -29,7 +29,7 @@ export function useHunkColours(hunk: FileHunk, kind: string): HunkColours | null
   return useSyncExternalStore(subscribe, () => all.get(hunk)?.colours ?? null);
 }
 
-const all = new WeakMap<FileHunk, Known>();
+const all = new WeakMap<FileHunk, ColouredHunk>();
 const queue: { hunk: FileHunk; kind: string }[] = [];
 let isReading = false;
 let lastWanted = 0;
@@ -38,7 +38,7 @@ const QUIET_MS = 100;
 /** Characters that are read in one go: in between, the page draws a frame. */
 const AT_ONCE = 600;
 
-function knownOf(hunk: FileHunk): Known {
+function knownOf(hunk: FileHunk): ColouredHunk {
   const known = all.get(hunk) ?? { colours: null, isWanted: false, listeners: new Set() };
   all.set(hunk, known);
   return known;

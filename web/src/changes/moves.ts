@@ -29,13 +29,13 @@ function isChangeAt(rows: readonly DiffRow[], at: number): boolean {
   return row !== undefined && isChange(row);
 }
 
-export interface Place {
+export interface FoundLine {
   index: number;
   at: LineAddress;
 }
 
 /** The line after or before. */
-export function nextLine(rows: readonly DiffRow[], from: number, step: 1 | -1): Place | null {
+export function nextLine(rows: readonly DiffRow[], from: number, step: 1 | -1): FoundLine | null {
   for (let index = from + step; index >= 0 && index < rows.length; index += step) {
     const row = rows[index];
     const [at] = row ? addressesOf(row) : [];

@@ -4,7 +4,7 @@ import { complain } from "../shell/overlay.ts";
 import { inTreeOrder } from "./changed-tree.ts";
 import { type DiffRow, FileRows, isLarge, type LineAddress } from "./diff-rows.ts";
 import { type Fold, type KnownLines, wantedOf } from "./folds.ts";
-import type { ReviewScope } from "./scope.ts";
+import type { ReviewTarget } from "./review-target.ts";
 
 const NOTHING: KnownLines = { lines: new Map(), total: null };
 const SILENCE: readonly ReviewComment[] = [];
@@ -23,7 +23,7 @@ export interface ShownDiff {
 
 /** A diff as somebody looks at it: which files are open, which folds, and where they are writing. */
 export function useDiff(
-  { agent, compared, diff }: ReviewScope,
+  { agent, compared, diff }: ReviewTarget,
   comments: readonly ReviewComment[],
   isSplit: boolean,
 ): ShownDiff {

@@ -20,27 +20,27 @@ export function FileTree({
   current: string;
 }) {
   return (
-    <Branches branches={tree} current={current}>
-      {(branch) => (
-        <BranchRow key={branch.path} agent={agent} screen={screen} branch={branch} current={current} depth={0} isOpen />
+    <TreeRows entries={tree} current={current}>
+      {(entry) => (
+        <TreeRow key={entry.path} agent={agent} screen={screen} entry={entry} current={current} depth={0} isOpen />
       )}
-    </Branches>
+    </TreeRows>
   );
 }
 
 const MOST_IN_FOLDER = 200;
 
-function Branches({
-  branches,
+function TreeRows({
+  entries,
   current,
   children,
 }: {
-  branches: readonly TreeEntry[];
+  entries: readonly TreeEntry[];
   current: string;
-  children: (branch: TreeEntry) => ReactNode;
+  children: (entry: TreeEntry) => ReactNode;
 }) {
   const { shown, more } = useMore(
-    branches,
+    entries,
     MOST_IN_FOLDER,
     ({ path }) => path === current || current.startsWith(`${path}/`),
   );
@@ -52,37 +52,37 @@ function Branches({
   );
 }
 
-interface RowProps {
+interface TreeRowProps {
   agent: string;
   screen: "files" | "memory";
-  branch: TreeEntry;
+  entry: TreeEntry;
   current: string;
   depth: number;
   isOpen: boolean;
 }
 
-function BranchRow(props: RowProps) {
-  const { children } = props.branch;
+function TreeRow(props: TreeRowProps) {
+  const { children } = props.entry;
   return children === null ? <FileRow {...props} /> : <FolderRow {...props} below={children} />;
 }
 
-function FileRow({ agent, screen, branch, current, depth }: RowProps) {
+function FileRow({ agent, screen, entry, current, depth }: TreeRowProps) {
   return (
     <li>
-      <Link to={{ screen, agent, path: branch.path }} current={branch.path === current} className={ROW}>
+      <Link to={{ screen, agent, path: entry.path }} current={entry.path === current} className={ROW}>
         <span style={indent(depth)} className="flex min-w-0 flex-1 items-center gap-1.5">
           <FileText className="ml-4 size-3.5 shrink-0 text-dim" aria-hidden />
-          <span className="truncate">{branch.name}</span>
-          <span className="ml-auto shrink-0 text-xs font-normal text-dim">{size(branch.bytes)}</span>
+          <span className="truncate">{entry.name}</span>
+          <span className="ml-auto shrink-0 text-xs font-normal text-dim">{size(entry.bytes)}</span>
         </span>
       </Link>
     </li>
   );
 }
 
-function FolderRow({ below, isOpen: isOpenAtFirst, ...props }: RowProps & { below: readonly TreeEntry[] }) {
-  const { branch, current, depth } = props;
-  const isOnTheWay = current.startsWith(`${branch.path}/`);
+function FolderRow({ below, isOpen: isOpenAtFirst, ...props }: TreeRowProps & { below: readonly TreeEntry[] }) {
+  const { entry, current, depth } = props;
+  const isOnTheWay = current.startsWith(`${entry.path}/`);
   const [isOpen, setOpen] = useState(isOnTheWay || isOpenAtFirst);
   // Anyone who opens a file sees where it is.
   useEffect(() => {
@@ -90,7 +90,7 @@ function FolderRow({ below, isOpen: isOpenAtFirst, ...props }: RowProps & { belo
   }, [isOnTheWay]);
   // Of the runs, the last; where there is one folder alone, that.
   const last = below.findLast(({ children }) => children !== null);
-  const opensItself = branch.path === "runs" || below.length === 1;
+  const opensItself = entry.path === "runs" || below.length === 1;
   return (
     <li>
       <button type="button" onClick={() => setOpen(!isOpen)} aria-expanded={isOpen} className={ROW}>
@@ -100,21 +100,21 @@ function FolderRow({ below, isOpen: isOpenAtFirst, ...props }: RowProps & { belo
             aria-hidden
           />
           <Folder className="size-3.5 shrink-0 text-dim" aria-hidden />
-          <span className="truncate">{branch.name}</span>
+          <span className="truncate">{entry.name}</span>
         </span>
       </button>
       {isOpen && (
-        <Branches branches={below} current={current}>
+        <TreeRows entries={below} current={current}>
           {(child) => (
-            <BranchRow
+            <TreeRow
               key={child.path}
               {...props}
-              branch={child}
+              entry={child}
               depth={depth + 1}
               isOpen={child === last && opensItself}
             />
           )}
-        </Branches>
+        </TreeRows>
       )}
     </li>
   );

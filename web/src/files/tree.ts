@@ -33,7 +33,7 @@ const byName = new Intl.Collator(undefined, { numeric: true }).compare;
 function sorted(branches: TreeEntry[]): TreeEntry[] {
   const rank = ({ children }: TreeEntry) => (children ? 0 : 1);
   return branches
-    .map((branch) => (branch.children ? { ...branch, children: sorted(branch.children) } : branch))
+    .map((entry) => (entry.children ? { ...entry, children: sorted(entry.children) } : entry))
     .sort((a, b) => rank(a) - rank(b) || byName(a.name, b.name));
 }
 

@@ -54,7 +54,7 @@ function queryOf(fields: Readonly<Record<string, string>>): string {
   return query === "" ? "" : `?${query}`;
 }
 
-interface Told {
+interface CommandReply {
   detail: string;
 }
 
@@ -64,10 +64,10 @@ export interface AcceptOrder {
   remote?: string;
 }
 
-export const accept = (id: string, order: AcceptOrder) => post<Told>(`/agents/${id}/repository/accept`, order);
-export const takeInCommits = (id: string) => post<Told>(`/agents/${id}/repository/rebase`, {});
+export const accept = (id: string, order: AcceptOrder) => post<CommandReply>(`/agents/${id}/repository/accept`, order);
+export const takeInCommits = (id: string) => post<CommandReply>(`/agents/${id}/repository/rebase`, {});
 export const rejectWork = (id: string, node: string, reason: string) =>
-  post<Told>(`/agents/${id}/board/${node}/reject`, { reason });
+  post<CommandReply>(`/agents/${id}/board/${node}/reject`, { reason });
 
 export interface CommentOrder {
   path: string;
@@ -76,4 +76,4 @@ export interface CommentOrder {
   text: string;
 }
 export const commentOn = (id: string, node: string, order: CommentOrder) =>
-  post<Told>(`/agents/${id}/board/${node}/comments`, order);
+  post<CommandReply>(`/agents/${id}/board/${node}/comments`, order);

@@ -1,13 +1,13 @@
 const waiting = new Map<string, Promise<unknown>>();
 
-/** Runs work under a key after all earlier work under the same key, in this process. */
+/** Runs work under a key after all earlier work under the same key, in this process: whichever object asks for it. */
 export async function oneAtATime<T>(key: string, work: () => Promise<T>): Promise<T> {
-  const turn = (waiting.get(key) ?? Promise.resolve()).then(work, work);
-  waiting.set(key, turn);
+  const last = (waiting.get(key) ?? Promise.resolve()).then(work, work);
+  waiting.set(key, last);
   try {
-    return await turn;
+    return await last;
   } finally {
-    if (waiting.get(key) === turn) waiting.delete(key);
+    if (waiting.get(key) === last) waiting.delete(key);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Compared, RepositoryDiffView, RepositoryNode, RepositoryView } from "../live/repository-api.ts";
 
 /** What is being reviewed: the work of one node, or the whole branch. */
-export interface ReviewScope {
+export interface ReviewTarget {
   agent: string;
   node: string | null;
   compared: Compared;
