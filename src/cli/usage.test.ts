@@ -29,7 +29,7 @@ test("alone it prints help, and every command that help names has its own", asyn
   );
   expect([...help.stdout.matchAll(/^([A-Z][^\n]*):$/gm)].map((match) => match[1])).toEqual([
     "Options",
-    ...["Run and steer", "Talk", "Change the work", "Look", "Server and installation", "Meshes"],
+    ...["Run and steer", "Talk", "Change the work", "Review a repository", "Look", "Server and installation", "Meshes"],
     ...["Examples", "Exit codes", "Environment variables, also read from a .env file"],
   ]);
   const helps = await Promise.all(names.map((name) => call(name ?? "", "--help")));

@@ -170,14 +170,14 @@ describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => 
     await page.getByRole("navigation", { name: "Agents" }).getByRole("region", { name: "Far away" }).waitFor();
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox").fill("bob far");
-    await isChosen("member Bob of Far away");
+    await isChosen("worker Bob of Far away");
     await page.keyboard.press("Enter");
     await page.getByRole("region", { name: "Question" }).getByText(QUESTION).waitFor();
     expect(new URL(page.url()).pathname).toBe(`/ui/agents/${agent.log.id}/workers/bob`);
     await choose(page, "all agents");
     await page.getByRole("heading", { name: "Agents", level: 1 }).waitFor();
     await page.keyboard.press("Control+k");
-    await isChosen("member Bob of Far away");
+    await isChosen("worker Bob of Far away");
     // Another one of its screens, without going there first.
     await page.getByRole("combobox").fill("board far");
     await isChosen("screen Board of Far away");

@@ -185,7 +185,7 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
   test("the palette finds a mesh and who is in it, and says which project they are of", async () => {
     await find("review", "mesh review of shop");
     await main().getByRole("heading", { name: "review", level: 1 }).waitFor();
-    await find("verif", "member verifier of review · shop");
+    await find("verif", "mesh agent verifier of review · shop");
     await main().getByRole("textbox", { name: "Message to verifier" }).waitFor();
   });
 

@@ -144,7 +144,7 @@ describe.skipIf(!hasChromium)("reaching everything, by keyboard and on a phone",
     await page.keyboard.press("Enter");
     await page.getByText(/ was (stopped and )?archived\.$/).waitFor();
     await page.keyboard.press("Control+k");
-    await page.keyboard.type("member bob");
+    await page.keyboard.type("worker bob");
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: CHOICES[1] ?? "" }).waitFor();
     await page.keyboard.press("2");

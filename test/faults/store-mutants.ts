@@ -214,12 +214,12 @@ export const mutants: Mutant[] = [
       },
       {
         file: "journal/agent-log.ts",
-        find: 'const mark = seq === 0 ? { seq, offset: 0, crc: "" } : this.#mark(seq);',
-        replace: 'const mark = { seq, offset: 0, crc: "" };',
+        find: 'const position = seq === 0 ? { seq, offset: 0, crc: "" } : this.#positionOf(seq);',
+        replace: 'const position = { seq, offset: 0, crc: "" };',
       },
       {
         file: "journal/agent-log.ts",
-        find: "const fits = mark.seq === 0 || this.#mark(mark.seq, mark.offset)?.crc === mark.crc;",
+        find: "const fits = position.seq === 0 || this.#positionOf(position.seq, position.offset)?.crc === position.crc;",
         replace: "const fits = true;",
       },
     ],

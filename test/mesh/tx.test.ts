@@ -31,7 +31,7 @@ withTmux(
     expect(attach.command.slice(-2)).toEqual(["-t", "=relay-first"]);
     expect(await project.tx(["attach", "relay", "first"])).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("no terminal here"),
+      stderr: expect.stringContaining("This is not a terminal"),
     });
     expect(await project.tx(["kill", "relay", "second"])).toMatchObject({
       code: 0,

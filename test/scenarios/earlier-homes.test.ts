@@ -19,7 +19,10 @@ import { copyOf, EARLIER_HOMES, expectedIn, filesOf, placeOf, seenIn } from "./e
  */
 
 /** Fact types that came after these homes were made. What was there before is in them. */
-const LATER: readonly FactType[] = [];
+const LATER: readonly FactType[] = [
+  ...(["repository.opened", "node.cloned", "setup.finished", "check.finished", "snapshot.kept"] as const),
+  ...(["branch.moved", "branch.delivered", "merge.refused", "review.commented", "review.rejected"] as const),
+];
 
 test("the every-fact home holds every type of fact and every kind of entry, all whole", () => {
   const facts = new Set<string>();
