@@ -21,6 +21,7 @@ import {
   type NodeId,
   triggerIn,
 } from "../protocol/index.ts";
+import { branchNews } from "./branch-news.ts";
 import {
   changesOf,
   dependantsOf,
@@ -83,6 +84,8 @@ export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId)
   }
   if (fact.type === "process.exited") return endOfCommand(reader, fact, now, on);
   if (fact.type === "human.response") return answerNews(reader, fact, now, on);
+  const branch = reader === COORDINATOR ? branchNews(fact) : undefined;
+  if (branch !== undefined) return { text: branch, isQuiet: true };
   if (fact.type === "goal.set") return reader === COORDINATOR ? { text: goalNews(fact), isQuiet: true } : undefined;
   const text = reader === COORDINATOR ? newsOfTheTeam(fact, now) : newsOfChildren(reader, fact, now, on);
   if (text === undefined) return undefined;

@@ -2,6 +2,7 @@
 
 import { hasEnded, type NodeState, type Situation, waitingFor } from "../projections/index.ts";
 import { type Fact, type FactOf, HUMAN, type NodeId } from "../protocol/index.ts";
+import { mergedText } from "./branch-news.ts";
 
 export type NodeEnding = "node.completed" | "node.failed" | "node.cancelled";
 
@@ -64,7 +65,7 @@ function endTextOf(id: NodeId, now: Situation, reader: Reader): string {
   const named = node.files.slice(0, MOST_FILES).map((file) => `nodes/${id}/published/${file.path}`);
   const list = `${named.join(", ")}${node.files.length > MOST_FILES ? ` and ${node.files.length - MOST_FILES} more` : ""}`;
   if (node.status === "completed") {
-    return `${id} completed by ${nameOf(node.worker_id, now)}: ${node.summary}${list ? `\nPublished: ${list}` : ""}`;
+    return `${id} completed by ${nameOf(node.worker_id, now)}: ${node.summary}${list ? `\nPublished: ${list}` : ""}${mergedText(id, now)}`;
   }
   const { outcome } = node;
   const why = "error" in outcome ? outcome.error : outcome.kind.replace("_", " ");

@@ -49,7 +49,14 @@ export const repositoryFacts = {
     skipped: z.array(z.string()),
   }),
   /** A worker has a clone for its node, which begins at this commit. */
-  "node.cloned": z.object({ ...work, commit: commitId }),
+  "node.cloned": z.object({
+    ...work,
+    commit: commitId,
+    /** Ignored files of the person's that `.worktreeinclude` names: how many it has, and some that it has not. */
+    included: z
+      .object({ files: z.int().nonnegative(), left: z.array(z.object({ path: z.string(), why: z.string() })) })
+      .optional(),
+  }),
   /** What the project needs before it can be worked on was installed; `cached`: an earlier result was copied. */
   "setup.finished": z.object({
     ...work,

@@ -19,6 +19,7 @@ export {
   inspectRepository,
   noSuchRef,
   type PersonRepository,
+  repositoryFolders,
   resolveBase,
 } from "./person-repository.ts";
 export type { Received } from "./receive.ts";

@@ -41,6 +41,14 @@ export async function inspectRepository(folder: string, git: Git): Promise<Inspe
   }
 }
 
+/** Where its parts are, also in the middle of a merge: to look at its files. Throws in words where it is none. */
+export async function repositoryFolders(folder: string, git: Git): Promise<PersonFolders> {
+  const { folders } = await find(folder, git);
+  const head = await resolveBase(folders, "HEAD", git);
+  if (head === undefined) throw new UnusableRepository(`${folders.top} has no commit.`);
+  return { ...folders, head };
+}
+
 /** The commit of what the person calls a branch, a tag or a commit. */
 export async function resolveBase(
   person: Pick<PersonFolders, "workGitDir">,

@@ -25,7 +25,7 @@ import type { WebhookListener, WebhookPorts } from "./human/webhook-listener.ts"
 import { webhookMemory } from "./human/webhook-memory.ts";
 import { MeshRecords } from "./mesh-records.ts";
 import { OpenAgents } from "./open-agents.ts";
-import { gitTemporary } from "./repository/team-repository.ts";
+import { gitTemporary } from "./repository/person.ts";
 import { currentActor, onItsOwn } from "./state/acting.ts";
 import type { CatchUp } from "./views/catch-up.ts";
 import { existingAgent } from "./views/existing-agent.ts";

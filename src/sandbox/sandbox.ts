@@ -45,6 +45,8 @@ export interface ShellCommand {
   maxOutputBytes?: number;
   /** Absent: no network at all. */
   network?: Network;
+  /** Beside those of the sandbox. */
+  limits?: Partial<Limits>;
   signal: AbortSignal;
   /** The process of ours that holds the sandbox; killing it kills all that runs inside. */
   onStart?: (pid: number) => void;

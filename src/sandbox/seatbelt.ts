@@ -1,5 +1,6 @@
 import { access } from "node:fs/promises";
 import { type Binds, type Mount, mountsOf } from "./binds/binds.ts";
+import { limited } from "./bounds/limits.ts";
 import { runCommand } from "./process/run-command.ts";
 import type { Program } from "./program.ts";
 import type { Sandbox, SandboxPorts, ShellCommand } from "./sandbox.ts";
@@ -21,7 +22,8 @@ export async function openSeatbelt(ports: SandboxPorts): Promise<Sandbox> {
           "On macOS the sandbox cannot allow single hosts yet. Remove network.allow from config.json.",
         );
       const profile = seatbeltProfile(await mountsOf(withoutMirrors(command.binds)));
-      return runCommand(await unconfined(command, ports, [sandboxExec, "-p", profile]), command, ports);
+      const own = limited(ports, command);
+      return runCommand(await unconfined(command, own, [sandboxExec, "-p", profile]), command, own);
     },
     async start(program: Program) {
       await isThere();

@@ -1,4 +1,5 @@
 import { limitsNow, mustNotBeFull } from "./bounds/disk-use.ts";
+import { limited } from "./bounds/limits.ts";
 import { openLoopback } from "./network/inner-network.ts";
 import type { Launch } from "./process/launch.ts";
 import { prologue } from "./process/prologue.ts";
@@ -16,7 +17,10 @@ export function openUnsafe(ports: SandboxPorts): Sandbox {
   return {
     kind: "unsafe",
     about: "no sandbox: commands run with all rights of this process",
-    run: async (command) => runCommand(await unconfined(command, ports, []), command, ports),
+    run: async (command) => {
+      const own = limited(ports, command);
+      return runCommand(await unconfined(command, own, []), command, own);
+    },
     // Unconfined in its network too.
     start: ({ network: _, ...program }) => startUnconfined(program, ports, () => []),
     selfTest: async () => ({

@@ -48,7 +48,11 @@ const newWork = z.object({
   checks: z.array(z.string().min(1)).default([]).describe("Shell commands that must pass."),
   budget_usd: z.number().positive().optional(),
 });
-export type NewWork = z.infer<typeof newWork>;
+/** For the coordinator of a team that changes a repository. */
+const newChange = newWork.extend({
+  allow_red: z.boolean().default(false).describe("Although the project's own checks fail."),
+});
+export type NewWork = z.infer<typeof newWork> & { allow_red?: boolean };
 
 /** Others get it whole: longer text belongs in a file. */
 export const LONGEST_SUMMARY = 4000;
@@ -115,13 +119,14 @@ export function checkpointTool(port: CheckpointPort, reflecting = false): Tool {
   });
 }
 
-export function createWorkNodeTool(port: DelegationPort): Tool {
+/** `changes`: what may be asked of the work. Whoever is to pass checks cannot hand out work that need not. */
+export function createWorkNodeTool(port: DelegationPort, changes: "files" | "repository" = "files"): Tool {
   return defineTool({
     name: "create_work_node",
     description:
       "Hand out work that can stand alone, one clear result a node. Its worker sees only task, refs and project; you are told how it ends. Go on meanwhile, or wait with check_messages.",
     repeatable: false,
-    parameters: newWork,
+    parameters: changes === "repository" ? newChange : newWork,
     run: (order) => port.createNode(order),
   });
 }

@@ -12,8 +12,12 @@ export const REPOSITORY: Sentences<keyof typeof repositoryFacts> = {
       detail: shortId(base),
       tone: "new",
     }),
-  "node.cloned": ({ node_id, worker_id, commit }, style) =>
-    by(worker_id, style, `has a clone for ${node_id}`, { detail: shortId(commit) }),
+  "node.cloned": ({ node_id, worker_id, commit, included }, style) =>
+    by(worker_id, style, `has a clone for ${node_id}`, {
+      ...(included &&
+        included.left.length > 0 && { text: `Not taken along: ${included.left.map(leftOut).join("; ")}` }),
+      detail: details(shortId(commit), included ? `${count(included.files, "file")} of .worktreeinclude` : ""),
+    }),
   "setup.finished": ({ node_id, ok, cached, ms, output }) =>
     thing(node_id, ok ? `is set up${cached ? " from an earlier setup" : ""}` : "could not be set up", {
       ...(output !== undefined && !ok && { text: output }),
@@ -62,6 +66,10 @@ const DELIVERED: Readonly<Record<Delivered["how"], (into: string | undefined) =>
   merge: (into) => `was merged into ${into ?? "your branch"}`,
   pr: () => "is a pull request",
 };
+
+function leftOut({ path, why }: { path: string; why: string }): string {
+  return `${path} (${why.replace(/\.$/, "")})`;
+}
 
 function shortId(commit: string): string {
   return commit.slice(0, 10);

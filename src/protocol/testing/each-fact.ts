@@ -150,7 +150,10 @@ export const EACH: { [T in FactType]: DataOf<T> } = {
     is_shallow: false,
     skipped: [],
   },
-  "node.cloned": { ...ann, node_id: "node-1", commit: OLD },
+  "node.cloned": {
+    ...{ ...ann, node_id: "node-1", commit: OLD },
+    included: { files: 2, left: [{ path: "a.iso", why: "With it there would be more than 256 MB." }] },
+  },
   "setup.finished": { ...ann, node_id: "node-1", ok: false, cached: false, ms: 1500, output: "no such package" },
   "check.finished": {
     ...{ node_id: "node-1", commit: NEW, command: "npm test", of: "project" },

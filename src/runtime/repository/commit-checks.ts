@@ -4,6 +4,7 @@ import type { NodeId } from "../../protocol/index.ts";
 import { checkoutScript } from "../../repository/index.ts";
 import { repositoryDir, transitDir } from "../../store/paths.ts";
 import type { ProjectConfig } from "../config/project-config.ts";
+import type { IncludedFiles } from "./included-files.ts";
 import type { ProjectSetup } from "./project-setup.ts";
 import type { SandboxedScripts } from "./sandboxed-scripts.ts";
 
@@ -26,12 +27,14 @@ interface CommitCheckPorts {
   agentDir: string;
   scripts: SandboxedScripts;
   setup: ProjectSetup;
+  included: IncludedFiles;
 }
 
 /**
  * Checks of a commit: what is in a clone but not in the commit helps nobody.
  *
- * COMMIT-CHECK-1. They run in a fresh checkout of just this commit, set up as the project says, which is removed afterwards.
+ * COMMIT-CHECK-1. They run in a fresh checkout of just this commit, with what `.worktreeinclude` names and set up as the
+ *     project says, which is removed afterwards.
  * COMMIT-CHECK-2. They stop at the first that fails.
  */
 export class CommitChecks {
@@ -65,10 +68,11 @@ export class CommitChecks {
     { settings, access }: { settings: ProjectConfig; access: CheckAccess },
     signal: AbortSignal,
   ): Promise<CheckResult[]> {
-    const { scripts, setup, agentDir } = this.#ports;
+    const { scripts, setup, included, agentDir } = this.#ports;
     const repository = repositoryDir(agentDir);
     const inside = { cwd: folder, write: [folder], read: [repository, ...access.read] };
     await scripts.answer(checkoutScript({ repository, folder, commit }), inside, signal);
+    await included.bring(folder, settings.limits);
     const prepared = await setup.run(folder, commit, settings, signal);
     const [first = ""] = commands;
     if (prepared && !prepared.ok) {
@@ -77,10 +81,11 @@ export class CommitChecks {
     }
     const results: CheckResult[] = [];
     const network = access.hosts.length > 0 ? { network: { allow: [...access.hosts] } } : {};
+    const limits = { diskBytes: settings.limits.checkout_mb * 1024 * 1024 };
     for (const command of commands) {
       const { ok, ms, output } = await scripts.run(
         command,
-        { ...inside, env: access.env, seconds: settings.limits.check_seconds, ...network },
+        { ...inside, env: access.env, seconds: settings.limits.check_seconds, limits, ...network },
         signal,
       );
       results.push({ command, ok, ms, output: endOf(output) });

@@ -28,6 +28,8 @@ interface SetupPorts {
  * SETUP-1. It runs in the sandbox.
  * SETUP-2. What it made is kept by the hash of the command and of the files that it depends on. The next folder with the
  *     same gets a copy, so nothing that is changed in one folder reaches another.
+ * SETUP-2a. Files of the person's that were brought along (`.worktreeinclude`) are not kept: each folder has them as they
+ *     are now.
  * SETUP-3. A setup that failed, or was cut off, is kept by nobody.
  */
 export class ProjectSetup {
@@ -56,6 +58,7 @@ export class ProjectSetup {
         write: [folder],
         read: [repositoryDir(this.#ports.agentDir)],
         seconds: setup.timeout_seconds,
+        limits: { diskBytes: settings.limits.checkout_mb * 1024 * 1024 },
         ...(hosts.length > 0 && { network: { allow: hosts } }),
       },
       signal,
@@ -129,6 +132,9 @@ function keepScript(folder: string, outputs: readonly string[] | null): string {
     `  path="\${path%/}"`,
     `  if [ -e "$path" ] || [ -L "$path" ]; then mkdir -p "$into/$(dirname "$path")"; cp -a --reflink=auto "$path" "$into/$(dirname "$path")/"; fi`,
     `done`,
+    // What is in info/exclude was brought along.
+    `cd "$into"`,
+    `git -c core.fsmonitor=false --git-dir=${quoted(join(folder, ".git"))} --work-tree="$into" ls-files -z --others --ignored --exclude-from=${quoted(join(folder, ".git/info/exclude"))} | xargs -0 -r rm -f --`,
   ].join("\n");
 }
 

@@ -1,5 +1,5 @@
 import type { Scrubber } from "../../boundary/scrubber.ts";
-import type { Network, Sandbox } from "../../sandbox/index.ts";
+import type { Limits, Network, Sandbox } from "../../sandbox/index.ts";
 
 export interface ScriptAccess {
   /** Where it begins; must be in one of the lists. */
@@ -9,6 +9,7 @@ export interface ScriptAccess {
   env?: Readonly<Record<string, string>>;
   network?: Network;
   seconds?: number;
+  limits?: Partial<Limits>;
 }
 
 export interface ScriptResult {
@@ -43,7 +44,7 @@ export class SandboxedScripts {
     if (sandbox.kind === "none") {
       throw new RepositoryProblem(`A team that writes needs a sandbox, and there is none: ${sandbox.about}`);
     }
-    const { cwd, write, read, env = {}, network, seconds = USUAL_SECONDS } = access;
+    const { cwd, write, read, env = {}, network, limits, seconds = USUAL_SECONDS } = access;
     const result = await sandbox.run({
       command,
       cwd,
@@ -53,6 +54,7 @@ export class SandboxedScripts {
       maxOutputBytes: MOST_OUTPUT,
       signal,
       ...(network && { network }),
+      ...(limits && { limits }),
     });
     const notes = [
       result.timedOut ? `It was ended after ${seconds} s.` : "",

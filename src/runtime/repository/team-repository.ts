@@ -1,11 +1,9 @@
-import { mkdir } from "node:fs/promises";
-
 import type { Scrubber } from "../../boundary/scrubber.ts";
 import type { NodeState, RepositoryState, Situation, WorkerState } from "../../projections/index.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import type { Config } from "../../protocol/config.ts";
 import type { NewFact, NodeId, Write } from "../../protocol/index.ts";
-import { AgentRepository, Git, inspectRepository, type PersonRepository, resolveBase } from "../../repository/index.ts";
+import { AgentRepository, Git, type PersonRepository, resolveBase } from "../../repository/index.ts";
 import type { Sandbox } from "../../sandbox/index.ts";
 import { cloneDir, gitTemporaryDir, repositoryDir } from "../../store/paths.ts";
 import type { Offered, OfferedWork, RepositoryPort } from "../../workers/workplace.ts";
@@ -14,8 +12,10 @@ import { folderVariables } from "../programs/folder-variables.ts";
 import type { PendingLog } from "../state/pending-log.ts";
 import { Branch, type TakenIn } from "./branch.ts";
 import { CommitChecks } from "./commit-checks.ts";
+import { IncludedFiles } from "./included-files.ts";
 import { cannotRevert, conflictWords, humanIsNeeded, leadWords, nothingToRevert, redWords } from "./merge-words.ts";
 import { NodeClones } from "./node-clones.ts";
+import { gitTemporary, personRepository } from "./person.ts";
 import { ProjectSetup } from "./project-setup.ts";
 import { RepositoryProblem, SandboxedScripts, TRUSTING } from "./sandboxed-scripts.ts";
 
@@ -52,6 +52,7 @@ export class TeamRepository implements RepositoryPort {
   readonly branch: Branch;
   readonly #clones: NodeClones;
   readonly #setup: ProjectSetup;
+  readonly #included: IncludedFiles;
   #settings: { of: string; config: ProjectConfig } | undefined;
 
   constructor(ports: TeamRepositoryPorts) {
@@ -63,7 +64,8 @@ export class TeamRepository implements RepositoryPort {
     const { repository } = this;
     this.#clones = new NodeClones({ agentDir: log.dir, repository, scripts });
     this.#setup = new ProjectSetup({ agentDir: log.dir, repository, scripts, hosts: () => this.#hosts });
-    const checks = new CommitChecks({ agentDir: log.dir, scripts, setup: this.#setup });
+    this.#included = new IncludedFiles({ git: this.git, source: () => this.state.source });
+    const checks = new CommitChecks({ agentDir: log.dir, scripts, setup: this.#setup, included: this.#included });
     this.branch = new Branch({ log, now, pending, clock, repository, checks, settings: () => this.settings() });
   }
 
@@ -138,6 +140,7 @@ export class TeamRepository implements RepositoryPort {
     if (!isNew && nodes[node.id]) return;
     const folder = this.#clones.folder(node);
     const settings = await this.settings();
+    const included = await this.#included.bring(folder, settings.limits);
     const setup = await this.#setup.run(folder, commit, settings, signal);
     const facts: NewFact[] = [];
     if (setup) {
@@ -145,7 +148,7 @@ export class TeamRepository implements RepositoryPort {
       facts.push({ type: "setup.finished", data: { ...who, ...result, ...(!setup.ok && { output }) } });
     }
     const isReady = setup?.ok ?? true;
-    if (isReady) facts.push({ type: "node.cloned", data: { ...who, commit } });
+    if (isReady) facts.push({ type: "node.cloned", data: { ...who, commit, ...(isNew && included && { included }) } });
     if (!isReady) await this.#clones.remove(node);
     await log.append({ facts }).durable;
     if (!isReady)
@@ -274,19 +277,6 @@ export class TeamRepository implements RepositoryPort {
 const MOST_REFUSALS = 2;
 const TOLD =
   "Your human has been told. Fix what you can and publish again, or wait for their word with check_messages.";
-
-/** For what git needs during one call; on the disk of the home. */
-export async function gitTemporary(home: string): Promise<string> {
-  const folder = gitTemporaryDir(home);
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  return folder;
-}
-
-export async function personRepository(folder: string, git: Git): Promise<PersonRepository> {
-  const found = await inspectRepository(folder, git);
-  if (!found.ok) throw new RepositoryProblem(found.reason);
-  return found.repository;
-}
 
 function firstLine(text: string): string {
   return (text.split("\n", 1)[0] ?? "").slice(0, 100);

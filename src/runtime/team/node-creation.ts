@@ -84,6 +84,7 @@ function createdNode(order: NewWork, by: By, { run, node_id, stage, checked, not
       created_by: by.worker_id,
       ...(order.hold && { held: true as const }),
       ...(order.checks.length > 0 && { checks: order.checks }),
+      ...(order.allow_red && { allow_red: true as const }),
       ...(order.budget_usd !== undefined && { budget_usd: order.budget_usd }),
       ...(notBy.length > 0 && { not_by: notBy }),
       ...(copies && { inputs: copies.handed }),

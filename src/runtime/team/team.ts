@@ -171,10 +171,10 @@ export class Team {
     const worker = "worker_id" in node ? this.#directory.named(node.worker_id) : undefined;
     const rest = { inference: "multi" as const, dependencies: [], refs: {}, deliverables: [], parent_node_id: null };
     const created = { run_id: run, node_id, stage: stage.number, task, ...rest, created_by: COORDINATOR, answers: id };
-    const { checks } = spec;
+    const { checks, allow_red } = spec;
     const facts: NewFact[] = [
       ...stage.facts,
-      { type: "node.created", data: { ...created, ...(checks && { checks }) } },
+      { type: "node.created", data: { ...created, ...(checks && { checks }), ...(allow_red && { allow_red }) } },
     ];
     if (worker) facts.push({ type: "node.reserved", data: { node_id, worker_id: worker.id, by: HUMAN } });
     return { node_id, facts };

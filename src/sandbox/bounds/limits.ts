@@ -34,3 +34,8 @@ export const defaultLimits: Limits = {
   freeFiles: 50_000,
   tmpBytes: GiB / 2,
 };
+
+/** With the limits of one command or program before those of the sandbox. */
+export function limited<P extends { limits: Limits }>(ports: P, { limits }: { limits?: Partial<Limits> }): P {
+  return { ...ports, limits: { ...ports.limits, ...limits } };
+}

@@ -1,5 +1,6 @@
 import { openCgroups } from "../bounds/cgroups.ts";
 import { limitsNow, mustNotBeFull } from "../bounds/disk-use.ts";
+import { limited } from "../bounds/limits.ts";
 import { openInnerNetwork } from "../network/inner-network.ts";
 import type { Launch } from "../process/launch.ts";
 import { prologue } from "../process/prologue.ts";
@@ -73,7 +74,8 @@ async function run(how: Confinement, command: ShellCommand): Promise<ShellResult
       `The command has more than ${longestCommand} bytes. Write it to a file first and run that.`,
     );
   }
-  const { ports, outer } = how;
+  const { outer } = how;
+  const ports = limited(how.ports, command);
   const limits = await limitsNow(command.binds, ports.limits, command.signal);
   const network = command.network
     ? openInnerNetwork({ network: command.network, lookup: ports.lookup, mirror: false })

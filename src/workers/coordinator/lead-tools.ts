@@ -59,7 +59,10 @@ export function leadTools(
   };
   return [
     ...baseTools,
-    createWorkNodeTool({ createNode: (order) => team.createNode(LEAD, order) }),
+    createWorkNodeTool(
+      { createNode: (order) => team.createNode(LEAD, order) },
+      workplace.repository ? "repository" : "files",
+    ),
     ...mailTools({ ...mail, send: (to, content) => team.send(COORDINATOR, to, content) }),
     askHumanTool(human),
     ...coordinationTools(team, (named) => namedResults(workplace.pending(), workplace.log.dir, named), reflection),
