@@ -58,6 +58,11 @@ describe.skipIf(skipped)(`the terminal and a repository ${skipped}`, () => {
     expect(run.stderr).toContain("It does not see what you have not committed (1 file).");
     const branch = /the branch (agiraph\/agent-\w{8}),/.exec(run.stderr)?.[1] ?? "";
 
+    const [, id = ""] = /agiraph\/(agent-\w{8})/.exec(branch) ?? [];
+    expect(run.stderr.trimEnd().split("\n").at(-1)).toBe(
+      `The branch ${branch} has the work of 1 node. Review it: agiraph diff ${id}. Take it: agiraph accept ${id}`,
+    );
+
     const first = await call("diff", "site");
     expect(first.stdout.split("\n").slice(-5)).toEqual([" one();", "-two();", "+hello();", " three();", ""]);
     const commented = await call("comment", "site", "node-1", "src/main.js:2", "Louder, please.");
@@ -173,6 +178,8 @@ describe.skipIf(skipped)(`the terminal and a repository ${skipped}`, () => {
       provider.release("merged");
       await following.saw("agent.completed");
       following.signal("SIGINT");
+      const [, own = ""] = /the branch (agiraph\/agent-\w{8}),/.exec(started.stderr) ?? [];
+      expect(git("show", `${own}:src/main.js`)).toContain("hello();");
 
       const rejected = await call("reject", "site", "node-1", "Not like that.");
       expect([rejected.code, rejected.stderr]).toEqual([
@@ -181,7 +188,7 @@ describe.skipIf(skipped)(`the terminal and a repository ${skipped}`, () => {
       ]);
       const log = jsonLines((await call("git", "log", "site", "--json")).stdout);
       expect(log.map(({ subject, node_id, about }) => [subject, node_id, about])).toEqual([
-        ["Revert node-1: Not like that.", null, ""],
+        ["Revert node-1: Not like that.", null, "what you took last"],
         ["Says hello.", "node-1", "reverted since"],
       ]);
       const commit = String(log[1]?.commit).slice(0, 10);

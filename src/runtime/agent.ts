@@ -77,6 +77,7 @@ export class Agent {
       ...{ live, services, files: this.#files, repository: this.#repository },
       schedule: (who) => this.schedule.by(who),
       isStarting: () => this.#work.starting !== undefined,
+      deliver: () => this.repositoryWork.deliverUnasked(),
       ended: () => this.#work.startUnheardGoal(),
     });
     this.#work = new AgentWork({

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { NodeState, WorkerState } from "../projections/index.ts";
 import { HUMAN, type NewFact, type Outcome } from "../protocol/index.ts";
-import { conversationFile, nodeDir } from "../store/paths.ts";
+import { cloneDir, conversationFile, nodeDir } from "../store/paths.ts";
 import { workerScope } from "../store/scope/team-scopes.ts";
 import { QuestionAsker, type QuestionPorts } from "./loop/question-asker.ts";
 import { gist, outcomeOf } from "./loop/recorded-loop.ts";
@@ -77,8 +77,12 @@ function waitingOn({ id }: NodeState): NewFact {
 
 function wordsFor({ id, spec, handed }: NodeState, { log, now }: Pick<Workplace, "log" | "now">): string {
   const folder = join(nodeDir(log.dir, spec.run_id, id), "scratch");
+  const clone = cloneDir(log.dir, spec.run_id, id);
+  const how = now().agent.created.write
+    ? `Change the repository in ${clone}: a clone of its own, which begins at the team's branch. Results that are not part of it go into ${folder}. Then say done, or what you did in a few words: your changes are committed, merged into the branch and checked there.`
+    : `Put the files into ${folder}, then say done, or what you did in a few words. It is then published for the others.`;
   const files = spec.deliverables.length > 0 ? `\n\nIt needs: ${spec.deliverables.join(", ")}.` : "";
   const from = handed && (now().roster[handed.from]?.spawned.name ?? handed.from);
   const before = handed ? `\n\n${from} had it before you. ${handed.did}` : "";
-  return `${id} is yours: ${spec.task}${files}${before}\n\nPut the files into ${folder}, then say done, or what you did in a few words. It is then published for the others.`;
+  return `${id} is yours: ${spec.task}${files}${before}\n\n${how}`;
 }

@@ -89,6 +89,46 @@ describe.skipIf(skipped)(`what a person does with the work on their repository $
       for (const fact of await factsOf(team, type)) expect([type, fact.actor]).toEqual([type, ACTOR]);
   });
 
+  test("what was ordered with deliver is in their repository when the run ends; where it cannot be, they are told and the work stays", async () => {
+    await using world = await World.open();
+    const held = Promise.withResolvers<void>();
+    await using team = await startTeam({
+      goal: "Greet",
+      project: world.person,
+      write: { deliver: "branch" },
+      coordinator: script(
+        call("create_work_node", { task: "Say hello" }),
+        call("finish", { summary: "one" }).after("node-1 completed"),
+        call("create_work_node", { task: "Say bye" }).after("And bye."),
+        call("finish", { summary: "two" }).after("node-2 completed").until(held.promise),
+      ),
+      workers: {
+        Alice: script(wrote("src/hello.js", "hello();\n"), published("hello")),
+        Bob: script(wrote("src/bye.js", "bye();\n"), published("bye")),
+      },
+    });
+    await team.agent.idle();
+    const branch = `agiraph/${team.agent.log.id}`;
+    expect(world.plain("person", "show", `${branch}:src/hello.js`)).toBe("hello();");
+    expect((await factsOf(team, "branch.delivered")).map(({ data, actor }) => [data.how, actor])).toEqual([
+      ["branch", undefined],
+    ]);
+
+    await team.agent.send("And bye.");
+    await team.until(({ repository }) => repository?.nodes["node-2"]?.state === "merged");
+    world.sh(
+      "person",
+      `git update-ref refs/heads/${branch} HEAD && git checkout -q ${branch} && git commit -qm own --allow-empty`,
+    );
+    held.resolve();
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "two" });
+    const told = Object.values(team.agent.now.letters.queued).filter(({ reader }) => reader === "human");
+    expect(told.map(({ text }) => text)).toEqual([
+      expect.stringMatching(/^The branch agiraph\/\S+ could not be put into your repository\. [\s\S]*agiraph accept /),
+    ]);
+    expect(team.agent.now.repository?.nodes["node-2"]?.state).toBe("merged");
+  });
+
   test("an agent that only reads has nothing to accept, and says how to have one that writes", async () => {
     await using team = await startTeam({
       goal: "Read",

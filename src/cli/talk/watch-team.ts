@@ -13,6 +13,7 @@ import { adviceLines } from "../wording/advice-lines.ts";
 import { boardTable } from "../wording/board-table.ts";
 import { costOf, count, elapsedTime, type Spent, spentIn, spentSince } from "../wording/format.ts";
 import { waitingLines } from "../wording/question-text.ts";
+import { branchAtEnd } from "../wording/repository-lines.ts";
 import {
   restingWords,
   retryWords,
@@ -214,6 +215,18 @@ function advise({ terminal }: Invocation, words: string, ...commands: string[]):
 }
 
 async function tellEnding(
+  agent: WatchedAgent,
+  call: Invocation,
+  seconds: number,
+  before: Spent | undefined,
+): Promise<ExitCode> {
+  const code = await tellStatus(agent, call, seconds, before);
+  const branch = code === EXIT.waiting ? undefined : branchAtEnd(agent.now, (...words) => commandLine(call, ...words));
+  if (branch) advise(call, branch.words, ...branch.commands);
+  return code;
+}
+
+async function tellStatus(
   { now, log }: WatchedAgent,
   call: Invocation,
   seconds: number,

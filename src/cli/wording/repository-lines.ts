@@ -29,6 +29,29 @@ export function startLines({ repository }: Situation): string[] {
   return repository ? openedLines(repository) : [];
 }
 
+/** Where the work is when a run has ended, and the commands that follow; nothing for an agent that only reads. */
+export function branchAtEnd(
+  { repository, agent }: Situation,
+  command: (...words: string[]) => string,
+): { words: string; commands: string[] } | undefined {
+  if (!repository) return undefined;
+  const { branch, tip, base, nodes, deliveries } = repository;
+  const { id } = agent;
+  if (tip === base) return { words: `Nothing was changed on the branch ${branch}`, commands: [] };
+  const review = `Review it: ${command("diff", id)}`;
+  const last = deliveries.findLast(({ commit }) => commit === tip);
+  if (last?.how === "merge")
+    return { words: `${branch} is merged into ${last.into ?? "your branch"}`, commands: [review] };
+  if (last)
+    return {
+      words: `The branch ${branch} is in your repository`,
+      commands: [review, `Merge it: ${command("accept", id, "--merge")}`],
+    };
+  const merged = Object.values(nodes).filter(({ state }) => state === "merged").length;
+  const work = merged > 0 ? `the work of ${count(merged, "node")}` : "changes";
+  return { words: `The branch ${branch} has ${work}`, commands: [review, `Take it: ${command("accept", id)}`] };
+}
+
 const MOST_NAMED = 5;
 
 function named(paths: readonly string[]): string {

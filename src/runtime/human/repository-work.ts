@@ -49,6 +49,8 @@ export interface Comment {
  * committed meanwhile.
  *
  * REPOSITORY-WORK-1. What is delivered is on record after it is there; delivering it again changes nothing.
+ * REPOSITORY-WORK-1a. At the end of a run it is delivered unasked where that was ordered (`--deliver branch`), before the
+ *     end is on record; why it could not be is told to the person.
  * REPOSITORY-WORK-2. A comment reaches the worker who has the node. Where that has ended, its work goes on as a node that
  *     answers all comments on it.
  */
@@ -87,6 +89,21 @@ export class RepositoryWork {
     const data: FactOf<"branch.delivered">["data"] = { commit: delivered.commit, branch, how, ...more };
     await log.append({ facts: [{ type: "branch.delivered", data }] }).durable;
     return acceptedWords(data, person);
+  }
+
+  /** REPOSITORY-WORK-1a. Resolves with what the person has to be told, if anything. */
+  async deliverUnasked(): Promise<string | null> {
+    const { agent, repository } = this.#ports.pending();
+    if (!repository || agent.created.write?.deliver !== "branch") return null;
+    const { tip, base, branch, deliveries } = repository;
+    if (tip === base || deliveries.at(-1)?.commit === tip) return null;
+    try {
+      await this.accept({ how: "branch" });
+      return null;
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      return `The branch ${branch} could not be put into your repository. ${why}\n\nThe work is safe. When it can be: agiraph accept ${this.#name}`;
+    }
   }
 
   /** Takes a node's work out of the branch; the coordinator hears why. */

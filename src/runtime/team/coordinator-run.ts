@@ -17,6 +17,8 @@ interface RunEnd {
   tasks: RunningTasks;
   /** Resolves when those whose work is no longer needed have been stopped and told. */
   losersCancelled(): Promise<void>;
+  /** Gives the person what was made, where they want it unasked. */
+  deliver(): Promise<void>;
 }
 
 /** The coordinator on one run, to its end, or until it is stopped. */
@@ -24,7 +26,7 @@ export async function runCoordinator(
   run: { id: RunId; goal: string },
   team: TeamPort,
   workplace: Workplace,
-  { files, tasks, losersCancelled }: RunEnd,
+  { files, tasks, losersCancelled, deliver }: RunEnd,
   signal: AbortSignal,
 ): Promise<void> {
   const { log, pending } = workplace;
@@ -45,6 +47,7 @@ export async function runCoordinator(
   // Before the facts, and safe to repeat: once the run has ended nobody comes back to it.
   if (outcome.kind === "finished" && outcome.summary !== HEARTBEAT_OK)
     await noteRun(run, outcome, workplace).catch(() => {});
+  await deliver();
   await log.append({ facts: [...endOf(pending(), run.id, outcome), ...nextTry(pending(), outcome, workplace)] })
     .durable;
   await files.writeEnd(run, outcome);

@@ -32,6 +32,8 @@ interface WorkforcePorts {
   isStarting(): boolean;
   /** The record could not be kept, or we have a bug. */
   failed(error: unknown): void;
+  /** Gives the person the work, where they want it unasked; resolves with what they have to be told of it. */
+  deliver(): Promise<string | null>;
   /** The coordinator has ended, and everybody of its run with it. */
   ended(): Promise<void>;
 }
@@ -140,7 +142,14 @@ export class Workforce {
   }
 
   #beginRun(run: { id: RunId; goal: string }): void {
-    const help = { files: this.#ports.files, tasks: this.#tasks, losersCancelled: () => this.#cancelling };
+    const { files, log, deliver } = this.#ports;
+    const help = {
+      ...{ files, tasks: this.#tasks, losersCancelled: () => this.#cancelling },
+      deliver: async () => {
+        const problem = await deliver();
+        if (problem !== null) await log.append({ facts: [this.team(run.id).toHuman(COORDINATOR, problem)] }).durable;
+      },
+    };
     this.#tasks.begin(COORDINATOR, async (signal) => {
       await runCoordinator(run, this.team(run.id), this.#workplace(run.id), help, signal);
     });

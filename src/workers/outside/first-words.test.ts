@@ -6,7 +6,7 @@ import { type Entry, NO_USAGE, type Part, type ReplyEntry, type ResultEntry } fr
 import { temporaryHome } from "../../testing/temporary-home.ts";
 import { defineTool } from "../../tools/tool.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
-import { projectLine, RESUMED, recoverPast, resumeText, unheardResults } from "./first-words.ts";
+import { filesText, projectLine, RESUMED, recoverPast, resumeText, unheardResults } from "./first-words.ts";
 import type { Transcript } from "./transcript.ts";
 
 const { signal } = new AbortController();
@@ -106,4 +106,18 @@ test("a program is told where the project says something to agents, where it doe
   expect(await projectLine(project.path, ["Some is left out."])).toBe(
     `- To read: the user's own files, ${project.path}. What the project asks of agents is in ${agents} and ${claude}: read it first. ${seen} Some is left out.`,
   );
+});
+
+test("a program in a clone is told which files of the repository are for agents: it knows only one name for them", async () => {
+  await using home = await temporaryHome();
+  await writeFile(join(home.path, "AGENTS.md"), "Use tabs.");
+  const scope = { cwd: home.path, named: { PROJECT: home.path } };
+  const now = () => ({ agent: { created: { project: home.path } } });
+  const work = {
+    node: { id: "node-1", spec: { run_id: "run-1" } },
+    ...{ self: { worker_id: "ann" }, scope, workplace: { log: { dir: home.path }, now } },
+  };
+  const text = await filesText(work as unknown as Parameters<typeof filesText>[0]);
+  expect(text).toContain(`your own clone of the repository, for node-1.`);
+  expect(text).toContain(`What the project asks of agents is in ${home.path}/AGENTS.md: read it first.`);
 });

@@ -124,10 +124,14 @@ export function saidLast(history: readonly Entry[]): UserEntry[] {
  */
 export async function projectLine(project: string, omitted: readonly string[] = []): Promise<string> {
   const seen = "Names that begin with a dot are left out, and what changes there while you run may not be seen.";
-  const isThere = await Promise.all(FOR_AGENTS.map((name) => isFile(join(project, name))));
-  const files = FOR_AGENTS.filter((_, at) => isThere[at]).map((name) => join(project, name));
-  const read = files.length > 0 ? [`What the project asks of agents is in ${files.join(" and ")}: read it first.`] : [];
-  return [`- To read: the user's own files, ${project}.`, ...read, seen, ...omitted].join(" ");
+  return [`- To read: the user's own files, ${project}.`, ...(await whatIsAsked(project)), seen, ...omitted].join(" ");
+}
+
+/** A program finds the one of these files that it knows, and it may be another that is there. */
+async function whatIsAsked(folder: string): Promise<string[]> {
+  const isThere = await Promise.all(FOR_AGENTS.map((name) => isFile(join(folder, name))));
+  const files = FOR_AGENTS.filter((_, at) => isThere[at]).map((name) => join(folder, name));
+  return files.length > 0 ? [`What the project asks of agents is in ${files.join(" and ")}: read it first.`] : [];
 }
 
 const FOR_AGENTS = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"];
@@ -147,7 +151,11 @@ export async function filesText({ node, self, scope, workplace }: NodeWork): Pro
   const own =
     projectFolder(scope) === "repo"
       ? [
-          `- Your current folder, ${scope.cwd}: your own clone of the repository, for ${node.id}. git works there, without a network. publish commits what you changed (your own commits stay as they are), merges it into the team's branch and runs the checks on the result.`,
+          [
+            `- Your current folder, ${scope.cwd}: your own clone of the repository, for ${node.id}. git works there, without a network.`,
+            ...(await whatIsAsked(scope.cwd)),
+            "publish commits what you changed (your own commits stay as they are), merges it into the team's branch and runs the checks on the result.",
+          ].join(" "),
           `- ${scratch}: results that are not part of the repository.`,
         ]
       : [
