@@ -174,6 +174,8 @@ async function outOfReach(page: Page): Promise<unknown[]> {
   const top = (await page.locator("dialog[open]").count()) > 0 ? "dialog[open]" : "body";
   return page.locator(`${top} :is(button, a, summary, input, select, textarea):visible`).evaluateAll((all) =>
     all.flatMap((element) => {
+      // Gone since it was found: the page draws on meanwhile.
+      if (!element.isConnected) return [];
       const { height, right } = element.getBoundingClientRect();
       const isWithin = (where: string) => element.closest(where) !== null;
       const isLow = height < 43.5 && !isWithin("p, .prose, .sr-only, [aria-label='Who worked when']");
