@@ -72,6 +72,27 @@ test("a program is hired like any worker, works in its scratch folder and publis
   ]);
 });
 
+test("what a program is allowed to do in the middle of its reply is on record before it is allowed", async () => {
+  const onRecord: string[][] = [];
+  const outside = scriptedPrograms(async (program) => {
+    program.emit(begun, { kind: "said", text: "I run it." });
+    program.emit({ kind: "called", call_id: "want-1", tool: "Bash", args: { command: "echo once >> a.md" } });
+    expect(await program.want("Bash", { command: "echo once >> a.md" })).toEqual({ allow: true });
+    const entries = await team.conversation("runs/run-1/workers/clara/conversation.jsonl");
+    onRecord.push(
+      entries.flatMap((entry) => (entry.role === "assistant" ? entry.content.map(({ type }) => type) : [])),
+    );
+    program.emit({ kind: "used", model: "claude-x", usage: { ...NO_USAGE, output: 5 }, cost_usd: 0.01 });
+    await write(program);
+    program.emit({ kind: "answered", call_id: "want-1", ok: true, content: "" });
+    await program.use("publish", { summary: "It is written." });
+  });
+  outside.profile = { ...outside.profile, permissions: "allow" };
+  await using team = await startTeam({ goal: "g", coordinator: hiring(), outside });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  expect(onRecord).toEqual([["text", "call"]]);
+});
+
 test("a program that ends its turn without publishing is reminded three times, then its files are published", async () => {
   const outside = scriptedPrograms(async (program) => {
     program.emit(begun);

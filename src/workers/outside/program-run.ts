@@ -245,6 +245,8 @@ export class ProgramRun {
       case "answered":
         return transcript.answered(event.call_id, event.ok, event.content, this.#approvals.settledBy(event.call_id));
       case "asked_permission":
+        // Whatever is allowed is on record first: after a kill it must not be done again.
+        await transcript.begins();
         return this.#failing(this.#decide(event));
       case "requested_call":
         return this.#callFor(event);

@@ -41,7 +41,8 @@ export function isCutOff({ ok, content }: ResultEntry): boolean {
  * The record of what a program says and does, in the same facts and entries as for a model in our loop.
  *
  * TRANSCRIPT-1. What it said and called since its last word is one reply; it is on disk before any result of it is.
- *     One that has no end is several. A call that begins before its reply is over is on disk at once.
+ *     One that has no end is several. A call that begins before its reply is over is on disk at once, and before
+ *     it is allowed.
  * TRANSCRIPT-2. A model call is counted once, in a fact, with the reply it made if it made one.
  */
 export class Transcript {
@@ -108,7 +109,12 @@ export class Transcript {
     this.thinks();
     const text = JSON.stringify(args) ?? "null";
     await this.#add({ type: "call", id, name, args: text.length > MOST_KEPT ? cut(text) : args }, text.length);
-    if (isBegun && this.#parts.length > 0) await this.#reply(undefined, "goes on");
+    if (isBegun) await this.begins();
+  }
+
+  /** What it has called so far begins now, although its reply may go on. */
+  async begins(): Promise<void> {
+    if (this.#parts.length > 0) await this.#reply(undefined, "goes on");
   }
 
   async #add(part: Part, size: number): Promise<void> {
