@@ -169,8 +169,10 @@ const COORDINATOR_MODEL = "scripted/coordinator";
 const WORKER_MODEL = "scripted/worker";
 
 /** Every model there is, played by scripts. */
-export function scriptedCatalog({ coordinator, workers = {} }: Pick<TeamPlan, "coordinator" | "workers">): Catalog {
+export function scriptedCatalog(plan: Pick<TeamPlan, "coordinator" | "workers" | "config">): Catalog {
+  const { coordinator, workers = {}, config } = plan;
   const worker = byName(workers);
+  const isProgram = (name: string) => [...BUILT_IN, ...Object.keys(config?.programs ?? {})].includes(name);
   return {
     model: async (id: string) => (id === COORDINATOR_MODEL ? coordinator : { ...worker, id }),
     programOf: (id: string) => (id.startsWith("scripted/") ? undefined : programIn(id, isProgram)),
@@ -181,7 +183,7 @@ export function scriptedCatalog({ coordinator, workers = {} }: Pick<TeamPlan, "c
   };
 }
 
-const isProgram = (name: string) => name === "scripted" || PROGRAMS.includes(name);
+const BUILT_IN = ["scripted", ...PROGRAMS];
 
 /** Every worker shares one model id; its prompt says whose turn it is. */
 function byName(workers: Record<string, ScriptedModel>): Model {

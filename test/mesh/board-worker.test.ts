@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
@@ -206,6 +207,43 @@ test("an answer without files is published as a file", async () => {
   await using team = await teamOn(project, { coordinator: hiring({ deliverables: [] }) });
   await team.outcome();
   expect(readFileSync(join(published(team, "node-1"), "result.md"), "utf8")).toBe("It is 42.\n");
+});
+
+/** The project is a repository with one commit. */
+function commitAll({ dir }: ScriptedProject): void {
+  writeFileSync(join(dir, "main.js"), "main();\n");
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-c", "user.name=P", "-c", "user.email=p@p", ...args], { cwd: dir });
+  git("init", "-q", "-b", "main");
+  git("add", "main.js");
+  git("commit", "-qm", "first");
+}
+
+test("where the team changes a repository, what the mesh made is a commit, and an answer alone is not in it", async () => {
+  const briefs: string[] = [];
+  const project: ScriptedProject = await projectOf({
+    writer({ body }, say) {
+      briefs.push(body);
+      if (body.startsWith("# Change it.")) writeFileSync(join(outputOf(project), "main.js"), "changed();\n");
+      say("mesh", "task-complete", "Done.\n");
+    },
+  });
+  commitAll(project);
+  const coordinator = script(
+    call("spawn_worker", { name: "Clara", program: "mesh/pair" }),
+    call("create_work_node", { task: "Change it.", deliverables: ["main.js"], worker: "Clara" }),
+    call("create_work_node", { task: "Judge it.", worker: "Clara" }).after("node-1 completed"),
+    call("finish", { summary: "done" }).after("node-2 completed"),
+  );
+  await using team = await teamOn(project, { coordinator, write: true, env: { PATH: process.env.PATH } });
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  expect(team.agent.now.repository?.nodes).toMatchObject({
+    "node-1": { state: "merged", commit: { files: 1, insertions: 1, deletions: 1 } },
+    "node-2": { commit: null },
+  });
+  expect(briefs[0]).toContain("is copied into the repository, under the same path");
+  expect(readFileSync(join(published(team, "node-2"), "result.md"), "utf8")).toBe("critic\n");
+  expect(readFileSync(join(project.dir, "main.js"), "utf8")).toBe("main();\n");
 });
 
 test("after a restart it is taken up by its name: what was done meanwhile is published, and nothing is given twice", async () => {

@@ -1,4 +1,5 @@
-import { expect } from "vitest";
+import { expect, test as plainTest } from "vitest";
+import type { ProgramProfile } from "../../src/protocol/index.ts";
 import { World } from "../../src/repository/testing/world.ts";
 import {
   call,
@@ -8,22 +9,25 @@ import {
   startProviderServer,
   startTeam,
 } from "../../src/testing/index.ts";
-import { installed, whenInstalled } from "./installed.ts";
-import { acpProfile, ourStep, realAgents, shellStep } from "./real-acp.ts";
+import { skipped } from "../try-sandbox.ts";
+import { whenInstalled } from "./installed.ts";
+import { realPrograms } from "./real-programs.ts";
 
-/* Real programs change files of a repository, each in its clone; a comment on a line is answered by a new commit. */
+/*
+ * Programs of every kind change files of a repository, each in its clone; a comment on a line is answered by a new
+ * commit.
+ */
 
-const CLAUDE = installed("claude", ".bin/claude");
 const TASK = "Say hello in main.js.";
 
 /** What its model says, by what it has said before; side questions of the program get a word. */
 function mind(turns: (answers: boolean) => readonly ProviderTurn[]) {
-  return (request: ProviderRequest): ProviderTurn => {
-    const text = JSON.stringify(request.body);
+  return ({ api, body, tools, messages }: ProviderRequest): ProviderTurn => {
+    const text = JSON.stringify(body);
     const isWork = text.includes(TASK) || text.includes("Say it louder.");
-    const hasTools = !("tools" in request.body) || (Array.isArray(request.body.tools) && request.body.tools.length > 0);
-    if (!isWork || !hasTools) return { text: "A title" };
-    const made = request.messages.flatMap((each) => (each.role === "assistant" ? each.calls : []));
+    if (!isWork || tools.length === 0)
+      return { text: api === "gemini" ? '{"reasoning":"Simple.","model_choice":"flash"}' : "A title" };
+    const made = messages.flatMap((each) => (each.role === "assistant" ? each.calls : []));
     return {
       usage: { input: 1000, output: 100 },
       ...(turns(text.includes("Say it louder."))[made.length] ?? { text: "Done." }),
@@ -31,47 +35,58 @@ function mind(turns: (answers: boolean) => readonly ProviderTurn[]) {
   };
 }
 
-const PROGRAMS = [
-  {
-    name: "claude-code",
-    model: "claude-code/sonnet",
-    test: whenInstalled("claude", ".bin/claude"),
-    profile: (url: string) => ({
-      kind: "claude_code" as const,
-      command: [CLAUDE],
-      set: { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "sk-ant-test-0000000000000000" },
-    }),
-    shell: (command: string): ProviderTurn => ({ calls: [{ name: "Bash", args: { command, description: "Do it" } }] }),
-    publish: (summary: string): ProviderTurn => ({ calls: [{ name: "mcp__agiraph__publish", args: { summary } }] }),
-  },
-  {
-    name: "codex",
-    model: realAgents.codex.model,
-    test: whenInstalled(...realAgents.codex.files),
-    profile: (url: string) => acpProfile("codex", url, {}),
-    shell: (command: string) => shellStep("codex", command),
-    publish: (summary: string) => ourStep("codex", "publish", { summary }),
-  },
-];
+const change = (word: string) =>
+  `git log --oneline | head -1 && sed -i 's/.*/${word}();/' src/main.js && git status --short`;
 
-for (const { name, model, test, profile, shell, publish } of PROGRAMS) {
+interface Tried {
+  test: typeof plainTest | typeof plainTest.skip;
+  model?: string;
+  profile(url: string): ProgramProfile;
+  turns(answers: boolean): readonly ProviderTurn[];
+}
+
+const PROGRAMS: Record<string, Tried> = {
+  ...Object.fromEntries(
+    Object.entries(realPrograms).map(([name, { files, model, profile, shell, ours }]) => [
+      name,
+      {
+        test: whenInstalled(...files),
+        ...(model && { model }),
+        profile: (url: string) => profile(url),
+        turns: (answers: boolean) => [
+          shell(change(answers ? "HELLO" : "hello")),
+          ours("publish", { summary: answers ? "Louder." : "It says hello." }),
+        ],
+      },
+    ]),
+  ),
+  // It says by its files what it has done, and prints: of that, nothing belongs to the repository.
+  plain: {
+    test: skipped ? plainTest.skip : plainTest,
+    profile: () => ({
+      kind: "autonomous",
+      command: [
+        "bash",
+        "-c",
+        `echo "TO: coordinator" > _outbox.md; if grep -q louder _task.md; then ${change("HELLO")}; else ${change("hello")}; fi`,
+      ],
+    }),
+    turns: () => [],
+  },
+};
+
+for (const [name, { test, model, profile, turns }] of Object.entries(PROGRAMS)) {
   test(`${name} changes files in its clone and publishes a commit; a comment on a line is answered by another`, async () => {
     await using world = await World.open();
-    await using provider = await startProviderServer({
-      respond: mind((answers) => [
-        shell(
-          `git log --oneline | head -1 && sed -i 's/.*/${answers ? "HELLO" : "hello"}();/' src/main.js && git status --short`,
-        ),
-        publish(answers ? "Louder." : "It says hello."),
-      ]),
-    });
+    await using provider = await startProviderServer({ respond: mind(turns) });
     await using team = await startTeam({
       goal: "Greet",
       project: world.person,
       write: true,
       env: { PATH: process.env.PATH },
       config: { programs: { [name]: profile(provider.url) } },
-      worker_model: name === "claude-code" ? model : name,
+      // `gemini/…` would be a model of Google's API.
+      worker_model: model && name !== "gemini" ? `${name}/${model}` : name,
       coordinator: script(
         call("create_work_node", { task: TASK, deliverables: ["src/main.js"] }),
         call("finish", { summary: "one" }).after("node-1 completed"),

@@ -21,8 +21,8 @@ import { copyFiles, filesBelow, MOST_BYTES } from "./output-files.ts";
  *
  * MESH-WORKER-1. A task is named after the agent and its node: after a restart it is found by that name and never sent
  *     twice. Its end message waits in the mesh's outbox until the end of the node is recorded (`takeEnds`).
- * MESH-WORKER-2. What the mesh wrote to shared/output since it began is copied into the node's folder before its end is
- *     reported.
+ * MESH-WORKER-2. What the mesh wrote to shared/output since it began is copied to where the node's work is (its clone, if
+ *     the agent changes a repository) before its end is reported.
  * MESH-WORKER-3. Its messages to `agiraph` go to the team, once; messages of the team go to its entry agent as
  *     questions.
  * MESH-WORKER-4. A node whose result is refused goes back to the mesh as another task, a few times.
@@ -241,13 +241,14 @@ class BoardSession implements OutsideSession {
 
   /** MESH-WORKER-2. No link is followed; older files belong to another task. */
   async #copyOutput(words: string): Promise<void> {
-    await copyFiles(this.#layout.output(this.#mesh.name), this.#setup.cwd, {
+    const { cwd, scratch = cwd } = this.#setup;
+    const copied = await copyFiles(this.#layout.output(this.#mesh.name), cwd, {
       since: this.#mesh.began(this.#task) - GRAIN_MS,
       note: (text) => this.events.push({ kind: "noted", text }),
     });
-    const there = (await readdir(this.#setup.cwd)).filter((name) => !PROTOCOL_FILES.includes(name));
+    const there = (await readdir(scratch)).filter((name) => !PROTOCOL_FILES.includes(name));
     // If its answer is all of the work, that is published.
-    if (there.length === 0) await putFile(this.#setup.cwd, "result.md", `${words}\n`);
+    if (there.length + copied.length === 0) await putFile(scratch, "result.md", `${words}\n`);
   }
 
   async #taskWords(): Promise<string> {
@@ -257,6 +258,7 @@ class BoardSession implements OutsideSession {
       task.trim().startsWith("# ") ? task.trim() : `# ${titleOf(task)}\n\n${task.trim()}`,
       deliverables.length > 0 &&
         `## What has to be delivered\n\nIn shared/output/, under exactly these names:\n\n${deliverables.map((name) => `- ${name}`).join("\n")}`,
+      this.#setup.scratch !== undefined && IN_REPOSITORY,
       refs.length > 0 && `## What it builds on\n\n${refs.map((ref) => `- ${ref}`).join("\n")}`,
       `## Who gave it\n\nThis is a node of a larger piece of work. ${HOW_TO_ANSWER}`,
     ];
@@ -287,6 +289,9 @@ class BoardSession implements OutsideSession {
 }
 
 const HOW_TO_ANSWER = `To ask those who gave you this task something, or to tell them something, ask the agent \`agiraph\` (a first line \`TO: name\` is for somebody in their team).`;
+const IN_REPOSITORY = `## Where it goes
+
+What you write to shared/output/ is copied into the repository, under the same path (shared/output/src/a.js becomes src/a.js), and committed to a branch. Change nothing in the project's own files.`;
 const MOST_ROUNDS = 3;
 /** A summary is short; the rest is in the files. */
 const MOST_WORDS = 3_900;

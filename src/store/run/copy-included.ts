@@ -2,10 +2,9 @@ import { type BigIntStats, closeSync, fstatSync } from "node:fs";
 import { copyHashed } from "../disk/copy-file.ts";
 import { closeFolder, type Folder, glance, WalkError, type WalkErrorKind } from "../disk/folder.ts";
 import { createFileAside, moveTo, removeIn } from "../disk/folder-changes.ts";
-import { readPart } from "../disk/foreign-folder.ts";
 import { TimeSlices } from "../disk/time-slices.ts";
 import { type OpenFile, openFile, openFolder } from "../disk/walk.ts";
-import { writeWhole } from "../disk/whole-file.ts";
+import { ignoreInClone } from "./clone-excludes.ts";
 
 export interface Included {
   copied: { path: string; bytes: number }[];
@@ -15,7 +14,6 @@ export interface Included {
 
 const ASIDE = "agiraph-included-file";
 const MOST_TRIES = 3;
-const MOST_EXCLUDE_BYTES = 1024 * 1024;
 
 /**
  * Copies ignored files of the person's folder (`.worktreeinclude`) into a clone that no worker has touched yet.
@@ -35,7 +33,8 @@ export async function copyIncluded(
 ): Promise<Included> {
   const copier = new Copier(from, clone, mostBytes);
   const wanted = paths.filter((path) => copier.isUsable(path));
-  if (wanted.length > 0) await ignoreIn(clone, wanted);
+  // Before the first is copied: a kill leaves no file that could be committed.
+  await ignoreInClone(clone, wanted);
   const slices = new TimeSlices();
   for (const path of wanted) {
     await copier.copy(path);
@@ -148,24 +147,4 @@ async function copyAside(git: Folder, from: number, size: number, mode: number):
 
 function isSame(a: BigIntStats, b: BigIntStats): boolean {
   return a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs;
-}
-
-/** Before the first is copied: a kill leaves no file that could be committed. */
-async function ignoreIn(clone: string, paths: readonly string[]): Promise<void> {
-  const known = (await readPart(clone, `${GIT}/info/exclude`, 0, MOST_EXCLUDE_BYTES))?.toString("utf8") ?? "";
-  const lines = new Set(known.split("\n"));
-  const missing = paths.map(patternOf).filter((line) => !lines.has(line));
-  if (missing.length === 0) return;
-  const text = [known.trimEnd(), ...missing, ""].filter((line, at) => at > 0 || line !== "").join("\n");
-  const info = openFolder(clone, [GIT, "info"], { createFrom: 1 });
-  try {
-    await writeWhole(info, "exclude", Buffer.from(text), "unsynced");
-  } finally {
-    closeFolder(info);
-  }
-}
-
-/** This path and no other, in the syntax of `.gitignore`. */
-function patternOf(path: string): string {
-  return `/${path.replace(/[\\*?[\] ]/g, "\\$&")}`;
 }

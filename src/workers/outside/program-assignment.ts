@@ -36,6 +36,8 @@ export interface ProgramAssignment {
   readonly assigned: number;
   /** Where it works. */
   readonly cwd: string;
+  /** The node's scratch folder, where it works in a clone. */
+  readonly scratch?: string;
   /** Looked up again at each start: what may be read grows while others publish. */
   binds(): Promise<AssignmentBinds>;
   /** What is known about the work, for a program that reads files. */

@@ -85,7 +85,7 @@ export class Restarts {
 
   start(system: string, words: string): Promise<OutsideSession> {
     const { profile, assignment } = this.#startup;
-    const { spawned, context, assigned, cwd, resume } = assignment;
+    const { spawned, context, assigned, cwd, scratch, resume } = assignment;
     return this.#open({
       profile,
       system,
@@ -95,6 +95,7 @@ export class Restarts {
       context,
       assigned,
       cwd,
+      ...(scratch !== undefined && { scratch }),
       home: this.home,
       named: (session_id) => this.#recordSession(session_id),
       start: (launch) => this.#start(launch),

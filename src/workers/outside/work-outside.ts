@@ -1,13 +1,14 @@
 import { join } from "node:path";
 import { hasEnded, type NodeState, openBelow, type WorkerState } from "../../projections/index.ts";
 import { NO_USAGE, type Outcome, type UserEntry } from "../../protocol/index.ts";
-import { runDir } from "../../store/paths.ts";
+import { nodeDir, runDir } from "../../store/paths.ts";
 import { beginAssignment } from "../assignment.ts";
 import { SMALL_INPUTS } from "../inputs.ts";
 import { outcomeOf } from "../loop/recorded-loop.ts";
 import { untoldMail } from "../loop/waiting.ts";
 import { type NodeWork, pastOn, resumeWork } from "../node-work.ts";
 import { publishAnswer } from "../publishing.ts";
+import { projectFolder } from "../surroundings.ts";
 import type { Colleagues, Workplace } from "../workplace.ts";
 import { filesText, newSessionText } from "./first-words.ts";
 import type { ProgramAssignment } from "./program-assignment.ts";
@@ -70,6 +71,7 @@ function nodeAssignment(
     resume: begun && session?.worker_id === worker.id ? session.session_id : null,
     assigned: "assigned_seq" in node ? node.assigned_seq : 0,
     cwd: scope.cwd,
+    ...(projectFolder(scope) === "repo" && { scratch: join(nodeDir(workplace.log.dir, run_id, node.id), "scratch") }),
     binds: () => scope.binds(),
     context: { ...about, task, deliverables, refs },
     tools: (ports) => programToolbox(work, ports, team, foreign),

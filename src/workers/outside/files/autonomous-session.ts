@@ -60,6 +60,8 @@ interface Parts {
  *     exits well and left a checkpoint but no result, the checkpoint is the result (seed 000). If it left neither, the
  *     result is what it printed, beginning and end, and all of it is in `stdout.txt`.
  * AUTONOMOUS-6. It cannot be interrupted, only told so in its inbox, and closed.
+ * AUTONOMOUS-7. Where it works in a clone of a repository, git ignores the files by which it is spoken to, and what it
+ *     printed is put beside the clone: only what it changed itself is committed.
  */
 export class AutonomousSession implements OutsideSession {
   readonly events = new EventQueue((event) => this.#dealtWith(event));
@@ -199,16 +201,20 @@ export class AutonomousSession implements OutsideSession {
     const isSaid = left.some((written) => written && written.stamp !== this.#parts.kept.result);
     const { all } = this.#printed;
     if (isSaid || all.trim() === "") return;
-    await putFile(cwd, "stdout.txt", all);
+    await putFile(this.#results, "stdout.txt", all);
     await putFile(cwd, "_result.md", `${bothEnds(all.trim(), LONGEST_SUMMARY, "stdout.txt")}\n`);
   }
 
   /** A result is a file too if there is nothing else to publish, or if it is too long for a summary. */
   async #showResult(text: string): Promise<void> {
-    const { cwd } = this.#parts.setup;
-    const others = (await readdir(cwd)).filter((name) => !PROTOCOL_FILES.includes(name));
+    const others = (await readdir(this.#results)).filter((name) => !PROTOCOL_FILES.includes(name));
     const isLong = text.length > LONGEST_SUMMARY && !others.includes("result.md");
-    if (others.length === 0 || isLong) await putFile(cwd, "result.md", `${text}\n`);
+    if (others.length === 0 || isLong) await putFile(this.#results, "result.md", `${text}\n`);
+  }
+
+  get #results(): string {
+    const { cwd, scratch = cwd } = this.#parts.setup;
+    return scratch;
   }
 
   async #dealtWith(event: OutsideEvent): Promise<void> {

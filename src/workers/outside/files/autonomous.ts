@@ -6,7 +6,7 @@ import { watchFolder } from "../../../store/disk/watch-folder.ts";
 import { ProgramRecord } from "../session/program-record.ts";
 import type { Adapter, SessionSetup } from "../session/session.ts";
 import { AutonomousSession, type KeptProgress, keptSchema, nothingTaken } from "./autonomous-session.ts";
-import { readWritten, writeTaskFiles } from "./task-files.ts";
+import { hideTaskFiles, readWritten, writeTaskFiles } from "./task-files.ts";
 
 /**
  * Starts any program that reads and writes files where it works (seeds 000 §3, 002 §2.5): `_task.md` and
@@ -20,6 +20,7 @@ export function autonomousAdapter(clock: Clock): Adapter {
     const found = await record.read();
     const kept = found?.assigned === setup.assigned ? found : undefined;
     const nothing = nothingTaken(setup.assigned);
+    if (setup.scratch !== undefined) await hideTaskFiles(setup.cwd);
     await writeTaskFiles(setup, kept === undefined);
     if (!kept) await record.write(nothing);
     // Before it is started: what it writes first must not be missed.

@@ -1,5 +1,9 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { changedAt, putFile, readPart, removeFile } from "../../../store/disk/foreign-folder.ts";
+import { ignoreInClone, notIgnoredInClone } from "../../../store/run/clone-excludes.ts";
+import { PROTOCOL_FILES } from "../../../store/run/publish.ts";
 import type { SessionSetup } from "../session/session.ts";
 
 /**
@@ -15,6 +19,17 @@ export async function writeTaskFiles(
   if (!isNew) return;
   for (const name of ["_inbox.md", "_outbox.md"]) await putFile(cwd, name, "");
   for (const name of ["_result.md", "_checkpoint.md"]) removeFile(cwd, name);
+}
+
+/** In a clone, no commit has them. */
+export async function hideTaskFiles(clone: string): Promise<void> {
+  const names = await notIgnoredInClone(clone, PROTOCOL_FILES);
+  const [taken] = names.filter((name) => existsSync(join(clone, name)));
+  if (taken !== undefined)
+    throw new Error(
+      `The repository has a file ${taken} at its top, and this program is spoken to by a file of that name. Rename the file, or give this work to a worker of another kind.`,
+    );
+  await ignoreInClone(clone, names);
 }
 
 const HOW = `## How to speak

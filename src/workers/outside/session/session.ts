@@ -113,8 +113,10 @@ export interface SessionSetup {
   how?: string;
   /** Which assignment this is: what is in the folder from between two of them is another worker's. */
   assigned: number;
-  /** Where it works: the node's scratch folder. */
+  /** Where it works: the node's scratch folder, or its clone of a repository. */
   cwd: string;
+  /** The node's scratch folder, where it works in a clone: for results that are not part of the repository. */
+  scratch?: string;
   /** The program's own home: kept over restarts, seen by nobody else. */
   home: string;
   /** Starts it in the sandbox of this worker, if there is one. `server` is our MCP server for it. */
