@@ -122,7 +122,7 @@ const changes: Scenes = [
 
 const timeline: Scenes = [
   { name: "timeline", path: ({ at }) => `${at.chips}/timeline`, ready: "Who worked when" },
-  { name: "timeline-begun", path: ({ at }) => `${at.waiting}/timeline`, ready: "idle time, folded" },
+  { name: "timeline-begun", path: ({ at }) => `${at.waiting}/timeline`, ready: "idle time, shortened" },
 ];
 
 const triggers: Scenes = [

@@ -12,7 +12,7 @@ interface AcceptProps {
   repository: RepositoryView;
 }
 
-/** Accepting gives the person's repository the branch, and nothing else of it changes; the menu has what goes further. */
+/** Accepting puts the branch into the person's repository and changes nothing else; the menu has what goes further. */
 export function AcceptMenu({ agent, repository }: AcceptProps) {
   const [asked, ask] = useState<"merge" | "pr" | null>(null);
   const [isBusy, setBusy] = useState(false);
@@ -43,7 +43,7 @@ export function AcceptMenu({ agent, repository }: AcceptProps) {
         type="button"
         onClick={take}
         aria-disabled={isResting || isBusy}
-        title={`Put ${visible(repository.branch)} into your repository. Nothing else of it changes.`}
+        title={`Put ${visible(repository.branch)} into your repository. Nothing else there changes.`}
         className="min-h-11 rounded-l-md bg-accent px-3 text-[13px] font-semibold text-on-accent hover:opacity-90 aria-disabled:opacity-60 md:min-h-8"
       >
         {isDone ? "Accept again" : "Accept"}
@@ -89,7 +89,7 @@ function MenuItem({ Icon, onClick, children }: { Icon: typeof GitMerge; onClick:
   );
 }
 
-/** What reaches further than a branch: it says so before. */
+/** What changes more than one branch: the dialog says so first. */
 function AcceptDialog({ agent, repository, how, onClose }: AcceptProps & { how: "merge" | "pr"; onClose: () => void }) {
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);

@@ -9,7 +9,7 @@ export interface AnchoredComment {
 
 /**
  * Where comments on a file stand in a diff of it, which may be a later one than they were written on: at their line if
- * it still reads as it did, else at the nearest one that does. Without one, or where it is folded, they have no line.
+ * it still reads as it did, else at the nearest one that does. Without one, or where it is hidden, they have no line.
  */
 export function anchored(hunks: readonly FileHunk[], comments: readonly ReviewComment[]): AnchoredComment[] {
   if (comments.length === 0) return [];
@@ -31,14 +31,14 @@ function placeOf(texts: ReadonlyMap<number, string>, comment: ReviewComment): nu
   return alike.sort((a, b) => Math.abs(a - line) - Math.abs(b - line))[0] ?? null;
 }
 
-/** The quote has the lines around it too, with their numbers; the one that is meant is marked. */
+/** The quote has the lines around it too, with their numbers; the line itself is marked. */
 export function quotedLine({ line, quote }: ReviewComment): string {
   const mark = `${line}→`;
   const marked = quote.split("\n").find((each) => each.startsWith(mark));
   return marked === undefined ? quote : marked.slice(mark.length);
 }
 
-/** The quote may be cut, and indentation alone makes no other line. */
+/** The quote may be cut off, and a line that is only indented differently is the same line. */
 function isSame(text: string | undefined, quote: string): boolean {
   if (text === undefined) return false;
   const [now, then] = [text.trim(), quote.trim()];

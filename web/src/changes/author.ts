@@ -11,7 +11,7 @@ export function reviewable(repository: RepositoryView): string[] {
     .reverse();
 }
 
-/** Further back than this nobody is looked for. */
+/** The search for the author goes back no further than this. */
 const MOST = 30;
 
 /**
@@ -63,7 +63,7 @@ export async function lineIn(
   return found ? nearestAlike(found.lines, found.from_line, at.line, quote) : at.line;
 }
 
-/** The number of the line that reads so, the nearest if there are several. */
+/** The number of the line with this text, the nearest if there are several. */
 export function nearestAlike(lines: readonly string[], from: number, wanted: number, quote: string): number {
   const alike = lines.flatMap((line, index) => (line === quote ? [from + index] : []));
   return alike.sort((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted))[0] ?? wanted;

@@ -108,7 +108,7 @@ function notSeenWords({ uncommitted, submodules, uses_lfs, is_shallow, skipped }
   return [
     uncommitted > 0 ? `${count(uncommitted, "file")} with changes that were not committed when it began` : "",
     submodules.length > 0 ? `Submodules: ${listed(submodules)}` : "",
-    uses_lfs ? "What Git LFS stores: only its pointers are there" : "",
+    uses_lfs ? "Files in Git LFS: only their pointers are there" : "",
     is_shallow ? "Commits before the shallow clone begins" : "",
     skipped.length > 0 ? `Left out: ${listed(skipped)}` : "",
   ].filter(Boolean);

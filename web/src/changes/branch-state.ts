@@ -36,7 +36,7 @@ export function branchState(view: RepositoryView): BranchState {
   };
 }
 
-/** A check was run on the commit that its node was merged as; what came after it checked the whole again. */
+/** A check ran on the merge commit of its node; each later merge checked the whole branch again. */
 function healthOf(view: RepositoryView, nodes: readonly RepositoryNode[]): BranchState["health"] {
   if (view.tip === view.base) return "empty";
   const merged = nodes.filter(({ state }) => state === "merged");

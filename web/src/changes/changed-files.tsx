@@ -10,7 +10,7 @@ import { CHOSEN, hashOf } from "./file-hash.ts";
 interface ChangedFilesProps {
   files: readonly FileDiff[];
   comments: readonly ReviewComment[];
-  /** Somebody went to a file. */
+  /** The reader chose a file. */
   onChoose?: () => void;
 }
 

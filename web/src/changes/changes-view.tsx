@@ -69,7 +69,7 @@ function Review({ view, situation, node }: ReviewProps) {
   );
 }
 
-/** Facts after which a repository is another one. */
+/** Facts that change what this screen shows of a repository. */
 const CHANGES = /^(repository|node\.(cloned|published)|check|merge|branch|review|snapshot)\b/;
 
 function lastOf({ facts }: AgentView): number {

@@ -90,7 +90,7 @@ function LineText({ line, hunk, path, facing }: TextProps) {
   );
 }
 
-/** Code must not read otherwise than it runs. The return of a Windows line end is shown where it is what differs. */
+/** Code must not look different from what runs. The carriage return of a Windows line is shown where it is the change. */
 function shownText(text: string, facing: string | null): string {
   if (!text.endsWith("\r")) return visibleLines(text);
   const isMeant = facing !== null && !facing.endsWith("\r");

@@ -71,7 +71,7 @@ function Answer({ target, comment, who }: { target: ReviewTarget; comment: Ancho
   );
 }
 
-/** The first thing that somebody said to the person after a moment. */
+/** The first message to the person after a given time. */
 function wordsAfter(agent: string, worker: string, seq: number): string | null {
   if (worker === COORDINATOR) return null;
   const thread = agents.feed(agent).situation?.thread ?? [];

@@ -19,7 +19,7 @@ interface ComposerProps {
   onClose: () => void;
 }
 
-/** What one writes about a line. It is kept until it is sent. */
+/** A comment on a line, as it is written. The draft is kept until it is sent. */
 export function CommentComposer({ target, at, quote, onClose }: ComposerProps) {
   const { agent } = target;
   const draft = `draft.${agent}.review ${target.node ?? ""} ${at.side} ${at.line} ${at.path}`;
@@ -103,7 +103,7 @@ export function CommentComposer({ target, at, quote, onClose }: ComposerProps) {
   );
 }
 
-/** The node that is reviewed; of the whole branch the one whose line it is, unless another is chosen. */
+/** The node under review; for the whole branch, the node that wrote the line, unless another is chosen. */
 function useRecipient(target: ReviewTarget, at: LineAddress, quote: string) {
   const { agent, node, repository } = target;
   const [chosen, choose] = useState<string | null>(null);

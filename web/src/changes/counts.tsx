@@ -1,4 +1,4 @@
-/** How many lines came in, and how many went. */
+/** How many lines were added, and how many removed. */
 export function Counts({ insertions, deletions }: { insertions: number; deletions: number }) {
   return (
     <span className="flex shrink-0 gap-1.5 font-mono text-xs tabular-nums">

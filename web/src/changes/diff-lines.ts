@@ -40,7 +40,7 @@ export function firstNew({ new_start, new_lines }: FileHunk): number {
 export const endOld = (hunk: FileHunk): number => firstOld(hunk) + hunk.old_lines;
 export const endNew = (hunk: FileHunk): number => firstNew(hunk) + hunk.new_lines;
 
-/** By which a line is addressed: what was taken out by its old number, all else by its new one. */
+/** How a line is addressed: a removed line by its old number, any other by its new one. */
 export function addressOf(line: DiffLine): { side: Side; line: number } | null {
   if (line.sign === "-" && line.old !== null) return { side: "old", line: line.old };
   return line.new === null ? null : { side: "new", line: line.new };
@@ -51,7 +51,7 @@ export interface LinePair {
   right: DiffLine | null;
 }
 
-/** Side by side: unchanged lines face themselves, and what was taken out faces what came in its place, in order. */
+/** Side by side: unchanged lines face themselves, and removed lines face the lines that replaced them, in order. */
 export function pairsOf(lines: readonly DiffLine[]): LinePair[] {
   const pairs: LinePair[] = [];
   for (let at = 0; at < lines.length; ) {

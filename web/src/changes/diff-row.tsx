@@ -6,8 +6,8 @@ import { SplitLine, UnifiedLine } from "./code-line.tsx";
 import { Comments } from "./comment-card.tsx";
 import { CommentComposer } from "./comment-composer.tsx";
 import { Counts } from "./counts.tsx";
-import type { DiffRow, FileRow, FoldRow, LineAddress, LineRow, NoteRow, PairRow } from "./diff-rows.ts";
-import { isShort } from "./folds.ts";
+import type { DiffRow, FileRow, GapRow, LineAddress, LineRow, NoteRow, PairRow } from "./diff-rows.ts";
+import { isShort } from "./gaps.ts";
 import type { ReviewTarget } from "./review-target.ts";
 import type { ShownDiff } from "./use-diff.ts";
 
@@ -25,8 +25,8 @@ export function DiffRowView(props: DiffRowProps<Exclude<DiffRow, { kind: "about"
       return <FileName row={row} shown={shown} />;
     case "note":
       return <Note row={row} shown={shown} />;
-    case "fold":
-      return <FoldLine row={row} shown={shown} />;
+    case "gap":
+      return <GapLine row={row} shown={shown} />;
     case "comments":
       return <Comments target={target} comments={row.comments} />;
     case "composer":
@@ -131,43 +131,43 @@ function noteWords({ status, bytes, hunks, insertions, deletions }: FileRow["fil
     return hunks.length === 0
       ? `${insertions + deletions} changed lines, which did not come with the others.`
       : "Only the first lines are shown: the file has too many. Take the branch to see all of them.";
-  return status === "added" || status === "deleted" ? "The file is empty." : "Its content is the same.";
+  return status === "added" || status === "deleted" ? "The file is empty." : "Its content is unchanged.";
 }
 
-function FoldLine({ row: { file, fold }, shown }: { row: FoldRow; shown: ShownDiff }) {
-  const count = fold.to === null ? null : fold.to - fold.from + 1;
+function GapLine({ row: { file, gap }, shown }: { row: GapRow; shown: ShownDiff }) {
+  const count = gap.to === null ? null : gap.to - gap.from + 1;
   const words = count === null ? "More below" : count === 1 ? "1 line" : `${count} lines`;
-  const open = (which: "down" | "up" | "all") => () => shown.expand(file, fold, which);
+  const open = (which: "down" | "up" | "all") => () => shown.expand(file, gap, which);
   return (
-    <div className="diff-fold flex min-h-8 items-center text-xs">
-      {fold.hasBefore && !isShort(fold) && (
-        <FoldButton label={`Show more of ${visible(file.path)} below line ${fold.from - 1}`} onClick={open("down")}>
+    <div className="diff-gap flex min-h-8 items-center text-xs">
+      {gap.hasBefore && !isShort(gap) && (
+        <GapButton label={`Show more of ${visible(file.path)} below line ${gap.from - 1}`} onClick={open("down")}>
           <ChevronsDown className="size-3.5" aria-hidden />
-        </FoldButton>
+        </GapButton>
       )}
-      {fold.hasAfter && !isShort(fold) && (
-        <FoldButton label={`Show more of ${visible(file.path)} above line ${(fold.to ?? 0) + 1}`} onClick={open("up")}>
+      {gap.hasAfter && !isShort(gap) && (
+        <GapButton label={`Show more of ${visible(file.path)} above line ${(gap.to ?? 0) + 1}`} onClick={open("up")}>
           <ChevronsUp className="size-3.5" aria-hidden />
-        </FoldButton>
+        </GapButton>
       )}
       <button
         type="button"
-        onClick={open(fold.to === null ? "down" : "all")}
+        onClick={open(gap.to === null ? "down" : "all")}
         className="flex min-h-11 shrink-0 items-center gap-1.5 px-2 hover:bg-hover hover:text-ink md:min-h-8"
       >
         <UnfoldVertical className="size-3.5" aria-hidden />
         {words}
         <span className="sr-only">
           {" "}
-          of {visible(file.path)} from line {fold.from}: show
+          of {visible(file.path)} from line {gap.from}: show
         </span>
       </button>
-      <span className="min-w-0 truncate px-2 font-mono">{visible(fold.header)}</span>
+      <span className="min-w-0 truncate px-2 font-mono">{visible(gap.header)}</span>
     </div>
   );
 }
 
-function FoldButton({ label, onClick, children }: { label: string; onClick: () => void; children: ReactNode }) {
+function GapButton({ label, onClick, children }: { label: string; onClick: () => void; children: ReactNode }) {
   return (
     <button
       type="button"

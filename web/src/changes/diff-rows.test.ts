@@ -31,8 +31,8 @@ const shape = (rows: readonly DiffRow[]) =>
         return `${row.left?.text ?? ""}|${row.right?.text ?? ""}`;
       case "comments":
         return `comments ${row.comments.map(({ line }) => line).join()}`;
-      case "fold":
-        return `fold ${row.fold.from}`;
+      case "gap":
+        return `gap ${row.gap.from}`;
       case "note":
         return row.why;
       default:
@@ -40,10 +40,10 @@ const shape = (rows: readonly DiffRow[]) =>
     }
   });
 
-test("a file is its name, its lines, and what is folded; side by side its pairs", () => {
-  const lines = ["file", " one", "-two", "+2", "+2.5", " three", " four", " five", "fold 7"];
+test("a file is its name, its lines, and what is hidden; side by side its pairs", () => {
+  const lines = ["file", " one", "-two", "+2", "+2.5", " three", " four", " five", "gap 7"];
   expect(shape(rowsOfFile(file("a"), LOOK))).toEqual(lines);
-  const pairs = ["file", "one|one", "two|2", "|2.5", "three|three", "four|four", "five|five", "fold 7"];
+  const pairs = ["file", "one|one", "two|2", "|2.5", "three|three", "four|four", "five|five", "gap 7"];
   expect(shape(rowsOfFile(file("a"), { ...LOOK, isSplit: true }))).toEqual(pairs);
   expect(shape(rowsOfFile(file("a"), { ...LOOK, isOpen: false }))).toEqual(["file"]);
 });
@@ -68,7 +68,7 @@ test("a comment stands below its line, also where that line is elsewhere by now;
   expect(shape(rows)).toEqual([
     ...["file", "comments "],
     ...[" one", "-two", "comments 2", "+2", "comments 2", "+2.5", " three", "comments 4"],
-    ...[" four", " five", "fold 7"],
+    ...[" four", " five", "gap 7"],
   ]);
 });
 
@@ -143,6 +143,6 @@ test("keys lead from file to file, from change to change, and from line to line"
   ]);
 });
 
-test("a file so much of which changed is folded at first", () => {
+test("a file so much of which changed is hidden at first", () => {
   expect([isLarge(file("a")), isLarge(file("a", { insertions: 1500 }))]).toEqual([false, true]);
 });

@@ -1,7 +1,7 @@
 import type { FileDiff, FileHunk, ReviewComment } from "../live/repository-api.ts";
 import { type AnchoredComment, anchored } from "./anchors.ts";
 import { addressOf, type DiffLine, linesOf, pairsOf, type Side } from "./diff-lines.ts";
-import { type Fold, foldsOf, type KnownLines, unfolded } from "./folds.ts";
+import { expanded, type Gap, gapsOf, type KnownLines } from "./gaps.ts";
 
 export interface LineAddress {
   path: string;
@@ -12,7 +12,7 @@ export interface LineAddress {
 type Of = { key: number | string; file: FileDiff };
 export type FileRow = Of & { kind: "file"; isOpen: boolean };
 export type NoteRow = Of & { kind: "note"; why: NonNullable<ReturnType<typeof noteOf>> };
-export type FoldRow = Of & { kind: "fold"; fold: Fold };
+export type GapRow = Of & { kind: "gap"; gap: Gap };
 /** `facing` is the text in whose place it came, or that came in its place. */
 export type LineRow = Of & { kind: "line"; hunk: FileHunk; line: DiffLine; facing: string | null };
 export type PairRow = Of & { kind: "pair"; hunk: FileHunk; left: DiffLine | null; right: DiffLine | null };
@@ -20,7 +20,7 @@ export type CommentsRow = Of & { kind: "comments"; comments: readonly AnchoredCo
 export type ComposerRow = Of & { kind: "composer"; at: LineAddress; quote: string };
 /** What is above the files. */
 export type AboutRow = { kind: "about"; key: string; file: null };
-export type DiffRow = FileRow | NoteRow | FoldRow | LineRow | PairRow | CommentsRow | ComposerRow | AboutRow;
+export type DiffRow = FileRow | NoteRow | GapRow | LineRow | PairRow | CommentsRow | ComposerRow | AboutRow;
 
 export interface FileLook {
   isSplit: boolean;
@@ -64,20 +64,20 @@ function isSameLook(a: FileLook, b: FileLook): boolean {
 export function rowsOfFile(file: FileDiff, look: FileLook, number = 1): DiffRow[] {
   const rows: DiffRow[] = [{ kind: "file", key: `file ${file.path}`, file, isOpen: look.isOpen }];
   if (!look.isOpen) return rows;
-  const hunks = unfolded(file.hunks, look.known);
+  const hunks = expanded(file.hunks, look.known);
   const said = anchored(hunks, look.comments);
   const lost = said.filter(({ line }) => line === null);
   if (lost.length > 0) rows.push({ kind: "comments", key: `lost ${file.path}`, file, comments: lost });
   const why = noteOf(file);
   if (why) rows.push({ kind: "note", key: `note ${file.path}`, file, why });
-  const folds = foldsOf(file, hunks, look.known);
+  const gaps = gapsOf(file, hunks, look.known);
   const making: Making = { rows, file, number, said, composing: look.composing };
   for (const [at, hunk] of hunks.entries()) {
-    pushFold(making, folds[at] ?? null);
+    pushGap(making, gaps[at] ?? null);
     if (look.isSplit) pushPairs(making, hunk);
     else pushLines(making, hunk);
   }
-  pushFold(making, folds[hunks.length] ?? null);
+  pushGap(making, gaps[hunks.length] ?? null);
   return rows;
 }
 
@@ -95,8 +95,8 @@ interface Making {
   composing: LineAddress | null;
 }
 
-function pushFold({ rows, file }: Making, fold: Fold | null): void {
-  if (fold) rows.push({ kind: "fold", key: `fold ${file.path} ${fold.from}`, file, fold });
+function pushGap({ rows, file }: Making, gap: Gap | null): void {
+  if (gap) rows.push({ kind: "gap", key: `gap ${file.path} ${gap.from}`, file, gap });
 }
 
 function pushLines(making: Making, hunk: FileHunk): void {
@@ -152,14 +152,14 @@ function pushBelow({ rows, file, said, composing }: Making, line: DiffLine): voi
     rows.push({ kind: "composer", key: `composer ${key}`, file, at: composing, quote: line.text });
 }
 
-/** A file so much of which changed is shown when it is asked for. */
+/** A file with more changed lines than this is shown on request. */
 export function isLarge(file: FileDiff): boolean {
   return file.insertions + file.deletions > LARGE;
 }
 
 const LARGE = 1500;
 
-/** The lines of a row that can be spoken about, the one that came in first. */
+/** The lines of a row that can be commented on, the added one first. */
 export function addressesOf(row: DiffRow): LineAddress[] {
   const lines = row.kind === "line" ? [row.line] : row.kind === "pair" ? [row.right, row.left] : [];
   return lines.flatMap((line) => {

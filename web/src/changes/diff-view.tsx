@@ -72,7 +72,7 @@ export function DiffView({ target, shown, about, onSplit }: DiffViewProps) {
   );
 }
 
-/** Leads to the file of the address, at first and whenever another one is chosen. */
+/** Scrolls to the file in the address, at first and whenever another one is chosen. */
 function useFileInHash(rows: readonly DiffRow[], virtual: DiffScroller): void {
   const latest = useRef(rows);
   latest.current = rows;

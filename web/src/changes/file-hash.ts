@@ -12,5 +12,5 @@ export function hashOf(path: string): string {
   return `#${path.split("/").map(encodeURIComponent).join("/")}`;
 }
 
-/** Somebody chose a file, the same one perhaps as before: then the address does not change. */
+/** The reader chose a file. If it is the same one again, the address does not change. */
 export const CHOSEN = "agiraph-file-chosen";

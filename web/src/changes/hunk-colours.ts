@@ -33,9 +33,9 @@ const all = new WeakMap<FileHunk, ColouredHunk>();
 const queue: { hunk: FileHunk; kind: string }[] = [];
 let isReading = false;
 let lastWanted = 0;
-/** Of a page that is scrolled fast, nothing is read before it is slow again. */
+/** While the page is scrolled fast, nothing is highlighted until it slows down. */
 const QUIET_MS = 100;
-/** Characters that are read in one go: in between, the page draws a frame. */
+/** Characters highlighted in one go; in between, the page draws a frame. */
 const AT_ONCE = 600;
 
 function knownOf(hunk: FileHunk): ColouredHunk {
@@ -82,7 +82,7 @@ async function quiet(): Promise<void> {
 /** Longer text stays plain, as in the preview of files. */
 const MOST = 60_000;
 
-/** Each side by itself, since only so is it a piece of code. */
+/** Each side by itself: only then is it a piece of code. */
 async function coloursOf(hunk: FileHunk, kind: string): Promise<HunkColours> {
   const { coloured } = await import("../files/highlight.ts");
   const colours: (readonly ColouredToken[] | undefined)[] = [];

@@ -8,7 +8,7 @@ export interface Piece {
   isChanged: boolean;
 }
 
-/** A line in pieces of one look each: by its colours, and by what of it differs. */
+/** A line in pieces of one style each: by its colours, and by the part that changed. */
 export function piecesOf(text: string, tokens: readonly ColouredToken[] | undefined, changed: Span | null): Piece[] {
   const coloured = tokens?.map(({ content }) => content).join("") === text ? tokens : undefined;
   const parts = coloured?.map(({ content, light, dark }) => ({ text: content, colour: colourOf(light, dark) }));

@@ -1,6 +1,6 @@
 import { addressesOf, type DiffRow, isAt, isChange, type LineAddress } from "./diff-rows.ts";
 
-/** Where the keys lead to, as places in the rows. */
+/** Where the keys lead, as positions in the rows. */
 
 /** The file after or before the one at `from`. */
 export function nextFile(rows: readonly DiffRow[], from: number, step: 1 | -1): number | null {
@@ -17,7 +17,7 @@ export function nextHunk(rows: readonly DiffRow[], from: number, step: 1 | -1): 
   return null;
 }
 
-/** What was said about a line does not part a run of changes. */
+/** A comment does not split a run of changes. */
 function before(rows: readonly DiffRow[], from: number): number {
   let at = from - 1;
   while (rows[at]?.kind === "comments" || rows[at]?.kind === "composer") at -= 1;

@@ -3,7 +3,7 @@ import type { DiffRow } from "./diff-rows.ts";
 /** Of one line of code; styles.css has the same. */
 export const LINE_HEIGHT = 20;
 
-/** How many characters fit beside the numbers, as far as anybody can tell before it is drawn. */
+/** How many characters fit beside the numbers: an estimate, until it is drawn. */
 export interface Columns {
   unified: number;
   half: number;
@@ -27,7 +27,7 @@ export function expectedHeight(row: DiffRow | undefined, columns: Columns): numb
       return Math.max(heightOf(row.left?.text ?? "", columns.half), heightOf(row.right?.text ?? "", columns.half));
     case "file":
       return 44;
-    case "fold":
+    case "gap":
       return 32;
     case "note":
       return 48;

@@ -3,7 +3,7 @@ import { diffOfFile, type FileDiff, linesOfFile, type ReviewComment } from "../l
 import { complain } from "../shell/overlay.ts";
 import { inTreeOrder } from "./changed-tree.ts";
 import { type DiffRow, FileRows, isLarge, type LineAddress } from "./diff-rows.ts";
-import { type Fold, type KnownLines, wantedOf } from "./folds.ts";
+import { type Gap, type KnownLines, wantedOf } from "./gaps.ts";
 import type { ReviewTarget } from "./review-target.ts";
 
 const NOTHING: KnownLines = { lines: new Map(), total: null };
@@ -14,14 +14,14 @@ export interface ShownDiff {
   rows: readonly DiffRow[];
   composing: LineAddress | null;
   compose(at: LineAddress | null): void;
-  /** Folds a file up, or out. */
+  /** Collapses or expands a file. */
   toggle(file: FileDiff): void;
-  expand(file: FileDiff, fold: Fold, which: "down" | "up" | "all"): void;
+  expand(file: FileDiff, gap: Gap, which: "down" | "up" | "all"): void;
   /** Loads the lines of a file that did not come with the others. */
   load(file: FileDiff): Promise<void>;
 }
 
-/** A diff as somebody looks at it: which files are open, which folds, and where they are writing. */
+/** A diff as the reader sees it: which files and gaps are open, and where a comment is being written. */
 export function useDiff(
   { agent, compared, diff }: ReviewTarget,
   comments: readonly ReviewComment[],
@@ -56,8 +56,8 @@ export function useDiff(
   }, [files, whole, chosen, known, said, composing, isSplit]);
 
   const expand = useCallback(
-    (file: FileDiff, fold: Fold, which: "down" | "up" | "all") => {
-      const { from, to } = wantedOf(fold, which);
+    (file: FileDiff, gap: Gap, which: "down" | "up" | "all") => {
+      const { from, to } = wantedOf(gap, which);
       linesOfFile(agent, diff.to, file.path, from, to).then(
         ({ from_line, lines, lines_total }) =>
           setKnown((before) => {

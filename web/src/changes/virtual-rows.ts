@@ -47,7 +47,7 @@ export function useVirtualRows(
   return { virtual, stuck };
 }
 
-/** The last of some ascending places that is not after `at`; -1 if there is none. */
+/** The last of ascending positions that is not after `at`; -1 if there is none. */
 function lastUpTo(places: readonly number[], at: number): number {
   let [low, high] = [0, places.length];
   while (low < high) {
@@ -69,7 +69,7 @@ function useWidth(element: RefObject<HTMLElement | null>): number {
   return width;
 }
 
-/** What one reads stays where it is, whatever comes in or goes away above it. */
+/** What is being read stays in place, whatever is added or removed above it. */
 export function useKeptRow(
   rows: readonly DiffRow[],
   virtual: DiffScroller,

@@ -3,7 +3,7 @@ export interface Span {
   to: number;
 }
 
-/** What of a line differs from the one in its place; null where that is nearly all of it, or nothing. */
+/** Which part of a line differs from its counterpart; null where nearly all of it does, or nothing. */
 export function wordChange(text: string, other: string): Span | null {
   const most = Math.min(text.length, other.length);
   let head = 0;

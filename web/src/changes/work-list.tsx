@@ -53,7 +53,7 @@ export function taskOf({ board }: Situation, id: string): string {
   return firstLine(node?.spec.task ?? "");
 }
 
-/** The same where there is no room for a list. */
+/** The same as a menu, where there is no room for a list. */
 export function WorkSelect({
   situation,
   repository,

@@ -28,7 +28,7 @@ export const REVIEW_SHORTCUTS: readonly { keys: string; does: string }[] = [
   { keys: "n p", does: "next or previous change; ↑ ↓ go on from there" },
   { keys: "c", does: "comment on the marked line; Ctrl Enter sends it" },
   { keys: "s", does: "side by side, or one below the other" },
-  { keys: "o", does: "fold a file up or out" },
+  { keys: "o", does: "collapse or expand a file" },
 ];
 
 /** Keyboard shortcuts. Letters count only while nobody is typing. */

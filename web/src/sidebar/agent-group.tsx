@@ -31,9 +31,9 @@ export function AgentGroup({ summary }: { summary: AgentSummary }) {
   const route = useRoute();
   const isHere = "agent" in route && route.agent === summary.id;
   const [wish, setWish] = useState(() => remembered(`open.${summary.id}`));
-  const isUnfolded = wish === null ? isHere : wish === "yes";
+  const isExpanded = wish === null ? isHere : wish === "yes";
   const toggle = () => {
-    const next = isUnfolded ? "no" : "yes";
+    const next = isExpanded ? "no" : "yes";
     keep(`open.${summary.id}`, next);
     setWish(next);
   };
@@ -43,11 +43,11 @@ export function AgentGroup({ summary }: { summary: AgentSummary }) {
         <button
           type="button"
           onClick={toggle}
-          aria-expanded={isUnfolded}
+          aria-expanded={isExpanded}
           aria-label={`Team of ${summary.name}`}
           className="grid size-11 shrink-0 place-items-center rounded-md text-dim hover:bg-hover md:size-6"
         >
-          <ChevronRight className={`size-3.5 transition-transform ${isUnfolded ? "rotate-90" : ""}`} aria-hidden />
+          <ChevronRight className={`size-3.5 transition-transform ${isExpanded ? "rotate-90" : ""}`} aria-hidden />
         </button>
         <Link
           to={{ screen: "entity", agent: summary.id, worker: COORDINATOR }}
@@ -55,12 +55,12 @@ export function AgentGroup({ summary }: { summary: AgentSummary }) {
         >
           <span className="truncate">{summary.name}</span>
           <span className="ml-auto flex items-center gap-1.5 pr-1">
-            {!isUnfolded && <Badge asked={summary.open_questions} unread={summary.unread} />}
+            {!isExpanded && <Badge asked={summary.open_questions} unread={summary.unread} />}
             {isHere ? <StatusHere id={summary.id} /> : <StatusDot status={statusOfSummary(summary)} />}
           </span>
         </Link>
       </div>
-      {isUnfolded && <Team id={summary.id} />}
+      {isExpanded && <Team id={summary.id} />}
     </section>
   );
 }

@@ -31,7 +31,7 @@ test("a night in which nobody worked is a narrow gap, and time goes on to its ri
   const axis = axisOf(periodsIn(facts, 36_050));
   const place = (ts: number) => Math.round(axis.place(ts) * 100);
   expect([0, 50, 18_000, 36_000, 36_050].map(place)).toEqual([0, 49, 50, 51, 100]);
-  expect(axis.folds).toEqual([{ at: 0.5, seconds: 35_950 }]);
+  expect(axis.breaks).toEqual([{ at: 0.5, seconds: 35_950 }]);
 });
 
 test("after a year of nights the work still has most of the room", () => {
@@ -40,7 +40,7 @@ test("after a year of nights the work still has most of the room", () => {
     [day * 86_400 + 600, { type: "worker.idle", data: { worker_id: "alice" } }],
   ]).flat();
   const axis = axisOf(periodsIn(at(...days), 365 * 86_400));
-  expect(axis.folds.length).toBe(364);
+  expect(axis.breaks.length).toBe(364);
   const aDay = axis.place(600) - axis.place(0);
   expect(aDay * 365).toBeCloseTo(0.8, 2);
 });

@@ -67,10 +67,10 @@ class PeriodCollector {
 /** Time as a position from 0 to 1, with periods in which nobody worked collapsed to a narrow gap. */
 export interface Axis {
   place(ts: number): number;
-  folds: { at: number; seconds: number }[];
+  breaks: { at: number; seconds: number }[];
 }
 
-const FOLD_FROM = 20;
+const BREAK_FROM = 20;
 const GAP_SHARE = 0.02;
 /** However many nights there were, the work is what is looked at. */
 const GAPS_SHARE = 0.25;
@@ -79,21 +79,21 @@ export function axisOf(periods: readonly Period[]): Axis {
   const busy = merged(periods.filter(({ kind }) => kind === "busy"));
   const first = busy[0];
   const last = busy.at(-1);
-  if (!first || !last) return { place: () => 0, folds: [] };
+  if (!first || !last) return { place: () => 0, breaks: [] };
   const total = busy.reduce((sum, { from, to }) => sum + (to - from), 0);
   const idles = busy.slice(1).map(({ from }, index) => from - (busy[index]?.to ?? from));
-  const nights = idles.filter((seconds) => seconds > FOLD_FROM).length;
+  const nights = idles.filter((seconds) => seconds > BREAK_FROM).length;
   const gap = Math.max(total, 1) * Math.min(GAP_SHARE, GAPS_SHARE / Math.max(1, nights));
   const pieces: { from: number; to: number; start: number; length: number }[] = [];
-  const folds: { start: number; seconds: number }[] = [];
+  const breaks: { start: number; seconds: number }[] = [];
   let length = 0;
   busy.forEach((piece, index) => {
     const before = busy[index - 1];
     const idle = idles[index - 1];
     if (before && idle !== undefined) {
-      const isFolded = idle > FOLD_FROM && idle > gap;
-      if (isFolded) folds.push({ start: length + gap / 2, seconds: idle });
-      const share = isFolded ? gap : idle;
+      const isBreak = idle > BREAK_FROM && idle > gap;
+      if (isBreak) breaks.push({ start: length + gap / 2, seconds: idle });
+      const share = isBreak ? gap : idle;
       pieces.push({ from: before.to, to: piece.from, start: length, length: share });
       length += share;
     }
@@ -102,7 +102,7 @@ export function axisOf(periods: readonly Period[]): Axis {
   });
   const whole = Math.max(length, 0.001);
   return {
-    folds: folds.map(({ start, seconds }) => ({ at: start / whole, seconds })),
+    breaks: breaks.map(({ start, seconds }) => ({ at: start / whole, seconds })),
     place(ts) {
       if (ts <= first.from) return 0;
       const piece = pieces[firstThat(pieces.length, (index) => ts <= (pieces[index]?.to ?? ts))];

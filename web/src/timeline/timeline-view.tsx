@@ -133,7 +133,7 @@ const Bars = memo(function Bars({
           className="pointer-events-none relative col-start-2 self-stretch"
           style={{ gridRow: `1 / span ${shown.length}` }}
         >
-          {axis.folds.map(({ at, seconds }) => (
+          {axis.breaks.map(({ at, seconds }) => (
             <span
               key={at}
               title={`no one worked for ${age(seconds)}`}
@@ -189,7 +189,7 @@ function Legend({ from, to }: { from: number; to: number }) {
           {WORDS[kind]}
         </span>
       ))}
-      <span>┊ idle time, folded</span>
+      <span>┊ idle time, shortened</span>
       <span className="tabular-nums md:ml-auto">
         from {secondTime(from)} to {secondTime(to)}
       </span>

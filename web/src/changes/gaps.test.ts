@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { FileDiff, FileHunk } from "../live/repository-api.ts";
 import { endNew, endOld, firstNew, firstOld, linesOf } from "./diff-lines.ts";
-import { type Fold, foldsOf, type KnownLines, unfolded, wantedOf } from "./folds.ts";
+import { expanded, type Gap, gapsOf, type KnownLines, wantedOf } from "./gaps.ts";
 
 const NOTHING: KnownLines = { lines: new Map(), total: null };
 
@@ -32,33 +32,33 @@ function known(from: number, to: number, total: number | null, before: KnownLine
 
 const rangesOf = (hunks: readonly FileHunk[]) =>
   hunks.map((hunk) => [firstOld(hunk), endOld(hunk) - 1, firstNew(hunk), endNew(hunk) - 1]);
-const between = (folds: readonly (Fold | null)[]) => folds.map((fold) => fold && [fold.from, fold.to]);
+const between = (gaps: readonly (Gap | null)[]) => gaps.map((gap) => gap && [gap.from, gap.to]);
 
-test("what is between the hunks is folded, and what is below, of which nobody knows how much it is", () => {
+test("what is between the hunks is hidden, and what is below, of which nobody knows how much it is", () => {
   const file = fileWith(100, [20, 50]);
-  expect(between(foldsOf(file, file.hunks, NOTHING))).toEqual([
+  expect(between(gapsOf(file, file.hunks, NOTHING))).toEqual([
     [1, 16],
     [24, 46],
     [54, null],
   ]);
 });
 
-test("a file whose end is in sight has nothing folded below, and a new one nothing at all", () => {
+test("a file whose end is in sight has nothing hidden below, and a new one nothing at all", () => {
   const end = fileWith(52, [50]);
-  expect(between(foldsOf(end, end.hunks, NOTHING))).toEqual([[1, 46], null]);
+  expect(between(gapsOf(end, end.hunks, NOTHING))).toEqual([[1, 46], null]);
   const added: FileDiff = { ...fileWith(5, []), status: "added", hunks: end.hunks };
-  expect(foldsOf(added, end.hunks, NOTHING)).toEqual([null, null]);
+  expect(gapsOf(added, end.hunks, NOTHING)).toEqual([null, null]);
 });
 
 test("lines that were asked for are put where they belong, and hunks that meet become one", () => {
   const file = fileWith(100, [20, 50]);
   const some = known(24, 30, 100);
-  expect(rangesOf(unfolded(file.hunks, some))).toEqual([
+  expect(rangesOf(expanded(file.hunks, some))).toEqual([
     [17, 30, 17, 30],
     [47, 53, 47, 53],
   ]);
   const all = known(24, 46, 100, known(54, 100, 100));
-  const [one, ...others] = unfolded(file.hunks, all);
+  const [one, ...others] = expanded(file.hunks, all);
   expect(others).toEqual([]);
   expect(linesOf(one as FileHunk).map(({ text }) => text)).toEqual([
     ...Array.from({ length: 3 }, (_, at) => `line ${17 + at}`),
@@ -67,44 +67,44 @@ test("lines that were asked for are put where they belong, and hunks that meet b
     "was 50",
     ...Array.from({ length: 51 }, (_, at) => `line ${50 + at}`),
   ]);
-  expect(between(foldsOf(file, [one as FileHunk], all))).toEqual([[1, 16], null]);
+  expect(between(gapsOf(file, [one as FileHunk], all))).toEqual([[1, 16], null]);
 });
 
 test("the numbers of the side before the change go on over what is unfolded", () => {
   const lines = [" a", "+b", "+c", " d", " e", " f"];
   const hunk: FileHunk = { old_start: 10, old_lines: 4, new_start: 12, new_lines: 6, header: "", lines };
-  const grown = unfolded([hunk], known(9, 20, 20));
+  const grown = expanded([hunk], known(9, 20, 20));
   expect(rangesOf(grown)).toEqual([[7, 16, 9, 20]]);
 });
 
 test("a hunk without lines on one side keeps its place while another one is unfolded", () => {
   const bare: FileHunk = { old_start: 4, old_lines: 0, new_start: 5, new_lines: 1, header: "", lines: ["+x"] };
-  const [same] = unfolded([bare], known(90, 99, 99));
+  const [same] = expanded([bare], known(90, 99, 99));
   expect(same).toEqual(bare);
 });
 
 test("the hunks that the server sent are never changed", () => {
   const file = fileWith(60, [20, 40]);
   const before = structuredClone(file);
-  unfolded(file.hunks, known(1, 60, 60));
+  expanded(file.hunks, known(1, 60, 60));
   expect(file).toEqual(before);
 });
 
 test("asked for are the lines next to what is shown, at most a thousand", () => {
-  const fold = { from: 24, to: 4000, header: "", hasBefore: true, hasAfter: true };
-  expect([wantedOf(fold, "down"), wantedOf(fold, "up"), wantedOf(fold, "all")]).toEqual([
+  const gap = { from: 24, to: 4000, header: "", hasBefore: true, hasAfter: true };
+  expect([wantedOf(gap, "down"), wantedOf(gap, "up"), wantedOf(gap, "all")]).toEqual([
     { from: 24, to: 43 },
     { from: 3981, to: 4000 },
     { from: 24, to: 1023 },
   ]);
-  const short = { ...fold, to: 30 };
+  const short = { ...gap, to: 30 };
   expect([wantedOf(short, "down"), wantedOf(short, "up")]).toEqual([
     { from: 24, to: 30 },
     { from: 24, to: 30 },
   ]);
 });
 
-test("whatever is unfolded, in any order, each line of the file is there once or folded", () => {
+test("whatever is expanded, in any order, each line of the file is there once or hidden", () => {
   const step = fc.tuple(fc.nat(), fc.constantFrom("down" as const, "up" as const, "all" as const));
   fc.assert(
     fc.property(
@@ -118,19 +118,19 @@ test("whatever is unfolded, in any order, each line of the file is there once or
         );
         let lines = NOTHING;
         for (const [which, how] of steps) {
-          const folds = foldsOf(file, unfolded(file.hunks, lines), lines).filter((fold) => fold !== null);
-          const fold = folds[which % Math.max(1, folds.length)];
-          if (!fold) break;
-          const { from, to } = wantedOf(fold, how);
+          const gaps = gapsOf(file, expanded(file.hunks, lines), lines).filter((gap) => gap !== null);
+          const gap = gaps[which % Math.max(1, gaps.length)];
+          if (!gap) break;
+          const { from, to } = wantedOf(gap, how);
           lines = known(from, Math.min(to, total), total, lines);
         }
-        const hunks = unfolded(file.hunks, lines);
+        const hunks = expanded(file.hunks, lines);
         const seen = hunks.flatMap(linesOf).flatMap((line) => (line.new === null ? [] : [line.new]));
-        const folded = foldsOf(file, hunks, { ...lines, total }).flatMap((fold) =>
-          fold ? Array.from({ length: (fold.to ?? total) - fold.from + 1 }, (_, index) => fold.from + index) : [],
+        const hidden = gapsOf(file, hunks, { ...lines, total }).flatMap((gap) =>
+          gap ? Array.from({ length: (gap.to ?? total) - gap.from + 1 }, (_, index) => gap.from + index) : [],
         );
         const every = Array.from({ length: total }, (_, index) => index + 1);
-        expect([...seen, ...folded].sort((a, b) => a - b)).toEqual(every);
+        expect([...seen, ...hidden].sort((a, b) => a - b)).toEqual(every);
         for (const { text, new: now, sign } of hunks.flatMap(linesOf))
           if (sign !== "-") expect(text).toBe(`line ${now}`);
       },

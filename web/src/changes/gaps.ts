@@ -1,24 +1,24 @@
 import type { FileDiff, FileHunk } from "../live/repository-api.ts";
 import { endNew, endOld, firstNew, firstOld } from "./diff-lines.ts";
 
-/** Lines of the file after the change that were asked for, by their number, and how many it has. */
+/** Lines of the changed file that were loaded on request, by number, and how many it has. */
 export interface KnownLines {
   lines: ReadonlyMap<number, string>;
   total: number | null;
 }
 
-/** Unchanged lines that are not shown. `to` is null where nobody has said yet how far the file goes. */
-export interface Fold {
+/** Unchanged lines that are not shown. `to` is null while the length of the file is unknown. */
+export interface Gap {
   from: number;
   to: number | null;
-  /** What the next hunk is in, as git says it. */
+  /** The function or heading that git names for the next hunk. */
   header: string;
   hasBefore: boolean;
   hasAfter: boolean;
 }
 
 /** The same hunks with the unchanged lines around them that are known; those that meet become one. */
-export function unfolded(hunks: readonly FileHunk[], { lines }: KnownLines): readonly FileHunk[] {
+export function expanded(hunks: readonly FileHunk[], { lines }: KnownLines): readonly FileHunk[] {
   if (lines.size === 0) return hunks;
   const grown: FileHunk[] = [];
   for (const hunk of hunks) {
@@ -34,20 +34,20 @@ export function unfolded(hunks: readonly FileHunk[], { lines }: KnownLines): rea
   return grown;
 }
 
-/** The folds above each hunk, in their order (null: nothing is folded there), and the one below the last. */
-export function foldsOf(file: FileDiff, hunks: readonly FileHunk[], known: KnownLines): (Fold | null)[] {
+/** The gaps above each hunk, in their order (null: nothing is hidden there), and the one below the last. */
+export function gapsOf(file: FileDiff, hunks: readonly FileHunk[], known: KnownLines): (Gap | null)[] {
   const isWhole = file.status === "added" || file.status === "deleted";
   if (isWhole || hunks.length === 0) return [...hunks.map(() => null), null];
-  const folds = hunks.map((hunk, at): Fold | null => {
+  const gaps = hunks.map((hunk, at): Gap | null => {
     const before = hunks[at - 1];
     const from = before ? endNew(before) : 1;
     const to = firstNew(hunk) - 1;
     return from > to ? null : { from, to, header: hunk.header, hasBefore: before !== undefined, hasAfter: true };
   });
-  return [...folds, file.cut ? null : foldBelow(hunks, known)];
+  return [...gaps, file.cut ? null : gapBelow(hunks, known)];
 }
 
-function foldBelow(hunks: readonly FileHunk[], { total }: KnownLines): Fold | null {
+function gapBelow(hunks: readonly FileHunk[], { total }: KnownLines): Gap | null {
   const last = hunks.at(-1);
   if (!last) return null;
   const from = endNew(last);
@@ -57,25 +57,25 @@ function foldBelow(hunks: readonly FileHunk[], { total }: KnownLines): Fold | nu
   return after < CONTEXT ? null : { from, to: null, header: "", hasBefore: true, hasAfter: false };
 }
 
-/** As the server has it when nothing else is asked for. */
+/** The server's default. */
 const CONTEXT = 3;
-/** So many more at a time. */
+/** How many more lines one click shows. */
 const STEP = 20;
 
-/** Which lines to ask for: the next below what is before the fold, above what is after it, or all of them. */
-export function wantedOf(fold: Fold, which: "down" | "up" | "all"): { from: number; to: number } {
-  const end = fold.to ?? fold.from + MOST - 1;
-  if (which === "all") return { from: fold.from, to: Math.min(end, fold.from + MOST - 1) };
-  if (which === "down") return { from: fold.from, to: Math.min(end, fold.from + STEP - 1) };
-  return { from: Math.max(fold.from, end - STEP + 1), to: end };
+/** Which lines to ask for: the next below what is before the gap, above what is after it, or all of them. */
+export function wantedOf(gap: Gap, which: "down" | "up" | "all"): { from: number; to: number } {
+  const end = gap.to ?? gap.from + MOST - 1;
+  if (which === "all") return { from: gap.from, to: Math.min(end, gap.from + MOST - 1) };
+  if (which === "down") return { from: gap.from, to: Math.min(end, gap.from + STEP - 1) };
+  return { from: Math.max(gap.from, end - STEP + 1), to: end };
 }
 
-/** A fold that is as short is opened in one go. */
-export function isShort(fold: Fold): boolean {
-  return fold.to !== null && fold.to - fold.from + 1 <= STEP;
+/** Short enough to be shown with one click. */
+export function isShort(gap: Gap): boolean {
+  return gap.to !== null && gap.to - gap.from + 1 <= STEP;
 }
 
-/** What the server gives at once. */
+/** The most that the server sends at once. */
 const MOST = 1000;
 
 function linesBack(lines: KnownLines["lines"], from: number, floor: number): string[] {
