@@ -1,10 +1,9 @@
 /**
  * Tests that may pass at the second try, each with its reason. Any other fails the run (docs/decisions/tests.md).
- * `test` is the file and the full name, as the end of a run prints them; `*` stands for all of them.
+ * `test` is the file and the full name, as the end of a run prints them; with `*` at its end, all that begin so.
  */
 export const KNOWN_RETRIES: readonly { test: string; reason: string }[] = [
-  {
-    test: "*",
-    reason: "hardly any full run since the rooms were moved; remove this after three quiet runs without one",
-  },
+  { test: "test/browser/*", reason: "Chromium lays out and paints when it has time, between our steps or after them" },
+  { test: "test/mesh/*", reason: "drives Claude Code in a terminal, whose screen says when it is ready, not we" },
+  { test: "test/outside/*", reason: "starts other vendors' programs, which begin and save as late as they like" },
 ];

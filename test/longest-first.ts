@@ -8,6 +8,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
  */
 const FIRST = [
   "browser/access",
+  "browser/meshes",
+  "browser/reach",
   "faults/server-faults",
   "mesh/tx",
   "mesh/unattended",
@@ -48,6 +50,13 @@ const FIRST = [
   "simulation/mutants",
   "faults/store-mutants",
   "mesh/sessions",
+  "mesh/tx-results",
+  "outside/as-written",
+  "faults/repository-kills",
+  "../src/repository/deliver",
+  "outside/trial",
+  "../src/cli/repository",
+  "browser/first-look",
   "outside/mcp-server",
 ].map((name) => join(import.meta.dirname, `${name}.test.ts`));
 
