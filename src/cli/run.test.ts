@@ -260,7 +260,7 @@ test("with --json every fact stands on stdout as it comes, whole and in order; t
   });
   expect(facts[0]?.data).toMatchObject({ goal: "Survey ./docs", model: "demo/surveyor", project: folder.path });
   // No key was set, so the demo was taken, and the program says so.
-  expect(stderr).toMatch(/^Model: demo\/surveyor \(no key is set/);
+  expect(stderr).toMatch(/^Model: demo\/surveyor \(the demo, not a language model: none of ANTHROPIC_API_KEY, /);
 });
 
 test("what the demo cannot do is tried again with another model, in words that work for how it was called", async () => {

@@ -4,7 +4,7 @@ import { type Sentences, thing } from "./sentence.ts";
 
 /** The channels through which the person is reached. */
 export const CHANNELS: Sentences<Extract<FactType, `channel.${string}`>> = {
-  "channel.opened": ({ channel, to }) => thing(channel, `carries ${to.join(", ")} from now on`, { tone: "new" }),
+  "channel.opened": ({ channel, to }) => thing(channel, `now delivers ${listed(to)}`, { tone: "new" }),
   "channel.closed": ({ channel }) => thing(channel, "is closed", { tone: "leaves" }),
   "channel.delivered": ({ channel, of }) => thing(channel, `delivered ${of}`, { tone: "done" }),
   "channel.delayed": ({ channel, of, why, attempts, retry_in_ms }) =>
@@ -23,3 +23,7 @@ export const CHANNELS: Sentences<Extract<FactType, `channel.${string}`>> = {
       tone: "failed",
     }),
 };
+
+function listed(words: readonly string[]): string {
+  return [words.slice(0, -1).join(", "), ...words.slice(-1)].filter(Boolean).join(" and ");
+}

@@ -67,7 +67,7 @@ test("memory, insights, channels, triggers and held work are told in the story a
     "ann         → offers an insight: Chips throttle",
     "coordinator ✓ took insight-1 into memory/a.md",
     "coordinator - declined insight-2: trivial",
-    "pager       + carries questions from now on",
+    "pager       + now delivers questions",
     "pager       - is closed",
     "pager       ✓ delivered question-1",
     "pager       ✗ could not deliver question-1: 410 (gave up after 1 try)",

@@ -102,8 +102,8 @@ test("with no choice made the first that can be used is taken, in the order of t
     {
       model: "demo/surveyor",
       why:
-        "no key is set (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY) and no local model answers; " +
-        "this is the demo, not a language model",
+        "the demo, not a language model: none of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY " +
+        "is set, and no local model answers",
     },
   ]);
 });

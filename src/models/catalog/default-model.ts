@@ -40,6 +40,6 @@ export async function chooseDefaultModel(ports: DefaultModelPorts): Promise<Chos
   const keys = PROVIDERS.map(({ keyVariable }) => keyVariable).filter((variable) => variable !== null);
   return {
     model: DEMO_MODEL,
-    why: `no key is set (${keys.join(", ")}) and no local model answers; this is the demo, not a language model`,
+    why: `the demo, not a language model: none of ${keys.join(", ")} is set, and no local model answers`,
   };
 }

@@ -1,7 +1,7 @@
 import type { ChannelListener, Receive } from "../../mail/channels/channel.ts";
 import { problemsOf, receivedWordsSchema } from "../../mail/channels/receive-webhook.ts";
 import type { OpenChannel } from "./open-channels.ts";
-import { commandIn, type WebhookPorts } from "./webhook-listener.ts";
+import { commandIn, type WebhookPorts } from "./webhook-handler.ts";
 
 export interface ChannelListeners {
   /** Those that could not begin, and why. */

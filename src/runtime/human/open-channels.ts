@@ -9,7 +9,7 @@ import { type Settings, SettingsError } from "../config/settings.ts";
 /** A channel that is ready to use. */
 export interface OpenChannel extends Channel {
   to: readonly ChannelTopic[];
-  /** Signed answers to it come in by `runtime/human/webhook-listener.ts`: at the server, and at this port if there is one. */
+  /** Signed answers to it come in by `runtime/human/webhook-handler.ts`: at the server, and at this port if there is one. */
   signed?: { secret: string; port: number | undefined };
 }
 

@@ -17,7 +17,15 @@ import type { Team } from "../team/team.ts";
 import { checkNotArchived, HumanRefusal } from "./human-facts.ts";
 import type { HumanVoice } from "./human-voice.ts";
 import { nodeOf } from "./human-work.ts";
-import { answerGoal, answerTask, commentMail, rejectedWords, restoredName, takeInWords } from "./review-words.ts";
+import {
+  answerGoal,
+  answerTask,
+  commentMail,
+  noRepository,
+  rejectedWords,
+  restoredName,
+  takeInWords,
+} from "./review-words.ts";
 
 interface RepositoryWorkPorts {
   log: Pick<PendingLog, "append">;
@@ -182,13 +190,7 @@ export class RepositoryWork {
     const { pending, repository } = this.#ports;
     checkNotArchived(pending());
     if (repository && pending().repository) return repository;
-    const { name, write } = pending().agent.created;
-    throw new HumanRefusal(
-      "conflict",
-      write
-        ? `${name} has not begun yet, so it has no repository.`
-        : `${name} does not change a repository. One that does is started with: agiraph run "…" --write`,
-    );
+    throw new HumanRefusal("conflict", noRepository(pending().agent.created));
   }
 
   #node(word: string): NodeState {

@@ -48,3 +48,10 @@ export function restoredName(ref: string, commit: string): string {
 function firstLine(text: string): string {
   return (text.split("\n", 1)[0] ?? "").slice(0, 120);
 }
+
+/** Of an agent whose work cannot be reviewed. */
+export function noRepository({ name, write }: { name: string; write?: unknown }): string {
+  return write
+    ? `${name} has not begun yet, so it has no repository.`
+    : `${name} does not change a repository. One that does is started with: agiraph run "…" --write`;
+}

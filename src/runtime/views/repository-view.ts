@@ -9,6 +9,7 @@ import { own } from "../../protocol/dict.ts";
 import { AgentRepository, type Git, type RepositoryDiff } from "../../repository/index.ts";
 import { repositoryDir } from "../../store/paths.ts";
 import { HumanRefusal } from "../human/human-refusal.ts";
+import { noRepository } from "../human/review-words.ts";
 
 const MOST_COMMITS = 1000;
 const MOST_LINES = 1000;
@@ -27,7 +28,7 @@ export class RepositoryReader {
   /** Refused where it has none. */
   static of({ repository, agent }: Situation, agentDir: string, git: Git): RepositoryReader {
     if (repository) return new RepositoryReader(repository, AgentRepository.open(repositoryDir(agentDir), git));
-    throw new HumanRefusal("not_found", `${agent.created.name} does not change a repository.`);
+    throw new HumanRefusal("not_found", noRepository(agent.created));
   }
 
   async view(): Promise<RepositoryView> {

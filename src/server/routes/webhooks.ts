@@ -1,4 +1,4 @@
-import { webhookHandler } from "../../runtime/human/webhook-listener.ts";
+import { webhookHandler } from "../../runtime/human/webhook-handler.ts";
 import type { Api, RouteDeps } from "../api-app.ts";
 
 /**

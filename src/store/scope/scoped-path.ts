@@ -1,4 +1,4 @@
-import { realpathSync, statSync } from "node:fs";
+import { lstatSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import type { PublishedFile } from "../../protocol/index.ts";
 import type { AccessTable, Judgement } from "./access.ts";
@@ -16,6 +16,8 @@ export interface ScopeRules {
   inProject?: string;
   /** Where plain paths start, from the agent's home. */
   top: readonly string[];
+  /** Plain paths start in a clone of the project: `project/…` leads there too, unless the repository has such a folder. */
+  topIsProject?: boolean;
   /** First names that stand for another place in the agent's home. */
   aliases: ReadonlyMap<string, readonly string[]>;
   table: AccessTable;
@@ -48,11 +50,18 @@ export interface ScopedPath {
 export function scopedPathOf(view: ScopeRules, asked: string): ScopedPath {
   const path = shortNameOf(view, asked);
   const names = parsePath(path);
-  if (names[0] === "project") return projectPath(view, path, names);
-  const own = ownNames(names);
+  const isProject = names[0] === "project" && !hasOwnProject(view);
+  if (isProject && !view.topIsProject) return projectPath(view, path, names);
+  const own = ownNames(isProject ? names.slice(1) : names);
   const alias = view.aliases.get(own[0] ?? "");
   const parts = alias ? [...alias, ...own.slice(1)] : [...view.top, ...own];
   return { path, names: own, root: view.agentDir, parts, judgement: view.table.judge(parts), isProject: false };
+}
+
+/** The clone has a file or a folder of its own that is named `project`. */
+function hasOwnProject({ topIsProject, agentDir, top }: ScopeRules): boolean {
+  if (!topIsProject) return false;
+  return lstatSync(join(agentDir, ...top, "project"), { throwIfNoEntry: false }) !== undefined;
 }
 
 /** What is named by an absolute path, or as seen from the project, is called by its short name. */
@@ -109,7 +118,7 @@ function realPathOf(folder: string): string {
 /** An entry of a folder, or undefined if this participant must not see it. */
 export function scopedChild(view: ScopeRules, scoped: ScopedPath, name: string): ScopedPath | undefined {
   // A short name overrides a file of the run that has the same name.
-  if (isTop(view, scoped) && (view.aliases.has(name) || name === "project")) return undefined;
+  if (isTop(view, scoped) && (view.aliases.has(name) || (name === "project" && !view.topIsProject))) return undefined;
   const names = [...scoped.names, name];
   const child = { ...scoped, names, path: names.join("/"), parts: [...scoped.parts, name] };
   if (scoped.isProject) return name.startsWith(".") ? undefined : child;

@@ -67,6 +67,7 @@ export function workerScope(who: WorkerScopeOptions): Scope {
     agentDir,
     project,
     top: hasClone ? [...node, "repo"] : ["runs", runId],
+    topIsProject: hasClone,
     aliases: new Map([
       ...["scratch", "published", "_spec.md", "_refs.json"].map((name) => [name, [...node, name]] as const),
       ...["notebook.md", "memory.md", "identity.md"].map((name) => [name, [...self, name]] as const),
