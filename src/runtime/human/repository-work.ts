@@ -22,6 +22,7 @@ import {
   answerTask,
   commentMail,
   noRepository,
+  nothingInCommon,
   rejectedWords,
   restoredName,
   takeInWords,
@@ -152,6 +153,8 @@ export class RepositoryWork {
       return result.moved
         ? `${branch} has ${wanted} as it is now (${upstream.slice(0, 10)}).`
         : `${branch} has ${wanted} already.`;
+    if (result.why === "conflict" && result.files.length === 0)
+      throw new HumanRefusal("conflict", nothingInCommon(branch, wanted, this.#name));
     const heard = await this.#ports.voice.send(takeInWords(branch, upstream, result), COORDINATOR);
     return `${wanted} cannot be taken in as it is: ${result.why === "conflict" ? `both changed ${result.files.join(", ")}` : "the checks do not pass with it"}. The team is asked to do it. ${heard}`;
   }

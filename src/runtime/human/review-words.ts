@@ -35,6 +35,11 @@ export function takeInWords(
   return `Take my new commits into ${branch}; ${what}. Give it to a worker as a node: git fetch origin refs/agiraph/upstream/${upstream} && git merge FETCH_HEAD, resolve what is left, publish.\n\n${text}`;
 }
 
+/** Of a history that was begun anew: git has nothing to merge them by, so neither has a team. */
+export function nothingInCommon(branch: string, wanted: string, agent: string): string {
+  return `${wanted} has no commit in common with ${branch}: its history was begun anew. Nothing was taken in. Take the branch as it is (agiraph accept ${agent}) and carry it over by hand, or start another agent.`;
+}
+
 /** A branch that can be written wherever people write branches. */
 export function restoredName(ref: string, commit: string): string {
   const named = ref

@@ -36,16 +36,19 @@ export type Integrated =
   | { kind: "refused"; why: "conflict" | "checks"; text: string; refusals: number }
   | { kind: "ready"; published: PublishedCommit; moved: NewFact };
 
-export type TakenIn =
-  | { ok: true; moved: NewFact | null }
-  | { ok: false; why: "conflict" | "checks"; files: string[]; text: string };
+export type Changed =
+  /** Null: nothing had to change. */
+  { ok: true; moved: NewFact | null } | { ok: false; why: "conflict" | "checks"; files: string[]; text: string };
+
+/** For whom checks run, and what they may read. */
+type CheckPlace = Pick<Offer, "access" | "node_id">;
 
 /**
  * The agent's branch: what comes into it, one after the other.
  *
  * BRANCH-1. It moves by the fact `branch.moved` alone. What git has follows, and is set right at each start.
  * BRANCH-2. Whatever it moves to was merged without a conflict and passed its checks, on the very tree that it then has.
- *     A check of the project that fails without the new work too keeps nobody out.
+ *     A check of the project that fails without the new work too keeps nobody out; the checks after it run all the same.
  * BRANCH-3. One change at a time, from before the merge until the fact is appended: nothing moves it in between.
  * BRANCH-4. What did not come in is on record with the reason, and nothing else has changed.
  */
@@ -95,31 +98,28 @@ export class Branch {
   }
 
   /** Takes a node's work out again. Only while it is locked. */
-  async revert(
-    node_id: NodeId,
-    title: string,
-  ): Promise<{ ok: true; moved: NewFact } | { ok: false; files: string[]; text: string }> {
+  async revert(node_id: NodeId, title: string, check: CheckPlace, signal: AbortSignal): Promise<Changed> {
     const { repository } = this.#ports;
     const { tip, nodes } = this.state;
     const merged = nodes[node_id]?.commit?.merged;
     if (merged === undefined) throw new Error(`${node_id} has no commit to revert`);
     const result = await repository.revert(tip, merged);
-    if (result.kind === "conflict") return { ok: false, files: result.files, text: result.text };
+    if (result.kind === "conflict") return { ok: false, why: "conflict", files: result.files, text: result.text };
     const to = await this.#commit(result.tree, [tip], title);
+    const failed = await this.#newlyRed(to, tip, check, signal);
+    if (failed) return { ok: false, why: "checks", files: [], text: failedText(failed) };
     return { ok: true, moved: movement(tip, to, "revert", { node_id }) };
   }
 
   /** Takes commits of the person in. Only while it is locked. */
-  async takeIn(upstream: string, check: Pick<Offer, "access" | "node_id">, signal: AbortSignal): Promise<TakenIn> {
+  async takeIn(upstream: string, check: CheckPlace, signal: AbortSignal): Promise<Changed> {
     const { repository } = this.#ports;
     const { tip } = this.state;
     if (await repository.isAncestor(upstream, tip)) return { ok: true, moved: null };
     const merged = await this.#merged(tip, upstream, "Take in new commits", signal);
     if (merged.kind === "conflict") return { ok: false, why: "conflict", files: merged.files, text: merged.text };
-    const { checks } = await this.#ports.settings();
-    const [failed] = await this.#results(merged.commit, checks, check, signal);
-    if (failed && !failed.ok && !(await this.#failsAt(upstream, failed.command, check, signal)))
-      return { ok: false, why: "checks", files: [], text: failedText(failed) };
+    const failed = await this.#newlyRed(merged.commit, upstream, check, signal);
+    if (failed) return { ok: false, why: "checks", files: [], text: failedText(failed) };
     return { ok: true, moved: movement(tip, merged.commit, "rebase", { upstream }) };
   }
 
@@ -175,24 +175,49 @@ export class Branch {
     signal: AbortSignal,
   ): Promise<CheckResult | undefined> {
     const known = this.state.nodes[offer.node_id]?.checks ?? {};
-    const left = commands.filter((command) => !(known[command]?.ok && known[command]?.commit === merged));
-    const results = await this.#results(merged, left, offer, signal);
-    let failed: CheckResult | undefined;
-    const facts: NewFact[] = [];
-    for (const result of results) {
-      const isRedBefore =
-        of === "project" && !result.ok && (await this.#failsAt(this.state.tip, result.command, offer, signal));
-      facts.push(checkFact(offer.node_id, merged, of, result, isRedBefore));
-      if (!result.ok && !isRedBefore && !(of === "project" && offer.mayBeRed)) failed ??= result;
+    const open = commands.filter((command) => !(known[command]?.ok && known[command]?.commit === merged));
+    const { tip } = this.state;
+    const keepsOut = async (result: CheckResult): Promise<boolean> => {
+      const isRedBefore = of === "project" && !result.ok && (await this.#failsAt(tip, result.command, offer, signal));
+      const facts = [checkFact(offer.node_id, merged, of, result, isRedBefore)];
+      await this.#ports.log.append({ facts }).durable;
+      return !result.ok && !isRedBefore && !(of === "project" && offer.mayBeRed);
+    };
+    return this.#firstThat(keepsOut, merged, open, offer, signal);
+  }
+
+  /** Also after a failed check that keeps nothing out: what comes after it may. */
+  async #firstThat(
+    keepsOut: (result: CheckResult) => Promise<boolean>,
+    commit: string,
+    commands: readonly string[],
+    at: CheckPlace,
+    signal: AbortSignal,
+  ): Promise<CheckResult | undefined> {
+    for (let done = 0; done < commands.length; ) {
+      const results = await this.#results(commit, commands.slice(done), at, signal);
+      for (const result of results) if (await keepsOut(result)) return result;
+      done += results.length;
     }
-    if (facts.length > 0) await this.#ports.log.append({ facts }).durable;
-    return failed;
+    return undefined;
+  }
+
+  /** The first check of the project that fails at a commit, and not at another. */
+  async #newlyRed(
+    commit: string,
+    before: string,
+    check: CheckPlace,
+    signal: AbortSignal,
+  ): Promise<CheckResult | undefined> {
+    const { checks } = await this.#ports.settings();
+    const isNew = async ({ ok, command }: CheckResult) => !ok && !(await this.#failsAt(before, command, check, signal));
+    return this.#firstThat(isNew, commit, checks, check, signal);
   }
 
   async #results(
     commit: string,
     commands: readonly string[],
-    { node_id, access }: Pick<Offer, "node_id" | "access">,
+    { node_id, access }: CheckPlace,
     signal: AbortSignal,
   ): Promise<CheckResult[]> {
     const settings = await this.#ports.settings();
@@ -200,12 +225,7 @@ export class Branch {
   }
 
   /** Whether the check fails there too. */
-  async #failsAt(
-    commit: string,
-    command: string,
-    at: Pick<Offer, "node_id" | "access">,
-    signal: AbortSignal,
-  ): Promise<boolean> {
+  async #failsAt(commit: string, command: string, at: CheckPlace, signal: AbortSignal): Promise<boolean> {
     const key = `${commit} ${command}`;
     const known = this.#withoutIt.get(key);
     if (known !== undefined) return known;

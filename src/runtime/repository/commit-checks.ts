@@ -51,7 +51,7 @@ export class CommitChecks {
     signal: AbortSignal,
   ): Promise<CheckResult[]> {
     if (commands.length === 0) return [];
-    const folder = join(transitDir(this.#ports.agentDir), `${node}-checks`);
+    const folder = join(transitDir(this.#ports.agentDir), checksFolder(node));
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true, mode: 0o700 });
     try {
@@ -93,6 +93,11 @@ export class CommitChecks {
     }
     return results;
   }
+}
+
+/** In the folder of what is on its way. */
+export function checksFolder(node: NodeId): string {
+  return `${node}-checks`;
 }
 
 const MOST_OUTPUT = 4000;

@@ -1,4 +1,4 @@
-import type { RepositoryState } from "../../projections/index.ts";
+import type { NodeState, RepositoryState } from "../../projections/index.ts";
 import type { NodeId } from "../../protocol/index.ts";
 
 // What is said of work that did not come into the branch. `publish` puts "Not published: " before it.
@@ -23,8 +23,13 @@ export function nothingToRevert(node: NodeId, isReverted: boolean): string {
   return `${node} has nothing in the branch${isReverted ? " any more" : ""}, so there is nothing to take out.`;
 }
 
-export function cannotRevert(node: NodeId, files: readonly string[]): string {
-  return `${node} cannot be taken out by itself: later work changed the same lines, in ${files.join(", ")}. Nothing has changed. Have it undone by a node of its own.`;
+export function cannotRevert(
+  node: NodeId,
+  { why, files, text }: { why: "conflict" | "checks"; files: readonly string[]; text: string },
+): string {
+  const because =
+    why === "conflict" ? `later work changed the same lines, in ${files.join(", ")}.` : `without it ${text}`;
+  return `${node} cannot be taken out by itself: ${because}\nNothing has changed. Have it undone by a node of its own.`;
 }
 
 /** What the coordinator is told before its first turn. */
@@ -40,4 +45,12 @@ export function leadWords(
     `(log ${branch}, show ${branch}:FILE, diff ${base.slice(0, 12)} ${branch}).`,
     "You change no file of it yourself: create nodes. Deliverables and checks may name its files; checks run at its top.",
   ].join(" ");
+}
+
+export function commitMessage({ id }: NodeState, summary: string): string {
+  return `${firstLine(summary)}\n\n${summary}\n\nAgiraph-Node: ${id}\n`;
+}
+
+export function firstLine(text: string): string {
+  return (text.split("\n", 1)[0] ?? "").slice(0, 100);
 }

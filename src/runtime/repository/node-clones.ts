@@ -10,6 +10,7 @@ import {
   UNFINISHED_CLONE,
 } from "../../repository/index.ts";
 import { cloneDir, repositoryDir, transitDir } from "../../store/paths.ts";
+import { checksFolder } from "./commit-checks.ts";
 import type { SandboxedScripts, ScriptAccess } from "./sandboxed-scripts.ts";
 
 interface ClonePorts {
@@ -84,7 +85,7 @@ export class NodeClones {
       const { word, rest } = await this.#ports.scripts.answer(script, this.#access(node, [transit]), signal);
       if (word === "NOTHING") return undefined;
       const received = await this.#ports.repository.receive(bundle, node.id);
-      if (!received.ok) throw new Error(`What is in the clone of ${node.id} cannot be kept: ${received.reason}`);
+      if (!received.ok) throw new Error(`${this.folder(node)}: ${received.reason}`);
       const ref = `refs/agiraph/snapshots/${node.id}/${rest}`;
       await this.#ports.repository.keep(ref, rest);
       return { ref, commit: rest };
@@ -94,6 +95,21 @@ export class NodeClones {
   async isThere(node: NodeState): Promise<boolean> {
     const stats = await lstat(join(this.folder(node), ".git")).catch(() => undefined);
     return stats?.isDirectory() === true;
+  }
+
+  /** Those of which a clone is there, or something on its way to the repository. */
+  async leftOf<T extends NodeState>(nodes: readonly T[]): Promise<T[]> {
+    const onTheirWay = await readdir(transitDir(this.#ports.agentDir)).catch((): string[] => []);
+    const isLeft = await Promise.all(
+      nodes.map(async (node) => transitNames(node).some((name) => onTheirWay.includes(name)) || this.isThere(node)),
+    );
+    return nodes.filter((_, at) => isLeft[at]);
+  }
+
+  /** Nothing is on its way any more: it was there when a process was killed. */
+  async clear(node: NodeState): Promise<void> {
+    for (const name of transitNames(node))
+      await rm(join(transitDir(this.#ports.agentDir), name), { recursive: true, force: true });
   }
 
   async remove(node: NodeState): Promise<void> {
@@ -123,3 +139,8 @@ export class NodeClones {
 }
 
 const SECONDS = 1800;
+
+/** What was committed or saved, and the checkout that its checks run in. */
+function transitNames({ id }: NodeState): string[] {
+  return [id, checksFolder(id)];
+}

@@ -10,6 +10,7 @@ export async function gitTemporary(home: string): Promise<string> {
   return folder;
 }
 
+/** Throws in words where it is none that we can work on. */
 export async function personRepository(folder: string, git: Git): Promise<PersonRepository> {
   const found = await inspectRepository(folder, git);
   if (!found.ok) throw new RepositoryProblem(found.reason);

@@ -1,8 +1,14 @@
 import type { Scrubber } from "../../boundary/scrubber.ts";
-import type { NodeState, RepositoryState, Situation, WorkerState } from "../../projections/index.ts";
+import {
+  hasEnded,
+  type NodeState,
+  type RepositoryState,
+  type Situation,
+  type WorkerState,
+} from "../../projections/index.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import type { Config } from "../../protocol/config.ts";
-import type { NewFact, NodeId, Write } from "../../protocol/index.ts";
+import type { NewFact, NodeId } from "../../protocol/index.ts";
 import { AgentRepository, Git, type PersonRepository, resolveBase } from "../../repository/index.ts";
 import type { Sandbox } from "../../sandbox/index.ts";
 import { cloneDir, gitTemporaryDir, repositoryDir } from "../../store/paths.ts";
@@ -10,12 +16,22 @@ import type { Offered, OfferedWork, RepositoryPort } from "../../workers/workpla
 import { type ProjectConfig, projectEntryFor, readProjectConfig, receiveLimitsOf } from "../config/project-config.ts";
 import { folderVariables } from "../programs/folder-variables.ts";
 import type { PendingLog } from "../state/pending-log.ts";
-import { Branch, type TakenIn } from "./branch.ts";
-import { CommitChecks } from "./commit-checks.ts";
+import { Branch, type Changed } from "./branch.ts";
+import { type CheckAccess, CommitChecks } from "./commit-checks.ts";
 import { IncludedFiles } from "./included-files.ts";
-import { cannotRevert, conflictWords, humanIsNeeded, leadWords, nothingToRevert, redWords } from "./merge-words.ts";
+import {
+  cannotRevert,
+  commitMessage,
+  conflictWords,
+  firstLine,
+  humanIsNeeded,
+  leadWords,
+  nothingToRevert,
+  redWords,
+} from "./merge-words.ts";
 import { NodeClones } from "./node-clones.ts";
-import { gitTemporary, personRepository } from "./person.ts";
+import { openRepository } from "./open-repository.ts";
+import { gitTemporary } from "./person.ts";
 import { ProjectSetup } from "./project-setup.ts";
 import { RepositoryProblem, SandboxedScripts, TRUSTING } from "./sandboxed-scripts.ts";
 
@@ -74,39 +90,21 @@ export class TeamRepository implements RepositoryPort {
     const { pending, log } = this.#ports;
     await gitTemporary(this.#ports.services.home);
     const { project, write } = pending().agent.created;
-    if (!pending().repository && project !== null && write) await this.#create(project, write);
+    if (!pending().repository && project !== null && write)
+      await openRepository(this.repository, this.git, log, project, write);
     if (!(await this.repository.exists()))
       throw new RepositoryProblem(
         `The repository of ${log.id} is missing: ${this.repository.dir}. Restore it from a backup.`,
       );
     await this.settings();
     await this.branch.follow();
+    await this.#endAgain();
   }
 
-  async #create(project: string, write: Write): Promise<void> {
-    const { log } = this.#ports;
-    const person = await personRepository(project, this.git);
-    const base = write.base === undefined ? person.head : await resolveBase(person, write.base, this.git);
-    if (base === undefined)
-      throw new RepositoryProblem(`${person.top} has no branch, tag or commit named "${write.base}".`);
-    const branch = `agiraph/${log.id}`;
-    const dirty = write.dirty === "include";
-    const made = await this.repository.create(person, base, branch, { dirty });
-    const fact: NewFact = {
-      type: "repository.opened",
-      data: {
-        base: made.base,
-        branch,
-        source: person.top,
-        source_branch: person.branch,
-        uncommitted: dirty ? 0 : person.changed + person.untracked,
-        submodules: person.submodules,
-        uses_lfs: person.usesLfs,
-        is_shallow: person.isShallow,
-        skipped: made.left,
-      },
-    };
-    await log.append({ facts: [fact] }).durable;
+  /** What a killed process had left of nodes that have ended. What cannot be saved stays. */
+  async #endAgain(): Promise<void> {
+    const ended = Object.values(this.#ports.pending().board.nodes).filter(hasEnded);
+    for (const node of await this.#clones.leftOf(ended)) await this.ended(node).catch(() => {});
   }
 
   get state(): RepositoryState {
@@ -159,7 +157,7 @@ export class TeamRepository implements RepositoryPort {
     const { node, summary } = work;
     const base = this.state.nodes[node.id]?.clone_at;
     if (base === undefined) throw new Error(`${node.id} has no clone`);
-    const made = await this.#clones.commit(node, messageOf(node, summary), base, signal);
+    const made = await this.#clones.commit(node, commitMessage(node, summary), base, signal);
     if (made.kind === "refused") return { ok: false, reason: made.reason };
     const unlock = await this.branch.lock(signal);
     try {
@@ -217,14 +215,15 @@ export class TeamRepository implements RepositoryPort {
   }
 
   async revert(id: NodeId, why: string, by: string): Promise<{ ok: boolean; said: string }> {
-    const unlock = await this.branch.lock(new AbortController().signal);
+    const { signal } = new AbortController();
+    const unlock = await this.branch.lock(signal);
     try {
       const state = this.state.nodes[id]?.state;
       if (state !== "merged") return { ok: false, said: nothingToRevert(id, state === "reverted") };
-      const reverted = await this.branch.revert(id, `Revert ${id}: ${firstLine(why)}`);
-      if (!reverted.ok) return { ok: false, said: cannotRevert(id, reverted.files) };
+      const reverted = await this.branch.revert(id, `Revert ${id}: ${firstLine(why)}`, this.#ownChecks, signal);
+      if (!reverted.ok) return { ok: false, said: cannotRevert(id, reverted) };
       const rejected: NewFact = { type: "review.rejected", data: { node_id: id, by, why } };
-      await this.#ports.log.append({ facts: [rejected, reverted.moved] }).durable;
+      await this.#ports.log.append({ facts: [rejected, ...(reverted.moved ? [reverted.moved] : [])] }).durable;
       await this.branch.follow();
       return { ok: true, said: `The work of ${id} is no longer in the branch.` };
     } finally {
@@ -239,12 +238,11 @@ export class TeamRepository implements RepositoryPort {
   }
 
   /** Merges the person's commits into the branch, if they pass the checks with it. */
-  async takeIn(upstream: string): Promise<{ result: TakenIn; branch: string }> {
+  async takeIn(upstream: string): Promise<{ result: Changed; branch: string }> {
     const { signal } = new AbortController();
     const unlock = await this.branch.lock(signal);
     try {
-      const access = { read: [], env: TRUSTING, hosts: this.#hosts };
-      const result = await this.branch.takeIn(upstream, { node_id: "node-0", access }, signal);
+      const result = await this.branch.takeIn(upstream, this.#ownChecks, signal);
       if (result.ok && result.moved) await this.#ports.log.append({ facts: [result.moved] }).durable;
       await this.branch.follow();
       return { result, branch: this.state.branch };
@@ -254,6 +252,7 @@ export class TeamRepository implements RepositoryPort {
   }
 
   async ended(node: NodeState): Promise<void> {
+    await this.#clones.clear(node);
     if (!(await this.#clones.isThere(node))) return;
     const state = this.state.nodes[node.id];
     const base = state?.state === "merged" ? state.commit?.commit : state?.clone_at;
@@ -269,6 +268,11 @@ export class TeamRepository implements RepositoryPort {
     return cloneDir(this.#ports.log.dir, spec.run_id, id);
   }
 
+  /** Of what no node has brought. */
+  get #ownChecks(): { node_id: NodeId; access: CheckAccess } {
+    return { node_id: "node-0", access: { read: [], env: TRUSTING, hosts: this.#hosts } };
+  }
+
   get #hosts(): readonly string[] {
     return this.#ports.services.config.network?.allow ?? [];
   }
@@ -277,11 +281,3 @@ export class TeamRepository implements RepositoryPort {
 const MOST_REFUSALS = 2;
 const TOLD =
   "Your human has been told. Fix what you can and publish again, or wait for their word with check_messages.";
-
-function firstLine(text: string): string {
-  return (text.split("\n", 1)[0] ?? "").slice(0, 100);
-}
-
-function messageOf(node: NodeState, summary: string): string {
-  return `${firstLine(summary)}\n\n${summary}\n\nAgiraph-Node: ${node.id}\n`;
-}

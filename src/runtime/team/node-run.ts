@@ -145,14 +145,26 @@ async function end(work: NodeRun, ended: Outcome): Promise<void> {
   const { facts, outcome } = await endFacts(node, who, ended, workplace);
   await log.append({ facts }).durable;
   if (outcome.kind !== "stopped") await workplace.outside.ended?.(worker.spawned, node.id).catch(() => {});
-  // What cannot be saved stays in its clone.
-  if (isOver(work)) await workplace.repository?.ended(now().board.nodes[node.id] ?? node).catch(() => {});
+  if (isOver(work)) await saveClone(work).catch(() => {});
   const { status } = now().board.nodes[node.id] ?? node;
   const dir = nodeDir(log.dir, node.spec.run_id, node.id);
   const home = workerDir(log.dir, node.spec.run_id, worker.id);
   // Both are made from the facts: failing to write them changes nothing.
   await writeStatus(dir, status, outcome.kind === "published" ? outcome.summary : explain(outcome)).catch(() => {});
   await writeHistory(home, now().board, node.spec.run_id, worker.id).catch(() => {});
+}
+
+/** What cannot be saved stays where it is, and the human is told. */
+async function saveClone({ node, who, workplace }: NodeRun): Promise<void> {
+  const { repository, toHuman, log, now } = workplace;
+  if (!repository) return;
+  try {
+    await repository.ended(now().board.nodes[node.id] ?? node);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const text = `What ${node.id} has left in its clone is not saved, so its clone stays. ${reason}`;
+    if (toHuman) await log.append({ facts: [toHuman(who.worker_id, text)] }).durable;
+  }
 }
 
 function isOver({ node, workplace }: NodeRun): boolean {
