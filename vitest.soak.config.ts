@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 
 /** The long proofs: the same tests as in CI, with more kills, states and seeds. */
 // In all, over six kinds of victims: test/faults/kill-rounds.ts.
-process.env.AGIRAPH_KILLS ??= "6000";
+process.env.AGIRAPH_KILLS ??= "6300";
 process.env.AGIRAPH_SEEDS ??= "20000";
 process.env.AGIRAPH_STATES ??= "all";
 process.env.AGIRAPH_DECADES ??= "100";

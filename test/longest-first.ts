@@ -11,6 +11,8 @@ const FIRST = [
   "browser/meshes",
   "browser/reach",
   "faults/server-faults",
+  "faults/repository-kills",
+  "faults/repository-branches",
   "mesh/tx",
   "mesh/unattended",
   "../src/cli/new-user",

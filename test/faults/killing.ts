@@ -19,6 +19,9 @@ export interface Life {
   lag: number;
 }
 
+/** Looks at the process that is to be killed, so many times already; false: not yet. */
+export type BeforeKill = (pid: number, looks: number) => boolean;
+
 export interface Slaughter {
   agent: Fact["agent_id"];
   /** Every line that some life of the program printed, by its number: what was acknowledged. */
@@ -39,16 +42,17 @@ export async function killAgainAndAgain(
   home: string,
   lifeOf: (kills: number) => Life | undefined,
   onKill: (kills: number) => void,
+  { flags = [], beforeKill }: { flags?: readonly string[]; beforeKill?: BeforeKill } = {},
 ): Promise<Slaughter> {
   const acknowledged = new Map<number, string>();
   let agent: Fact["agent_id"] | undefined;
   for (let kills = 0; ; ) {
-    const words = agent ? ["resume", agent] : ["run", "Work under fire"];
+    const words = agent ? ["resume", agent] : ["run", "Work under fire", ...flags];
     const child = spawn(process.execPath, [MAIN, ...words, "--json", "--home", home], {
       stdio: ["ignore", "pipe", "pipe"],
       cwd: home,
     });
-    const { code, facts, stderr } = await live(child, lifeOf(kills));
+    const { code, facts, stderr } = await live(child, lifeOf(kills), beforeKill);
     if (code) throw new Error(`The program ended by itself with ${code}:\n${stderr}`);
     for (const line of facts) {
       const { seq, agent_id } = JSON.parse(line) as Fact;
@@ -65,7 +69,7 @@ export async function killAgainAndAgain(
 }
 
 export async function expectNoProcessLeft(home: string): Promise<void> {
-  await vi.waitFor(() => expect(processesOf(home)).toEqual([]), { timeout: 120_000, interval: 2 });
+  await vi.waitFor(() => expect(processesOf(home)).toEqual([]), { timeout: 120_000, interval: 10 });
 }
 
 /** Processes that name this home on their command line or work in it, as a sandboxed command does, by their words. */
@@ -85,13 +89,19 @@ function processesOf(home: string): string[] {
 async function live(
   child: ChildProcess,
   life: Life | undefined,
+  beforeKill: BeforeKill = () => true,
 ): Promise<{ code: number | null; facts: string[]; stderr: string }> {
   const facts: string[] = [];
   let stderr = "";
   if (!child.stdout || !child.stderr) throw new Error("no pipes");
   child.stderr.on("data", (text) => (stderr += text));
   let due: NodeJS.Timeout | undefined;
-  const kill = ({ lag }: Life) => (due = setTimeout(() => child.kill("SIGKILL"), lag));
+  const kill = ({ lag }: Life, looks = 0) => {
+    due = setTimeout(() => {
+      if (beforeKill(child.pid ?? 0, looks)) child.kill("SIGKILL");
+      else kill({ facts: 0, lag: 1 }, looks + 1);
+    }, lag);
+  };
   if (life?.facts === 0) kill(life);
   const lines = createInterface({ input: child.stdout });
   lines.on("line", (line) => {

@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync, writeSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import {
   AgentRepository,
+  checkoutScript,
   cloneScript,
   commitScript,
   deliverBranch,
@@ -69,6 +70,12 @@ async function work(node: number): Promise<void> {
   const merged = await agent.merge(tip, commit);
   if (merged.kind !== "clean") throw new Error(merged.text);
   const made = await agent.commitTree(merged.tree, [tip, commit], `Merge node-${node}\n`, author, 1_700_000_000 + node);
+  report({ step: "checkout" });
+  const checkout = join(folder, "checks");
+  rmSync(checkout, { recursive: true, force: true });
+  mkdirSync(checkout);
+  await sh(checkoutScript({ repository: agent.dir, folder: checkout, commit: made }));
+  if (!existsSync(join(checkout, `node-${node}.txt`))) throw new Error("it is not in the checkout");
   report({ step: "keep" });
   await agent.keep(`refs/agiraph/merges/node-${node}`, made);
   report({ kept: made, by: "keep" });
@@ -77,6 +84,17 @@ async function work(node: number): Promise<void> {
   report({ tip: made, node });
   if (node % 2 === 0) await deliver(made);
   else await fetchTheirs();
+  if (node % 3 === 0) await revert(made, node);
+}
+
+/** Kept, and in no branch. */
+async function revert(merged: string, node: number): Promise<void> {
+  report({ step: "revert" });
+  const reverted = await agent.revert(merged, merged);
+  if (reverted.kind !== "clean") throw new Error(reverted.text);
+  const made = await agent.commitTree(reverted.tree, [merged], `Revert node-${node}\n`, author, 1_800_000_000 + node);
+  await agent.keep(`refs/agiraph/merges/revert-${node}`, made);
+  report({ kept: made, by: "revert" });
 }
 
 async function take(bundle: string, node: number, ref: string, commit: string): Promise<void> {
