@@ -10,6 +10,7 @@ import { type Environment, type Settings, zoneOf } from "./config/settings.ts";
 import type { OpenChannel } from "./human/open-channels.ts";
 import { withMeshes } from "./meshes/hirable-meshes.ts";
 import type { HostedMeshes } from "./meshes/hosted-meshes.ts";
+import type { GivingAgent } from "./meshes/mesh-clone.ts";
 import type { MeshRecordPorts } from "./meshes/mesh-record.ts";
 import { MeshTrust } from "./meshes/trust.ts";
 import { txWords } from "./meshes/tx-words.ts";
@@ -58,10 +59,12 @@ export interface ServicePorts
 /** What the runtime itself does for an agent. */
 interface RuntimeServices
   extends Pick<AgentServices, "checkModel" | "programFor" | "checkTools" | "checkPrices" | "hadNoRoom"> {
-  /** Sees that the messages of this project's meshes are moved: by us, or by another process that does so already. */
-  hostMeshes(project: string): Promise<void>;
+  /** Sees that the messages of this project's meshes are moved: by us (true), or by another process that does so already. */
+  hostMeshes(project: string): Promise<boolean>;
   /** The part of the environment that came with the start of a project's meshes. */
   meshEnvironment(project: string): Environment;
+  /** An agent of this home, as it is open; undefined where there is none of this id. */
+  agent(id: AgentId): Promise<GivingAgent | undefined>;
 }
 
 const MAX_CONCURRENT = 4;
@@ -70,7 +73,7 @@ const MAX_TURNS = 200;
 export function agentServices(
   settings: Settings,
   ports: ServicePorts,
-  { hostMeshes, meshEnvironment, ...checks }: RuntimeServices,
+  { hostMeshes, meshEnvironment, agent: giving, ...checks }: RuntimeServices,
 ): AgentServices {
   const { catalog, clock, random, tools, foreignTools, check, look, machine, outside, pid, sandbox, scrubber } = ports;
   const { home } = settings;
@@ -116,7 +119,7 @@ export function agentServices(
     kindOf: (name) => outside.kindOf(name),
     outsideFor: (agent, project) => withMeshes(outside, { agent, project, hostMeshes, trust, clock }),
     channels: ports.channels,
-    meshes: (record) => openMeshes(record, settings, ports, { trust, meshEnvironment }),
+    meshes: (record) => openMeshes(record, settings, ports, { trust, meshEnvironment, giving }),
     random,
   };
 }
@@ -125,12 +128,16 @@ async function openMeshes(
   record: MeshRecordPorts,
   settings: Settings,
   { catalog, tools, outside, sandbox }: ServicePorts,
-  { trust, meshEnvironment }: { trust: MeshTrust } & Pick<RuntimeServices, "meshEnvironment">,
+  {
+    trust,
+    meshEnvironment,
+    giving,
+  }: { trust: MeshTrust; giving: RuntimeServices["agent"] } & Pick<RuntimeServices, "meshEnvironment">,
 ): Promise<HostedMeshes> {
   const project = await import("./meshes/hosted-meshes.ts");
   const folder = record.now().agent.created.project ?? "";
   return project.openMeshes(record, {
-    ...{ home: settings.home, env: settings.env, tools, outside, sandbox, trust },
+    ...{ home: settings.home, env: settings.env, tools, outside, sandbox, trust, giving },
     given: () => meshEnvironment(folder),
     model(id) {
       const { worker_model, model = id } = settings.config;

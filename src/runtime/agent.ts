@@ -1,5 +1,5 @@
-import { isAtWork, type Situation, summarise } from "../projections/index.ts";
-import { COORDINATOR, type Fact, type NewFact, type RunId } from "../protocol/index.ts";
+import { isAtWork, type NodeState, type Situation, summarise } from "../projections/index.ts";
+import { COORDINATOR, type Fact, HUMAN, type NewFact, type RunId } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { NodeChange } from "../tools/coordination.ts";
 import type { Delta } from "../workers/loop/recorded-loop.ts";
@@ -111,6 +111,7 @@ export class Agent {
       openNextRun: (trigger, first) => this.#work.openNextRun(trigger, first),
       isUnderWay: () => this.#workforce.isGivingOutWork,
       folderOf: (node) => this.#files.folderOf(node),
+      cloneOf: this.#repository && ((node) => this.#cloneForHuman(node)),
     });
     this.repositoryWork = new RepositoryWork({
       ...reach,
@@ -208,6 +209,17 @@ export class Agent {
   /** Changes what is asked of a node that is not published. */
   update(node: string, change: NodeChange): Promise<string> {
     return this.#humanWork.update(node, change);
+  }
+
+  async #cloneForHuman(node: NodeState): Promise<string> {
+    const human = this.#pending.roster[HUMAN];
+    if (!this.#repository || !human) throw new Error("no clone without a repository and a human");
+    // Where somebody works, whoever puts the node before them makes it.
+    if (!this.#workforce.isUnderWay) {
+      await this.#repository.prepare();
+      await this.#repository.open(node, human, new AbortController().signal);
+    }
+    return this.#repository.folderOf(node);
   }
 
   /** The human has done a node that is theirs. */

@@ -19,7 +19,7 @@ const NO_MODEL = "none";
 export class MeshRecords {
   readonly #ports: MeshRecordsPorts;
   readonly #finding = new Map<string, Promise<Agent>>();
-  readonly #hosting = new Map<string, Promise<void>>();
+  readonly #hosting = new Map<string, Promise<boolean>>();
 
   constructor(ports: MeshRecordsPorts) {
     this.#ports = ports;
@@ -32,20 +32,24 @@ export class MeshRecords {
     return finding.finally(() => this.#finding.delete(project));
   }
 
-  /** Has the meshes of a project at work: here, or where they are already. */
-  host(project: string): Promise<void> {
+  /** Has the meshes of a project at work: here, or where they are already. Resolves with whether it is here. */
+  host(project: string): Promise<boolean> {
     const hosting = this.#hosting.get(project) ?? this.#host(project).finally(() => this.#hosting.delete(project));
     this.#hosting.set(project, hosting);
     return hosting;
   }
 
-  async #host(project: string): Promise<void> {
+  async #host(project: string): Promise<boolean> {
     const { ProjectLockedError } = await import("../mesh/files/lock.ts");
     const agent = await this.of(await realpath(project));
-    if (agent.meshes) return;
-    await agent.start(agent.now.agent.status === "idle" ? "created" : "resumed").catch((error: unknown) => {
-      if (!(error instanceof ProjectLockedError)) throw error;
-    });
+    if (agent.meshes) return true;
+    return agent.start(agent.now.agent.status === "idle" ? "created" : "resumed").then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof ProjectLockedError) return false;
+        throw error;
+      },
+    );
   }
 
   async #findOrMake(project: string): Promise<Agent> {

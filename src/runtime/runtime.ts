@@ -341,6 +341,7 @@ export class Runtime {
       checkTools: (names) => this.checkTools(names),
       checkPrices: (...models) => this.checkPrices(...models),
       hostMeshes: (project) => this.#meshRecords.host(project),
+      agent: (id) => this.agent(id).catch(() => undefined),
       meshEnvironment: (project) => this.#meshEnvironments.get(project) ?? {},
       // What goes on later is not the command that found no room.
       hadNoRoom: (id) => onItsOwn(() => this.#diskFullRecovery.waitForRoom(id)),

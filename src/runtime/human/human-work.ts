@@ -35,6 +35,8 @@ interface HumanWorkPorts {
   /** Whether somebody works on the agent in this process, and so gives out work. */
   isUnderWay(): boolean;
   folderOf(node: NodeState): Promise<void>;
+  /** Of an agent that writes: a person's clone for the node is there when it resolves. Where it is. */
+  cloneOf: ((node: NodeState) => Promise<string>) | undefined;
 }
 
 /**
@@ -70,10 +72,10 @@ export class HumanWork {
     const { run: current } = pending().agent;
     const run = spec.run_id;
     if (current?.id !== run || current.finished) return this.#assignEarlier(id, to);
-    if (workerIdOf(to) === HUMAN && (await this.#isTheirs(id))) return yours(id, created.name);
+    if (workerIdOf(to) === HUMAN && (await this.#isTheirs(id))) return this.#yours(id);
     const answer = await team(run).assign(id, to, HUMAN);
     if (typeof answer !== "string") throw new HumanRefusal("conflict", answer.content);
-    if (await this.#isTheirs(id)) return yours(id, created.name);
+    if (await this.#isTheirs(id)) return this.#yours(id);
     const given = this.#node(id);
     const owner = ownerOf(given, pending());
     const rests = this.#ports.isUnderWay() ? "" : ` ${restingAgent(created.name, status)}`;
@@ -162,6 +164,15 @@ export class HumanWork {
     return true;
   }
 
+  async #yours(id: NodeId): Promise<string> {
+    const { pending, cloneOf } = this.#ports;
+    const node = this.#node(id);
+    const how = cloneOf
+      ? `Change the files in its clone, ${await cloneOf(node)}`
+      : "Put the files into its scratch folder";
+    return `${id} is yours. ${how}, then: agiraph publish ${pending().agent.created.name} ${id}`;
+  }
+
   /** Resolves when it is published, or with what stands in the way for now; rejects with what is missing. */
   async publish(name: string, summary: string | undefined, channel: ChannelName): Promise<string> {
     const { now, pending, voice } = this.#ports;
@@ -227,10 +238,6 @@ export class HumanWork {
     unhear();
     this.#looking.delete(look);
   }
-}
-
-function yours(id: NodeId, agent: string): string {
-  return `${id} is yours. Put the files into its scratch folder, then: agiraph publish ${agent} ${id}`;
 }
 
 /** What a person can do instead, where a node cannot change hands any more or not yet. */

@@ -1,5 +1,5 @@
 import { readdir } from "node:fs/promises";
-import { join, relative, resolve } from "node:path";
+import { resolve } from "node:path";
 import { z } from "zod";
 import { readMesh } from "../../mesh/declaration/declared-mesh.ts";
 import { MeshFileClient } from "../../mesh/engine/mesh-file-client.ts";
@@ -9,20 +9,24 @@ import { titleOf } from "../../mesh/files/message-file.ts";
 import { stemOf } from "../../mesh/files/message-names.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import { type AgentId, COORDINATOR, NO_USAGE } from "../../protocol/index.ts";
-import { putFile, readPart } from "../../store/disk/foreign-folder.ts";
+import { putFile } from "../../store/disk/foreign-folder.ts";
+import { ignoreInClone } from "../../store/run/clone-excludes.ts";
 import { PROTOCOL_FILES } from "../../store/run/publish.ts";
 import { resumeText } from "../../workers/outside/first-words.ts";
 import { EventQueue } from "../../workers/outside/session/event-queue.ts";
 import type { Adapter, OutsideEvent, OutsideSession, SessionSetup } from "../../workers/outside/session/session.ts";
-import { copyFiles, filesBelow, MOST_BYTES } from "./output-files.ts";
+import { bringRefs } from "./board-refs.ts";
+import { cloneText, HOW_TO_ANSWER, IN_REPOSITORY, STOP } from "./board-words.ts";
+import { copyFiles } from "./output-files.ts";
 
 /**
  * A mesh as a worker on a board: its entry agent gets the node's spec and refs as a task, and its result is published.
  *
  * MESH-WORKER-1. A task is named after the agent and its node: after a restart it is found by that name and never sent
  *     twice. Its end message waits in the mesh's outbox until the end of the node is recorded (`takeEnds`).
- * MESH-WORKER-2. What the mesh wrote to shared/output since it began is copied to where the node's work is (its clone, if
- *     the agent changes a repository) before its end is reported.
+ * MESH-WORKER-2. What the mesh wrote to shared/output since it began is copied into the node's folder before its end is
+ *     reported. Where the node has a clone of the repository, the mesh works in that, and this is beside it; if the mesh is
+ *     at work in another home, it cannot reach the clone, and what it wrote to shared/output is copied there.
  * MESH-WORKER-3. Its messages to `agiraph` go to the team, once; messages of the team go to its entry agent as
  *     questions.
  * MESH-WORKER-4. A node whose result is refused goes back to the mesh as another task, a few times.
@@ -33,11 +37,14 @@ export function meshAdapter({ agent, layout, host, problemOf, clock }: BoardWork
   return async (setup) => {
     const [name = ""] = setup.profile.command;
     const mesh = new MeshFileClient(layout, readMesh(layout, name));
-    await host();
+    const isHere = await host();
     // It was trusted when it was hired, and may have changed since.
     const problem = problemOf(name);
     if (problem !== null) throw new Error(problem);
-    const session = new BoardSession(mesh, setup, agent, layout, clock);
+    const worksInClone = isHere && setup.scratch !== undefined;
+    // Of instructions that name the mesh's folder by its path in the project.
+    if (worksInClone) await ignoreInClone(setup.cwd, [".ai/"]);
+    const session = new BoardSession(mesh, setup, { agent, layout, clock, worksInClone });
     await session.begin();
     return session;
   };
@@ -59,8 +66,6 @@ export function withdraw(layout: Layout, name: string, agent: AgentId, node: str
   if (["inbox", "next", "active"].includes(mesh.find(task) ?? "")) mesh.ask(task, STOP, now);
 }
 
-const STOP = "# Stop\n\nThis task is no longer wanted. Stop working on it and end it with what you have.\n";
-
 function taskName(agent: AgentId, node: string, round: number): string {
   return `${agent}-${node}${round === 1 ? "" : `-${round}`}.md`;
 }
@@ -69,8 +74,8 @@ export interface BoardWorkerPorts {
   agent: AgentId;
   /** The layout of the agent's project. */
   layout: Layout;
-  /** Makes sure that a process moves the messages of this project: this one, or another that does already. */
-  host(): Promise<void>;
+  /** Makes sure that a process moves the messages of this project: this one (true), or another that does already. */
+  host(): Promise<boolean>;
   /** Why nothing of this mesh may run now; null if it may. */
   problemOf(mesh: string): string | null;
   clock: Clock;
@@ -91,6 +96,8 @@ class BoardSession implements OutsideSession {
   readonly #agent: AgentId;
   readonly #layout: Layout;
   readonly #clock: Clock;
+  /** The agents of the mesh reach the node's clone. */
+  readonly #worksInClone: boolean;
   readonly #after = new Map<OutsideEvent, () => void>();
   readonly #seen = new Set<string>();
   /** How many times the mesh was given the node. */
@@ -98,7 +105,19 @@ class BoardSession implements OutsideSession {
   #hasEnded = false;
   #looking: Promise<void> = Promise.resolve();
 
-  constructor(mesh: MeshFileClient, setup: SessionSetup, agent: AgentId, layout: Layout, clock: Clock) {
+  constructor(
+    mesh: MeshFileClient,
+    setup: SessionSetup,
+    {
+      agent,
+      layout,
+      clock,
+      worksInClone,
+    }: Pick<BoardWorkerPorts, "agent" | "layout" | "clock"> & {
+      worksInClone: boolean;
+    },
+  ) {
+    this.#worksInClone = worksInClone;
     this.#mesh = mesh;
     this.#setup = setup;
     this.#spec = contextSchema.parse(setup.context);
@@ -242,7 +261,8 @@ class BoardSession implements OutsideSession {
   /** MESH-WORKER-2. No link is followed; older files belong to another task. */
   async #copyOutput(words: string): Promise<void> {
     const { cwd, scratch = cwd } = this.#setup;
-    const copied = await copyFiles(this.#layout.output(this.#mesh.name), cwd, {
+    const to = this.#worksInClone ? scratch : cwd;
+    const copied = await copyFiles(this.#layout.output(this.#mesh.name), to, {
       since: this.#mesh.began(this.#task) - GRAIN_MS,
       note: (text) => this.events.push({ kind: "noted", text }),
     });
@@ -253,45 +273,25 @@ class BoardSession implements OutsideSession {
 
   async #taskWords(): Promise<string> {
     const { task, deliverables } = this.#spec;
-    const refs = await this.#bringRefs();
+    const run = resolve(this.#setup.cwd, "../../..");
+    const refs = await bringRefs(this.#spec.refs, run, this.#layout, {
+      mesh: this.#mesh.name,
+      task: stemOf(this.#task),
+    });
+    const where = this.#worksInClone ? "In the repository or in shared/output/" : "In shared/output/";
     const parts = [
       task.trim().startsWith("# ") ? task.trim() : `# ${titleOf(task)}\n\n${task.trim()}`,
+      this.#worksInClone && cloneText(this.#setup.cwd),
       deliverables.length > 0 &&
-        `## What has to be delivered\n\nIn shared/output/, under exactly these names:\n\n${deliverables.map((name) => `- ${name}`).join("\n")}`,
-      this.#setup.scratch !== undefined && IN_REPOSITORY,
+        `## What has to be delivered\n\n${where}, under exactly these names:\n\n${deliverables.map((name) => `- ${name}`).join("\n")}`,
+      this.#setup.scratch !== undefined && !this.#worksInClone && IN_REPOSITORY,
       refs.length > 0 && `## What it builds on\n\n${refs.map((ref) => `- ${ref}`).join("\n")}`,
       `## Who gave it\n\nThis is a node of a larger piece of work. ${HOW_TO_ANSWER}`,
     ];
     return `${parts.filter(Boolean).join("\n\n")}\n`;
   }
-
-  /** Copies what others published to where the agents of the mesh can read it. */
-  async #bringRefs(): Promise<string[]> {
-    const run = resolve(this.#setup.cwd, "../../..");
-    const shared = this.#layout.shared(this.#mesh.name);
-    const found = await Promise.all(
-      Object.entries(this.#spec.refs).map(async ([name, target]) => {
-        const path = /^(?:nodes\/)?(node-\d+\/(?:published|inputs)(?:\/.*)?)$/.exec(target)?.[1];
-        if (path === undefined) return `${name}: ${target}`;
-        const from = join(run, "nodes", path);
-        const files = (await filesBelow(from)).map((file) => join(path, file));
-        const all = files.length > 0 ? files : [path];
-        for (const file of all) {
-          const bytes = await readPart(join(run, "nodes"), file, 0, MOST_BYTES);
-          if (bytes) await putFile(shared, join("refs", stemOf(this.#task), file), bytes);
-        }
-        const here = relative(this.#layout.project, join(shared, "refs", stemOf(this.#task), path));
-        return `${name}: \`${here}\``;
-      }),
-    );
-    return found;
-  }
 }
 
-const HOW_TO_ANSWER = `To ask those who gave you this task something, or to tell them something, ask the agent \`agiraph\` (a first line \`TO: name\` is for somebody in their team).`;
-const IN_REPOSITORY = `## Where it goes
-
-What you write to shared/output/ is copied into the repository, under the same path (shared/output/src/a.js becomes src/a.js), and committed to a branch. Change nothing in the project's own files.`;
 const MOST_ROUNDS = 3;
 /** A summary is short; the rest is in the files. */
 const MOST_WORDS = 3_900;

@@ -16,8 +16,9 @@ export interface HarnessedPorts {
   recorder: Recorder;
   model(): Promise<Model>;
   /** Its prompt, as it is declared now. */
-  prompt(): Promise<string>;
-  tools(self: ActingWorker, model: Model): Tool[];
+  prompt(begunBy: MeshMessage): Promise<string>;
+  /** For a conversation that begins with this message. */
+  tools(self: ActingWorker, model: Model, begunBy: MeshMessage): Promise<Tool[]>;
   words(message: MeshMessage): string;
   /** Whether this task is still active. */
   isActive(name: string): boolean;
@@ -96,14 +97,16 @@ export class HarnessedMember implements Member {
 
   async #converse(): Promise<Outcome> {
     const { prompt, recorder, maxTurns } = this.#ports;
+    const [first] = this.#messages;
+    if (!first) throw new Error("a conversation begins with a message");
     const model = await this.#ports.model();
-    const hands = this.#ports.tools(this.#self, model);
+    const hands = await this.#ports.tools(this.#self, model, first.message);
     const toolbox = this.#noticing(new Toolbox(hands));
-    const system = await prompt();
+    const system = await prompt(first.message);
     const past = await this.#takenUp();
     if (!past) {
-      const first: Entry[] = [{ role: "system", content: system }];
-      await recorder.log.append({ entries: { file: this.#self.conversation, entries: first } }).durable;
+      const entries: Entry[] = [{ role: "system", content: system }];
+      await recorder.log.append({ entries: { file: this.#self.conversation, entries } }).durable;
     }
     const { history = [], turn = 1 } = past ?? {};
     const assignment = {

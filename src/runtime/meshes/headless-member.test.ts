@@ -3,7 +3,8 @@ import type { ProgramProfile } from "../../protocol/index.ts";
 import { manualClock } from "../../testing/manual-clock.ts";
 import { EventQueue } from "../../workers/outside/session/event-queue.ts";
 import type { OutsideEvent } from "../../workers/outside/session/session.ts";
-import { HeadlessMember, type HeadlessPorts, isForOurTool } from "./headless-member.ts";
+import { HeadlessMember, type HeadlessPorts } from "./headless-member.ts";
+import { isForOurTool } from "./our-tools.ts";
 
 test.each([
   ["tx_done", { summary: "Done." }],
@@ -37,36 +38,44 @@ test("HEADLESS-MEMBER-5: a program that cannot be answered is ended", async () =
   expect(told).toEqual(["it may not: It is not allowed: nobody could be asked (The disk is full.).", "the end"]);
 });
 
+const begins = (task: string, at = "/project") => `begins with ${task} in ${at}`;
+
 test.each([
-  [true, ["begins with task-1", "the end", "begins with task-2"]],
-  [false, ["begins with task-1", "hears task-2"]],
-])("clear_before %s: whether a task begins in a new session", async (clearsBefore, expected) => {
-  const seen: string[] = [];
-  const session = {
-    events: (async function* (): AsyncGenerator<OutsideEvent> {
-      await new Promise(() => {});
-    })(),
-    say: async (words: string) => void seen.push(`hears ${words}`),
-    close: async () => void seen.push("the end"),
-  };
-  const adapter = async () => async (setup: { words: string }) => {
-    seen.push(`begins with ${setup.words}`);
-    return session;
-  };
-  const ports = {
-    outside: { makeHome: async () => {}, adapter },
-    profile: { kind: "acp" },
-    tools: [],
-    clearsBefore,
-    prompt: async () => "You are an agent.",
-    words: ({ name }: { name: string }) => name,
-    isActive: () => true,
-    record: () => {},
-  } as unknown as HeadlessPorts;
-  const member = new HeadlessMember(ports);
-  for (const name of ["task-1", "task-2"]) await member.tell({ name, header: { type: "task" } } as never);
-  expect(seen).toEqual(expected);
-});
+  [true, {}, [begins("task-1"), "the end", begins("task-2")]],
+  [false, {}, [begins("task-1"), "hears task-2"]],
+  [false, { "task-2": "/clone" }, [begins("task-1"), "the end", begins("task-2", "/clone")]],
+  [false, { "task-1": "/clone", "task-2": "/clone" }, [begins("task-1", "/clone"), "hears task-2"]],
+])(
+  "HEADLESS-MEMBER-7: clear_before %s, places %o: whether a task begins in a new session",
+  async (clearsBefore, places: Record<string, string>, expected) => {
+    const seen: string[] = [];
+    const session = {
+      events: (async function* (): AsyncGenerator<OutsideEvent> {
+        await new Promise(() => {});
+      })(),
+      say: async (words: string) => void seen.push(`hears ${words}`),
+      close: async () => void seen.push("the end"),
+    };
+    const adapter = async () => async (setup: { words: string; cwd: string }) => {
+      seen.push(begins(setup.words, setup.cwd));
+      return session;
+    };
+    const ports = {
+      outside: { makeHome: async () => {}, adapter },
+      profile: { kind: "acp" },
+      tools: [],
+      clearsBefore,
+      placeFor: async ({ name }: { name: string }) => ({ cwd: places[name] ?? "/project", about: "" }),
+      prompt: async () => "You are an agent.",
+      words: ({ name }: { name: string }) => name,
+      isActive: () => true,
+      record: () => {},
+    } as unknown as HeadlessPorts;
+    const member = new HeadlessMember(ports);
+    for (const name of ["task-1", "task-2"]) await member.tell({ name, header: { type: "task" } } as never);
+    expect(seen).toEqual(expected);
+  },
+);
 
 /** A program that begins, does its task and rests, each time it is started; or exits at once, as one without its session. */
 function resting(
@@ -103,6 +112,7 @@ function resting(
     ...{ clock, tools: [], clearsBefore: false, isActive: (name: string) => name === active },
     outside: { makeHome: async () => {}, adapter },
     profile: { kind: "acp", ...profile },
+    placeFor: async () => ({ cwd: "/project", about: "" }),
     prompt: async () => "You are an agent.",
     words: ({ name }: { name: string }) => name,
     giveUp: async () => {
@@ -204,6 +214,7 @@ async function asking(
     outside: { makeHome: async () => {}, adapter: async () => async () => session },
     profile: { kind: "acp", ...profile },
     tools: [],
+    placeFor: async () => ({ cwd: "/project", about: "" }),
     prompt: async () => "You are an agent.",
     words: () => "Do it.",
     isActive: () => false,

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { Member } from "../../mesh/engine/member.ts";
 import type { MeshMessage } from "../../mesh/files/mesh-message.ts";
 import type { Clock } from "../../protocol/clock.ts";
@@ -10,18 +11,17 @@ import { permissionOf } from "../../workers/outside/session/permission-policy.ts
 import { isAllowedBy } from "../../workers/outside/session/permission-rules.ts";
 import type { ProgramPorts } from "../../workers/outside/session/program-ports.ts";
 import type { OutsideEvent, OutsideSession } from "../../workers/outside/session/session.ts";
-import { OUR_SERVER } from "../../workers/outside/session/session.ts";
-import { commandOf, pathsOf, type ToolRequest } from "../../workers/outside/session/tool-request.ts";
+import type { ToolRequest } from "../../workers/outside/session/tool-request.ts";
+import { isForOurTool, noticing } from "./our-tools.ts";
 
 export interface HeadlessPorts {
   clock: Clock;
   outside: ProgramPorts;
   profile: ProgramProfile;
   model: string | null;
-  cwd: string;
   home: string;
-  /** Looked up at each start: files come and go in the project. */
-  binds: () => Promise<Binds>;
+  /** Where it works on what this message asks. */
+  placeFor(message: MeshMessage): Promise<WorkPlace>;
   tools: readonly Tool[];
   prompt(): Promise<string>;
   words(message: MeshMessage): string;
@@ -33,6 +33,15 @@ export interface HeadlessPorts {
   /** Asks a person. */
   askPermission(request: ToolRequest): Promise<boolean>;
   record(state: "starting" | "ready" | "busy" | "idle" | "dead" | "gone", detail?: string): void;
+}
+
+/** Where a program of a mesh works: the project, or a clone of its repository. */
+export interface WorkPlace {
+  cwd: string;
+  /** Looked up at each start: files come and go in the project. */
+  binds(): Promise<Binds>;
+  /** What it is told of it before its first message, if anything. */
+  about: string;
 }
 
 /**
@@ -48,6 +57,7 @@ export interface HeadlessPorts {
  *     answered at all, it is ended.
  * HEADLESS-MEMBER-6. A program that has rested for a long time is ended to free its memory, if its session can be
  *     resumed; the next message resumes it. A session that cannot be resumed after all is replaced by a new one.
+ * HEADLESS-MEMBER-7. A session works in one place: a task that has another begins in a new session, there.
  */
 export class HeadlessMember implements Member {
   readonly #ports: HeadlessPorts;
@@ -55,6 +65,7 @@ export class HeadlessMember implements Member {
   #opening: Promise<OutsideSession> | undefined;
   #telling: Promise<void> = Promise.resolve();
   #task: string | undefined;
+  #place: WorkPlace | undefined;
   #reminders = 0;
   /** It has asked another agent something, or handed something on: then the end of a turn means waiting. */
   #waits = false;
@@ -86,10 +97,7 @@ export class HeadlessMember implements Member {
   async #tell(message: MeshMessage): Promise<void> {
     this.#stop.signal.throwIfAborted();
     const words = this.#ports.words(message);
-    if (message.header.type === "task") {
-      if (this.#ports.clearsBefore && this.#task !== undefined && this.#task !== message.name) await this.#clear();
-      this.#task = message.name;
-    }
+    await this.#goTo(message);
     this.#reminders = 0;
     this.#waits = false;
     this.#isResting = false;
@@ -105,6 +113,18 @@ export class HeadlessMember implements Member {
       return;
     }
     this.#ports.record("busy");
+  }
+
+  /** HEADLESS-MEMBER-7. What is said beside a task is said where that is done, unless its clone is gone. */
+  async #goTo(message: MeshMessage): Promise<void> {
+    const isTask = message.header.type === "task";
+    const before = this.#place?.cwd;
+    if (!isTask && before !== undefined && existsSync(before)) return;
+    const place = await this.#ports.placeFor(message);
+    const isNext = isTask && this.#task !== undefined && this.#task !== message.name;
+    if ((before !== undefined && before !== place.cwd) || (this.#ports.clearsBefore && isNext)) await this.#clear();
+    this.#place = place;
+    if (isTask) this.#task = message.name;
   }
 
   /** HEADLESS-MEMBER-4. */
@@ -142,7 +162,10 @@ export class HeadlessMember implements Member {
   }
 
   async #open(words: string): Promise<void> {
-    const { outside, profile, model, cwd, home, binds, tools, prompt } = this.#ports;
+    const { outside, profile, model, home, tools, prompt } = this.#ports;
+    const place = this.#place;
+    if (!place) throw new Error("a session begins with a message");
+    const { cwd, binds, about } = place;
     this.#ports.record("starting");
     await outside.makeHome(profile, home);
     const adapter = await outside.adapter(profile.kind);
@@ -153,7 +176,7 @@ export class HeadlessMember implements Member {
     });
     this.#opening = adapter({
       profile: { ...profile, permissions: permissionOf(profile, REACH) },
-      system: await prompt(),
+      system: [await prompt(), about].filter(Boolean).join("\n"),
       words,
       resume,
       model,
@@ -258,7 +281,8 @@ export class HeadlessMember implements Member {
   }
 
   async #decide(session: OutsideSession, wish: Extract<OutsideEvent, { kind: "asked_permission" }>): Promise<void> {
-    const { profile, cwd } = this.#ports;
+    const { profile } = this.#ports;
+    const cwd = this.#place?.cwd ?? "/";
     const policy = permissionOf(profile, REACH);
     const isAllowed = policy === "allow" || (policy === "ask" && isAllowedBy(profile.allow ?? [], wish, cwd));
     const allow = isForOurTool(wish) || isAllowed || (policy === "ask" && (await this.#ports.askPermission(wish)));
@@ -269,29 +293,7 @@ export class HeadlessMember implements Member {
 /** It works in the project itself. */
 const REACH = "the person's files";
 const MOST_REMINDERS = 3;
-/** A tool of another server with a similar name is not ours. */
-const OUR_NAMES = new RegExp(`^(mcp[._]+${OUR_SERVER}[._]+)?tx_(done|send|ask)$`);
-const AWAITED = new Set(["tx_ask", "tx_send"]);
-
-/**
- * Whether the request is for one of our own tools, which need no permission. The name alone is not enough: some
- * programs build it from words that their model chose. None of our tools takes a command or a file.
- */
-export function isForOurTool(request: ToolRequest): boolean {
-  return OUR_NAMES.test(request.tool) && commandOf(request) === undefined && pathsOf(request).length === 0;
-}
 
 function unasked(error: unknown): string {
   return `It is not allowed: nobody could be asked (${error instanceof Error ? error.message : String(error)}).`;
-}
-
-function noticing(tools: readonly Tool[], onAsked: () => void): Tool[] {
-  return tools.map((tool) => ({
-    ...tool,
-    async run(args, signal, call) {
-      const output = await tool.run(args, signal, call);
-      if (AWAITED.has(tool.spec.name) && (typeof output === "string" || output.ok !== false)) onAsked();
-      return output;
-    },
-  }));
 }

@@ -13,7 +13,8 @@ interface MeshProgramsPorts {
   agent: AgentId;
   /** The folder it may read; its meshes are declared there. */
   project: string | null;
-  hostMeshes(project: string): Promise<void>;
+  /** Resolves with whether this process has them at work. */
+  hostMeshes(project: string): Promise<boolean>;
   trust: MeshTrust;
   clock: Clock;
 }
@@ -62,6 +63,11 @@ export function withMeshes(
 }
 
 const PREFIX = "mesh/";
+
+/** The mesh that a program of this name is; undefined for other programs. */
+export function meshNamed(program: string): string | undefined {
+  return program.startsWith(PREFIX) ? program.slice(PREFIX.length) : undefined;
+}
 
 /** A mesh may work for days without a word: what it does is in its own record. */
 const SILENCE_SECONDS = 23 * 86_400;

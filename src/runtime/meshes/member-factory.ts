@@ -11,7 +11,7 @@ import { queueOf } from "../../mesh/files/new-message.ts";
 import type { TmuxMember } from "../../mesh/terminal/tmux-member.ts";
 import type { TmuxServer } from "../../mesh/terminal/tmux-server.ts";
 import type { Model } from "../../models/model.ts";
-import type { Config, ProgramProfile } from "../../protocol/index.ts";
+import type { AgentId, Config, ProgramProfile } from "../../protocol/index.ts";
 import type { Sandbox } from "../../sandbox/index.ts";
 import { programHome } from "../../store/paths.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -21,6 +21,8 @@ import type { ProgramPorts } from "../../workers/outside/session/program-ports.t
 import type { Environment } from "../config/settings.ts";
 import { HarnessedMember } from "./harnessed-member.ts";
 import { HeadlessMember } from "./headless-member.ts";
+import { meshNamed } from "./hirable-meshes.ts";
+import { cloneFor, cloneWords, type GivingAgent, type MeshClone } from "./mesh-clone.ts";
 import { MESH_RUN, type MeshRecord, type MeshRecordPorts, memberIdOf } from "./mesh-record.ts";
 import { meshScope } from "./mesh-scope.ts";
 import { PlainMember } from "./plain-member.ts";
@@ -45,6 +47,8 @@ export interface MembersPorts {
   tx: readonly string[];
   /** What a person has agreed to. */
   trust: MeshTrust;
+  /** An agent of this home, which may have given a mesh its task. */
+  giving(id: AgentId): Promise<GivingAgent | undefined>;
   /** The profiles of config.json, for what a person is told before they agree. */
   config: Pick<Config, "programs">;
   /** The person's time zone. */
@@ -131,15 +135,17 @@ export class MemberFactory {
 
   #headless({ mesh, agent, report }: MemberOrder): Member {
     const address = addressOf(mesh, agent);
-    const scope = this.#scope(mesh, agent);
-    const binds = () => scope.binds();
     const { profile, model, programHome: home } = this.#program(mesh, agent);
     const { project } = this.#layout;
     const by = speaksBy("headless", profile);
     if (by === "files")
       return new PlainMember({
         ...this.#messaging(mesh, agent, by),
-        ...{ outside: this.#ports.outside, profile, home, binds },
+        ...{ outside: this.#ports.outside, profile, home },
+        reachFor: async (message) => {
+          const clone = await this.#cloneFor(mesh, message);
+          return { binds: await this.#scope(mesh, agent, clone).binds(), clone: clone?.folder };
+        },
         workspace: this.#layout.workspace(address.mesh, address.agent),
         output: this.#layout.output(address.mesh),
         ownOutput: this.#layout.ownOutput(address.mesh, address.agent),
@@ -153,9 +159,13 @@ export class MemberFactory {
       outside: this.#ports.outside,
       profile,
       model,
-      cwd: project,
       home,
-      binds,
+      placeFor: async (message) => {
+        const clone = await this.#cloneFor(mesh, message);
+        const scope = this.#scope(mesh, agent, clone);
+        const about = clone ? cloneWords(clone, "tools", project) : "";
+        return { cwd: clone?.folder ?? project, binds: () => scope.binds(), about };
+      },
       tools: txTools(this.#layout, address, this.#recordPorts.clock.now),
       clearsBefore: agent.config.options?.clear_before ?? false,
       askPermission: (request) => this.#record.askPermission(memberIdOf(address.mesh, address.agent), request),
@@ -168,24 +178,38 @@ export class MemberFactory {
     const { log, now, pending, clock, live } = this.#recordPorts;
     const { tools, maxTurns, model, timeZone } = this.#ports;
     const recorder: Recorder = { log, now, pending, clock, live, timeZone, purse: this.#purse };
-    const scope = this.#scope(mesh, agent);
+    const messaging = this.#messaging(mesh, agent, "model");
     return new HarnessedMember({
-      ...this.#messaging(mesh, agent, "model"),
+      ...messaging,
+      prompt: async (begunBy) => {
+        const clone = await this.#cloneFor(mesh, begunBy);
+        const about = clone ? [cloneWords(clone, "model", this.#layout.project)] : [];
+        return [await messaging.prompt(), ...about].join("\n");
+      },
       worker_id: memberIdOf(address.mesh, address.agent),
       recorder,
       model: () => model(agent.config.options?.model ?? ""),
-      tools: (self, mind) => [
-        ...tools(scope, self, mind, recorder).filter(({ spec }) => !NO_MEMORY.has(spec.name)),
-        ...txTools(this.#layout, address, clock.now),
-      ],
+      tools: async (self, mind, begunBy) => {
+        const scope = this.#scope(mesh, agent, await this.#cloneFor(mesh, begunBy));
+        return [
+          ...tools(scope, self, mind, recorder).filter(({ spec }) => !NO_MEMORY.has(spec.name)),
+          ...txTools(this.#layout, address, clock.now),
+        ];
+      },
       record: report,
       maxTurns,
     });
   }
 
-  #scope(mesh: DeclaredMesh, agent: DeclaredAgent): ReturnType<typeof meshScope> {
+  #scope(mesh: DeclaredMesh, agent: DeclaredAgent, clone: MeshClone | undefined): ReturnType<typeof meshScope> {
     const beside = agentsBeside(mesh.plan, agent.name);
-    return meshScope(this.#layout, { ...addressOf(mesh, agent), beside }, this.#ports.home);
+    return meshScope(this.#layout, { ...addressOf(mesh, agent), beside }, this.#ports.home, clone);
+  }
+
+  #cloneFor({ config: { mesh } }: DeclaredMesh, message: MeshMessage): Promise<MeshClone | undefined> {
+    const { outside, giving } = this.#ports;
+    const meshOf = (program: string) => meshNamed(program) ?? outside.program(program).command[0];
+    return cloneFor(message, { mesh, project: this.#layout.project, meshOf }, giving);
   }
 
   /** What all members without a terminal need to be told messages and to end their tasks. */

@@ -3,15 +3,38 @@ import { relative } from "node:path";
 import type { Layout } from "../../mesh/files/layout.ts";
 import { AccessTable } from "../../store/scope/access.ts";
 import { FileScope } from "../../store/scope/file-scope.ts";
+import { JoinedScope } from "../../store/scope/joined-scope.ts";
 import { projectBinds } from "../../store/scope/project-binds.ts";
 import type { Scope } from "../../store/scope/scope.ts";
+import { cloneScope, type MeshClone } from "./mesh-clone.ts";
 
 /**
  * What a mesh agent in the sandbox may access: it writes to the mesh's shared files and its own workspace, and reads
  * its own messages and the project, except our home and names that begin with a dot. If others work at the same time,
- * it has its own `output/` folder, and can only read theirs.
+ * it has its own `output/` folder, and can only read theirs. Where its task has a clone of the repository, plain paths and
+ * commands begin there.
  */
 export function meshScope(
+  layout: Layout,
+  { mesh, agent, beside }: { mesh: string; agent: string; beside: readonly string[] },
+  home: string,
+  clone?: MeshClone,
+): Scope {
+  const own = ofMesh(layout, { mesh, agent, beside }, home);
+  if (!clone) return own;
+  const root = layout.mesh(mesh);
+  const files = own.describe();
+  return new JoinedScope({
+    first: cloneScope(clone, home),
+    other: own,
+    names: new Set(["output", "shared", "workspace", "agents"]),
+    prefixes: [relative(layout.project, root), `project/${relative(layout.project, root)}`, root],
+    named: { PROJECT: clone.folder, RUN: root, SCRATCH: own.cwd },
+    describe: () => files,
+  });
+}
+
+function ofMesh(
   layout: Layout,
   { mesh, agent, beside }: { mesh: string; agent: string; beside: readonly string[] },
   home: string,

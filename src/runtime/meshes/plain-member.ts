@@ -26,8 +26,8 @@ export interface PlainPorts {
   /** The folder for what the mesh makes, and one in it for what somebody else has made under the same name meanwhile. */
   output: string;
   ownOutput: string;
-  /** Looked up at each start: files come and go in the project. */
-  binds: () => Promise<Binds>;
+  /** What it may reach for what this message asks, looked up at each start; and its clone of the repository, if it has one. */
+  reachFor(message: MeshMessage): Promise<{ binds: Binds; clone: string | undefined }>;
   /** For its environment and `_context.json`. */
   about: Readonly<Record<string, string>>;
   prompt(): Promise<string>;
@@ -94,7 +94,8 @@ export class PlainMember implements Member {
   }
 
   async #begin(message: MeshMessage): Promise<void> {
-    const { outside, profile, home, workspace, output, binds, about, prompt } = this.#ports;
+    const { outside, profile, home, workspace, output, reachFor, about, prompt } = this.#ports;
+    const { binds, clone } = await reachFor(message);
     this.#ports.record("starting");
     await outside.makeHome(profile, home);
     const cwd = join(workspace, stemOf(message.name));
@@ -103,14 +104,14 @@ export class PlainMember implements Member {
     const isBegun = !isNew && existsSync(join(cwd, "_task.md")) && !existsSync(join(cwd, "_result.md"));
     const began = await clockOf(cwd);
     const adapter = await outside.adapter(profile.kind);
-    const own = { ...profile, set: { ...profile.set, ...about, TX_OUTPUT: output } };
+    const own = { ...profile, set: { ...profile.set, ...about, TX_OUTPUT: output, ...(clone && { TX_REPO: clone }) } };
     const { from, type } = message.header;
     const session = await adapter({
       profile: own,
       system: await prompt(),
       words: isBegun ? `${message.body.trim()}\n\n(${BEGUN_BEFORE})` : message.body.trim(),
       how: HOW_BY_FILES,
-      context: { ...about, output, message: message.name, type, from },
+      context: { ...about, output, ...(clone && { repository: clone }), message: message.name, type, from },
       resume: null,
       model: null,
       assigned: numberOf(message.name),
@@ -120,7 +121,7 @@ export class PlainMember implements Member {
         outside.start({
           profile: own,
           tools: new Toolbox([]),
-          binds: await binds(),
+          binds,
           cwd,
           home,
           launch,
