@@ -36,7 +36,7 @@ export default defineConfig({
       "test/memory/recall.test.ts",
       "test/mesh/{sessions,tmux}.test.ts",
       "test/mesh/topologies-claude.test.ts",
-      "test/outside/{acp-misbehaving,acp-worker,as-written,autonomous,claude-code,mail-in-turn,night,swap,trial}.test.ts",
+      "test/outside/{acp-misbehaving,acp-worker,as-written,autonomous,claude-code,mail-in-turn,night,repository-programs,swap,trial}.test.ts",
       "test/scenarios/infinite-year.test.ts",
       "test/simulation/*.test.ts",
     ],

@@ -304,3 +304,24 @@ test("what came with the last result has been read, also if the agent tells of t
 test("what it took after that result has not been read, also if it tells of the result late", async () => {
   expect(await unreadBy("steered-late", "used")).toEqual({ words: [] });
 });
+
+test("a publish is not answered before what was said to it was taken: its next model call would not have it", async () => {
+  await using home = await temporaryHome();
+  const profile: ProgramProfile = { ...fake("steered-slow"), quirks: "codex" };
+  const session = await adapter(await sessionSetup(home.path, profile, { words: "Publish" }));
+  const order: string[] = [];
+  let unread: Promise<Unread | null> | undefined;
+  await heard(session, async (event) => {
+    if (event.kind === "called" && event.call_id === "c-1") await session.say("Paint it red.");
+    if (event.kind === "used" && !unread) {
+      unread = session.takeUnread?.("publish");
+      void unread?.then(() => order.push("answered"));
+    }
+    if (event.kind !== "asked_permission") return;
+    order.push("taken");
+    await session.decide(event.id, { allow: true });
+    await unread;
+    await session.close();
+  });
+  expect([await unread, order]).toEqual([{ words: [] }, ["taken", "answered"]]);
+});

@@ -12,6 +12,7 @@ const waiting = new Map<unknown, (result: { outcome?: { outcome: string }; [fiel
 let asked = 0;
 let cancel: () => void = () => {};
 const steered = Promise.withResolvers<void>();
+const taken = Promise.withResolvers<void>();
 
 const request = (method: string, params: object) =>
   new Promise<{ outcome?: { outcome: string }; [field: string]: unknown }>((resolve) => {
@@ -114,6 +115,10 @@ const turns: Record<string, (words: string) => Promise<string> | string> = {
       commandIsOver();
     }
     update(PUBLISHES);
+    if (how === "steered-slow") {
+      await request("session/request_permission", { sessionId: "s-1", toolCall: callOf("c-4"), options });
+      taken.resolve();
+    }
     return new Promise((resolve) => {
       cancel = () => resolve("cancelled");
     });
@@ -130,6 +135,7 @@ async function answer(method: string, params: { prompt?: { text: string }[]; ses
   if (method === "_session/steering") {
     if (how === "steered-late") commandIsOver();
     setImmediate(steered.resolve);
+    if (how === "steered-slow") await taken.promise;
     return { outcome: "injected" };
   }
   if (method === "session/new") return { sessionId: "s-1", _meta: params };

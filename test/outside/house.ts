@@ -15,9 +15,9 @@ export interface House {
   fact<T extends FactType>(type: T, isIt?: (data: FactOf<T>["data"]) => boolean): Promise<FactOf<T>>;
 }
 
-/** A house with one agent in a process of its own; see house-child.ts. */
-export async function startHouse(home: string, goal?: string): Promise<House> {
-  return houseOf("house-child.ts", home, ...(goal === undefined ? [] : [goal]));
+/** A house with one agent in a process of its own; see house-child.ts. It may change this repository. */
+export async function startHouse(home: string, goal?: string, repository?: string): Promise<House> {
+  return houseOf("house-child.ts", home, ...[goal, repository].filter((word) => word !== undefined));
 }
 
 /** The process of this file, with these words, that prints its facts. */

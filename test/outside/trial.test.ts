@@ -1,24 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { access, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test as plainTest, vi } from "vitest";
+import { expect, vi } from "vitest";
 import type { Config } from "../../src/protocol/config.ts";
-import type { ProgramProfile } from "../../src/protocol/index.ts";
+import { World } from "../../src/repository/testing/world.ts";
 import {
-  call,
   type ProviderRequest,
   type ProviderTurn,
-  script,
   startProviderServer,
   startTeam,
   temporaryHome,
 } from "../../src/testing/index.ts";
 import { within } from "../../src/testing/within.ts";
 import { configure } from "../faults/killing.ts";
-import { skipped } from "../try-sandbox.ts";
 import { processesNaming, startHouse } from "./house.ts";
-import { whenInstalled } from "./installed.ts";
-import { realPrograms } from "./real-programs.ts";
+import { hiring, PROGRAMS, steps, TASK, type Tried } from "./tried-programs.ts";
 
 /*
  * What is promised for every program, tried with each of the real ones and with a plain shell script: it can be stopped,
@@ -26,55 +22,7 @@ import { realPrograms } from "./real-programs.ts";
  * is in acp-worker, claude-code, mail-in-turn and any-program.
  */
 
-const TASK = "Write it down.";
-
-interface Tried {
-  test: typeof plainTest | typeof plainTest.skip;
-  model?: string;
-  profile(url: string, command: string): ProgramProfile;
-  /** The turns of its model, if it has one: it runs the command, then publishes. */
-  turns(command: string): ProviderTurn[];
-}
-
-const PROGRAMS: Record<string, Tried> = {
-  ...Object.fromEntries(
-    Object.entries(realPrograms).map(([name, program]) => [
-      name,
-      {
-        test: whenInstalled(...program.files),
-        ...(program.model && { model: program.model }),
-        profile: (url: string) => program.profile(url),
-        turns: (command: string) => [program.shell(command), program.ours("publish", { summary: "It is written." })],
-      },
-    ]),
-  ),
-  plain: {
-    test: skipped ? plainTest.skip : plainTest,
-    profile: (_url, command) => ({
-      kind: "autonomous",
-      command: ["bash", "-c", `${command}\necho 'It is written.' > _result.md`],
-    }),
-    turns: () => [],
-  },
-};
-
-/** One step after the other, by how many calls its model has made; side questions of a program get a word. */
-function steps(turns: readonly ProviderTurn[], seen: ProviderRequest[] = []) {
-  return (request: ProviderRequest): ProviderTurn => {
-    if (!JSON.stringify(request.body).includes(TASK)) return { text: "A title" };
-    seen.push(request);
-    const made = request.messages.flatMap((each) => (each.role === "assistant" ? each.calls : []));
-    return turns[made.length] ?? { text: "Done." };
-  };
-}
-
-function hiring(program: string, { model }: Tried) {
-  return script(
-    call("spawn_worker", { name: "Cody", program, ...(model && { model }) }),
-    call("create_work_node", { task: TASK, worker: "Cody" }),
-    call("finish", { summary: "done" }).after("node-1 completed"),
-  );
-}
+const isSoak = process.env.AGIRAPH_SOAK === "1";
 
 for (const [name, tried] of Object.entries(PROGRAMS)) {
   const { test, profile, turns } = tried;
@@ -128,50 +76,63 @@ for (const [name, tried] of Object.entries(PROGRAMS)) {
     await expect(access(join(me.path, "project/written"))).rejects.toThrow();
   });
 
-  test(`${name} that is killed with us does nothing twice`, async () => {
-    const once = "echo once >> marks; until [ -e go ]; do sleep 0.05; done";
-    // A program without a session looks at what it left, as any program must that can be started twice.
-    const command = name === "plain" ? `[ -e marks ] || { ${once}; }` : once;
-    const seen: ProviderRequest[] = [];
-    const isAgain = ({ body }: ProviderRequest) => JSON.stringify(body).includes("You were interrupted");
-    const coordinator: ProviderTurn[] = [
-      {
-        calls: [
-          { name: "spawn_worker", args: { name: "Cody", program: name, ...(tried.model && { model: tried.model }) } },
-        ],
-      },
-      { calls: [{ name: "create_work_node", args: { task: TASK, worker: "Cody" } }] },
-      { text: "I wait." },
-    ];
-    await using provider = await startProviderServer({
-      respond: (request) => {
-        if (request.tools.includes("spawn_worker"))
-          return JSON.stringify(request.body).includes("node-1 completed")
-            ? { calls: [{ name: "finish", args: { summary: "done", learned: "" } }] }
-            : (coordinator[request.turn] ?? { text: "I wait." });
-        const [runs, publishes] = turns(command);
-        if (!isAgain(request)) return steps([runs ?? {}], seen)(request);
-        seen.push(request);
-        return publishes ?? {};
-      },
-    });
-    await using home = await temporaryHome();
-    const config: Config = { programs: { [name]: profile(provider.url, command) } };
-    await configure(home.path, provider.url, config);
-    const first = await startHouse(home.path, "Have it written.");
-    const { agent_id: agent } = await first.fact("process.started");
-    const marks = join(home.path, `agents/${agent}/runs/run-1/nodes/node-1`);
-    // The file is there before its line is.
-    const written = () => readFile(join(marks, "scratch/marks"), "utf8").catch(() => "");
-    await expect.poll(written, { timeout: 120_000 }).toBe("once\n");
-    first.child.kill("SIGKILL");
-    await first.over;
-    await vi.waitFor(() => expect(processesNaming(join(home.path, "agents"))).toEqual([]), { timeout: 120_000 });
-    const second = await startHouse(home.path);
-    await second.fact("node.completed");
-    expect(await second.over).toBe(0);
-    expect(await readFile(join(marks, "published/marks"), "utf8")).toBe("once\n");
-    // Whatever it remembers by itself, its model knows that the command was begun.
-    if (name !== "plain") expect(JSON.stringify(seen.find(isAgain)?.body)).toContain("echo once >> marks");
-  });
+  // In a clone, the real ones but Claude Code in the soak alone.
+  const places = isSoak || name === "claude-code" || name === "plain" ? (["folder", "clone"] as const) : ["folder"];
+  for (const place of places) {
+    test(`${name} that is killed with us in its ${place} does nothing twice`, () => killedWithUs(name, tried, place));
+  }
+}
+
+async function killedWithUs(name: string, tried: Tried, place: string): Promise<void> {
+  const once = "echo once >> marks; until [ -e go ]; do sleep 0.05; done";
+  // A program without a session looks at what it left, as any program must that can be started twice.
+  const command = name === "plain" ? `[ -e marks ] || { ${once}; }` : once;
+  const seen: ProviderRequest[] = [];
+  await using provider = await startProviderServer({ respond: killedMind(name, tried, command, seen) });
+  await using world = await World.open();
+  const home = join(world.path, "home");
+  await mkdir(home);
+  const config: Config = { programs: { [name]: tried.profile(provider.url, command) } };
+  await configure(home, provider.url, config);
+  const isClone = place === "clone";
+  const first = await startHouse(home, "Have it written.", isClone ? world.person : undefined);
+  const { agent_id: agent } = await first.fact("process.started");
+  const node = join(home, `agents/${agent}/runs/run-1/nodes/node-1`);
+  // The file is there before its line is.
+  const written = () => readFile(join(node, isClone ? "repo" : "scratch", "marks"), "utf8").catch(() => "");
+  await expect.poll(written, { timeout: 120_000 }).toBe("once\n");
+  first.child.kill("SIGKILL");
+  await first.over;
+  await vi.waitFor(() => expect(processesNaming(join(home, "agents"))).toEqual([]), { timeout: 120_000 });
+  const second = await startHouse(home);
+  await second.fact("node.completed");
+  expect(await second.over).toBe(0);
+  if (isClone) {
+    const branch = ["--git-dir", join(home, `agents/${agent}/repo.git`), "show"];
+    expect(world.plain("person", ...branch, `agiraph/${agent}:marks`)).toBe("once");
+    expect(world.plain("person", ...branch, "--format=", "--name-only", `agiraph/${agent}`)).toBe("marks");
+  } else expect(await readFile(join(node, "published/marks"), "utf8")).toBe("once\n");
+  // Whatever it remembers by itself, its model knows that the command was begun.
+  if (name !== "plain") expect(JSON.stringify(seen.find(isAgain)?.body)).toContain("echo once >> marks");
+}
+
+const isAgain = ({ body }: ProviderRequest) => JSON.stringify(body).includes("You were interrupted");
+
+/** Those of the coordinator and of the program, which publishes once it was interrupted. */
+function killedMind(name: string, { model, turns }: Tried, command: string, seen: ProviderRequest[]) {
+  const coordinator: ProviderTurn[] = [
+    { calls: [{ name: "spawn_worker", args: { name: "Cody", program: name, ...(model && { model }) } }] },
+    { calls: [{ name: "create_work_node", args: { task: TASK, worker: "Cody" } }] },
+    { text: "I wait." },
+  ];
+  return (request: ProviderRequest): ProviderTurn => {
+    if (request.tools.includes("spawn_worker"))
+      return JSON.stringify(request.body).includes("node-1 completed")
+        ? { calls: [{ name: "finish", args: { summary: "done", learned: "" } }] }
+        : (coordinator[request.turn] ?? { text: "I wait." });
+    const [runs, publishes] = turns(command);
+    if (!isAgain(request)) return steps([runs ?? {}], seen)(request);
+    seen.push(request);
+    return publishes ?? {};
+  };
 }

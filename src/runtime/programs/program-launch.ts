@@ -85,7 +85,7 @@ export function programsForCatalog({ config, env }: Pick<Settings, "config" | "e
 
 /** Loaded with the first of each kind: nobody else pays for it. */
 const adapters: Record<ProgramProfile["kind"], (clock: Clock) => Promise<Adapter>> = {
-  claude_code: async () => (await import("../../workers/outside/claude/claude-code.ts")).claudeCodeAdapter,
+  claude_code: async (clock) => (await import("../../workers/outside/claude/claude-code.ts")).claudeCodeAdapter(clock),
   acp: async (clock) => (await import("../../workers/outside/acp/acp.ts")).acpAdapter(clock),
   autonomous: async (clock) => (await import("../../workers/outside/files/autonomous.ts")).autonomousAdapter(clock),
   mesh: () => Promise.reject(new Error("A mesh belongs to a project: only an agent that has one can hire it.")),

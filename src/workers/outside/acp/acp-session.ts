@@ -121,6 +121,8 @@ export class AcpSession implements OutsideSession {
       isLate = true;
     });
     while (!isLate && !this.#translation.isCalling(tool)) await Promise.race([this.#updated.promise, late]);
+    // What it has not taken when this call is answered would miss its next model call, too.
+    if (this.#steering.hasUnread) await Promise.race([this.#steering.allDecided, late]);
     over.abort();
   }
 

@@ -41,6 +41,11 @@ export class MidTurnWords {
     return this.#unread.length > 0;
   }
 
+  /** Resolves when the agent has taken, or refused, all that was said so far. */
+  get allDecided(): Promise<void> {
+    return this.#underWay;
+  }
+
   /** Whether something is unread; it is asked about once. */
   takeUnread(): boolean {
     return this.#unread.splice(0).length > 0;

@@ -1,10 +1,10 @@
-import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import type { ProgramProfile } from "../../../protocol/index.ts";
-import type { ProgramEnd, RunningProgram } from "../../../sandbox/program.ts";
+import { manualClock } from "../../../testing/manual-clock.ts";
 import { temporaryHome } from "../../../testing/temporary-home.ts";
 import { claudeCodeAdapter } from "../claude/claude-code.ts";
 import type { OutsideEvent } from "../session/session.ts";
+import { fakeProgram } from "../testing/fake-program.ts";
 import { AcpPermissions } from "./acp-permissions.ts";
 import { quirksOf } from "./acp-quirks.ts";
 import { AcpTranslation } from "./acp-translation.ts";
@@ -90,9 +90,9 @@ test("a command under the title of one of our tools is asked about and kept in t
 
 test("Claude Code: a second request under the same id does not get the answer to the first", async () => {
   await using home = await temporaryHome();
-  const { running, exit } = scripted();
+  const { running, exit } = fakeProgram();
   const setup = { profile, system: "", words: "Hi", resume: null, model: null, assigned: 0, cwd: home.path };
-  const session = await claudeCodeAdapter({ ...setup, home: home.path, start: async () => running });
+  const session = await claudeCodeAdapter(manualClock())({ ...setup, home: home.path, start: async () => running });
   const ask = (command: string) => {
     const request = { subtype: "can_use_tool", tool_name: "Bash", input: { command } };
     running.stdout.push(`${JSON.stringify({ type: "control_request", request_id: "r-1", request })}\n`);
@@ -119,14 +119,3 @@ test("Claude Code: a second request under the same id does not get the answer to
     "exited",
   ]);
 });
-
-function scripted(): { running: RunningProgram & { stdin: PassThrough; stdout: PassThrough }; exit(): void } {
-  const ended = Promise.withResolvers<ProgramEnd>();
-  const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
-  const exit = () => {
-    streams.stdout.end();
-    streams.stderr.end();
-    ended.resolve({ code: 0, signal: null, exceeded: null });
-  };
-  return { running: { pid: 1, ...streams, ended: ended.promise, stop: async () => exit() }, exit };
-}

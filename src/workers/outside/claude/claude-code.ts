@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
+import type { Clock } from "../../../protocol/clock.ts";
 import type { Launched, RunningProgram } from "../../../sandbox/program.ts";
 import { putFile } from "../../../store/disk/foreign-folder.ts";
 import { OWN_SERVERS_FILE } from "../programs.ts";
@@ -24,16 +25,20 @@ import { costBefore } from "./session-cost.ts";
  *
  * It shows no first-run dialogs when it runs headless, so there are none to skip.
  */
-export const claudeCodeAdapter: Adapter = async (setup) => {
-  const session_id = setup.resume ?? randomUUID();
-  if (setup.resume === null) await setup.named?.(session_id);
-  await putFile(setup.home, MCP_FILE, MCP_CONFIG);
-  await putFile(setup.home, SYSTEM_FILE, setup.system);
-  const cost = setup.resume === null ? 0 : await costBefore(setup.home, session_id);
-  const running = await setup.start((server) => launchOf(setup, server, session_id));
-  return new ClaudeSession(setup.words, running, new ClaudeTranslation(cost));
-};
+export const claudeCodeAdapter =
+  (clock: Clock): Adapter =>
+  async (setup) => {
+    const session_id = setup.resume ?? randomUUID();
+    if (setup.resume === null) await setup.named?.(session_id);
+    await putFile(setup.home, MCP_FILE, MCP_CONFIG);
+    await putFile(setup.home, SYSTEM_FILE, setup.system);
+    const cost = setup.resume === null ? 0 : await costBefore(setup.home, session_id);
+    const running = await setup.start((server) => launchOf(setup, server, session_id));
+    return new ClaudeSession(setup.words, running, new ClaudeTranslation(cost), clock);
+  };
 
+/** It takes what is said to it within milliseconds, unless the machine is very busy. */
+const TAKE_MS = 2000;
 const MCP_FILE = ".agiraph/mcp.json";
 const SYSTEM_FILE = ".agiraph/system.md";
 
@@ -92,12 +97,14 @@ class ClaudeSession implements OutsideSession {
   readonly events = new EventQueue();
   readonly #running: RunningProgram;
   readonly #translation: ClaudeTranslation;
+  readonly #clock: Clock;
   readonly #requests = new Map<string, unknown>();
   #closing: Promise<void> | undefined;
 
-  constructor(words: string, running: RunningProgram, translation: ClaudeTranslation) {
+  constructor(words: string, running: RunningProgram, translation: ClaudeTranslation, clock: Clock) {
     this.#running = running;
     this.#translation = translation;
+    this.#clock = clock;
     // `ended` says that the program has gone: a failed write adds nothing.
     running.stdin.on("error", () => {});
     this.events.own(this.#live());
@@ -112,7 +119,13 @@ class ClaudeSession implements OutsideSession {
   }
 
   async takeUnread(): Promise<Unread | null> {
-    return this.#translation.takeUnread() ? { words: [] } : null;
+    if (!this.#translation.takeUnread()) return null;
+    // What still lies in its input would miss its next model call, too.
+    const over = new AbortController();
+    const late = this.#clock.sleep(TAKE_MS, over.signal).catch(() => {});
+    await Promise.race([this.#translation.allTaken, late]);
+    over.abort();
+    return { words: [] };
   }
 
   canBeResumed(): boolean {

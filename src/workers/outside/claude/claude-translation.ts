@@ -20,7 +20,10 @@ const OURS = `mcp__${OUR_SERVER}__`;
 export class ClaudeTranslation {
   /** What was said and is not yet in its context, by uuid. */
   readonly #unheard = new Set<string>();
-  /** Of these, those that `takeUnread` has told of. */
+  /** Of these, those that it has not even taken from its input: its next model call may begin without them. */
+  readonly #untaken = new Set<string>();
+  #allTaken = Promise.withResolvers<void>();
+  /** Of what is unheard, what `takeUnread` has told of. */
   readonly #toldOf = new Set<string>();
   readonly #ours = new Set<string>();
   readonly #open = new Set<string>();
@@ -51,6 +54,11 @@ export class ClaudeTranslation {
     return this.#turn?.promise ?? Promise.resolve();
   }
 
+  /** Resolves when it has taken all that was said so far: its next model call has it. */
+  get allTaken(): Promise<void> {
+    return this.#allTaken.promise;
+  }
+
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
@@ -58,6 +66,8 @@ export class ClaudeTranslation {
   said(uuid: string): void {
     this.#turn ??= Promise.withResolvers();
     this.#unheard.add(uuid);
+    if (this.#untaken.size === 0) this.#allTaken = Promise.withResolvers();
+    this.#untaken.add(uuid);
   }
 
   /** Whether something waits to be in its context; each is told of once. */
@@ -80,6 +90,7 @@ export class ClaudeTranslation {
       case "stream_event":
         return line.parent_tool_use_id ? [SIGN_OF_LIFE] : this.#streamed(line.event);
       case "command_lifecycle":
+        this.#taken(line.command_uuid);
         if (line.state !== "queued") this.#unheard.delete(line.command_uuid);
         return [];
       case "result":
@@ -94,10 +105,16 @@ export class ClaudeTranslation {
   /** The program has gone: nothing is left open. */
   gone(): OutsideEvent[] {
     this.#turnEnded();
+    this.#allTaken.resolve();
     const content = "Outcome unknown: the program ended while this ran.";
     const open = [...this.#open];
     this.#open.clear();
     return open.map((call_id) => ({ kind: "answered", call_id, ok: false, content }));
+  }
+
+  #taken(uuid: string): void {
+    this.#untaken.delete(uuid);
+    if (this.#untaken.size === 0) this.#allTaken.resolve();
   }
 
   #begun({ session_id, model, claude_code_version, mcp_servers }: LineOf<"system/init">): OutsideEvent[] {
@@ -146,7 +163,10 @@ export class ClaudeTranslation {
   }
 
   #answers({ message, uuid, isReplay, parent_tool_use_id }: LineOf<"user">): OutsideEvent[] {
-    if (isReplay && uuid) this.#unheard.delete(uuid);
+    if (isReplay && uuid) {
+      this.#taken(uuid);
+      this.#unheard.delete(uuid);
+    }
     if (isReplay || typeof message.content === "string") return [];
     if (parent_tool_use_id) return [SIGN_OF_LIFE];
     return message.content.flatMap((block) => {
