@@ -13,6 +13,7 @@ const needs = [
   { program: "/usr/bin/python3", package: "python3", skips: "a Python program behind the sandbox's proxy" },
   { program: "setpriv", package: "util-linux", skips: "the sandbox as root" },
   { program: "perl", package: "perl-base", skips: "the sandbox as root" },
+  { program: "/usr/bin/pg_ctlcluster", package: "postgresql", skips: "agents in PostgreSQL" },
 ];
 
 const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };

@@ -12,6 +12,7 @@ const ROWS = [
   ["wording"],
   ["boundary"],
   ["store", "models", "sandbox", "repository", "client"],
+  ["engine"],
   ["mail", "memory", "triggers", "demo"],
   ["tools"],
   ["mcp"],

@@ -54,6 +54,25 @@ export const installation = (program: Command): CommandGroup => ({
         (await import("../commands/programs.ts")).programs(call, action, program),
     },
     {
+      name: "engine",
+      description: "a PostgreSQL that holds agents: check it, import this home into it, export it to a new home",
+      args: [
+        ["<action>", "check, import or export"],
+        ["[folder]", "import: another home than this one; export: the new folder"],
+      ],
+      options: [
+        ["--engine <url>", "postgres://USER@HOST/DATABASE (AGIRAPH_ENGINE)"],
+        ["--schema <name>", "its schema in that database, if not agiraph"],
+      ],
+      examples: [
+        "engine check --engine postgres://agiraph@db.example.org/agiraph",
+        "engine import",
+        "engine export ./copy",
+      ],
+      run: async (call, action: string, folder: string | undefined, options: object) =>
+        (await import("../commands/engine.ts")).engine(call, action, folder, options),
+    },
+    {
       name: "version",
       description: "print the version",
       examples: ["version --json"],

@@ -1,0 +1,188 @@
+import { createHash } from "node:crypto";
+import { chmod, type FileHandle, lstat, mkdir, open, readdir, readlink, rename, rm, symlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import { PART_BYTES, partsOf } from "./contents.ts";
+import type { Database } from "./database.ts";
+import { EngineError } from "./engine-address.ts";
+import { chunkAt, marksOf, sha256, streamsOf } from "./streams.ts";
+import { openToRead, partsFrom, readRange } from "./tree-survey.ts";
+
+export interface ExportedTree {
+  tree: string;
+  streams: number;
+  files: number;
+  /** Written now; what was there already is not counted. */
+  writtenBytes: number;
+}
+
+/** The trees of an engine, and whether all of each is there. */
+export async function treesOf(database: Database): Promise<{ tree: string; isReady: boolean }[]> {
+  const rows = await database.query("select tree, state = 'ready' as is_ready from trees order by tree");
+  return treeRows.parse(rows).map(({ tree, is_ready }) => ({ tree, isReady: is_ready }));
+}
+
+/**
+ * Writes a tree of the engine into a folder of its own.
+ *
+ * EXPORT-1. When it resolves, the folder has what the engine has and nothing else, compared by hashes and synced.
+ * EXPORT-2. What was interrupted goes on: what is there already and right is not written again.
+ * EXPORT-3. A file appears whole, by a rename.
+ */
+export async function exportTree(database: Database, tree: string, folder: string): Promise<ExportedTree> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const rows = await database.query(
+    "select path, kind, mode, encode(hash, 'hex') as hash, target from files where tree = $1 order by path",
+    [tree],
+  );
+  const entries = entryRows.parse(rows);
+  const streams = await streamsOf(database, tree);
+  const kinds = kindsOf(entries, streams.keys());
+  await removeOthers(folder, "", kinds);
+  let writtenBytes = 0;
+  for (const { path, kind } of entries) if (kind === "folder") await makeFolder(join(folder, path));
+  for (const path of streams.keys()) writtenBytes += await exportStream(database, tree, path, join(folder, path));
+  for (const entry of entries) {
+    if (entry.kind === "file") writtenBytes += await exportFile(database, entry, join(folder, entry.path));
+    if (entry.kind === "link") await exportLink(entry.target ?? "", join(folder, entry.path));
+  }
+  // From the depths up: a folder that may not be written to is closed once everything is in it.
+  for (const { path, kind, mode } of entries.toReversed()) if (kind === "folder") await chmod(join(folder, path), mode);
+  await syncFolder(folder);
+  return { tree, streams: streams.size, files: entries.filter(({ kind }) => kind === "file").length, writtenBytes };
+}
+
+async function exportStream(database: Database, tree: string, path: string, to: string): Promise<number> {
+  await mkdir(dirname(to), { recursive: true, mode: 0o700 });
+  await using file = await open(to, "a+", 0o600);
+  let at = 0;
+  let isRight = true;
+  let written = 0;
+  for (const mark of await marksOf(database, tree, path)) {
+    isRight &&= sha256(await readRange(file, at, mark.bytes)) === mark.sha256;
+    if (!isRight) {
+      await file.truncate(at);
+      const bytes = await chunkAt(database, tree, path, mark.at);
+      if (bytes === undefined || mark.at !== at || sha256(bytes) !== mark.sha256)
+        throw new EngineError(`${tree}: ${path} was changed while it was exported. Export again.`);
+      await file.appendFile(bytes);
+      written += bytes.length;
+    }
+    at += mark.bytes;
+  }
+  await file.truncate(at);
+  await file.sync();
+  return written;
+}
+
+async function exportFile(database: Database, { path, mode, hash }: Entry, to: string): Promise<number> {
+  if (hash === null) throw new EngineError(`${path} has no content in the engine.`);
+  if ((await hashAt(to)) === hash) {
+    await chmod(to, mode);
+    return 0;
+  }
+  const part = `${to}.part`;
+  await rm(part, { force: true });
+  let written = 0;
+  const sum = createHash("sha256");
+  {
+    await using file = await open(part, "wx", 0o600);
+    for await (const bytes of partsOf(database, hash)) {
+      sum.update(bytes);
+      written += bytes.length;
+      await writeAll(file, bytes);
+    }
+    await file.chmod(mode);
+    await file.sync();
+  }
+  if (sum.digest("hex") !== hash)
+    throw new EngineError(`${path}: its content in the engine is damaged. Import it again from a home that has it.`);
+  await rename(part, to);
+  return written;
+}
+
+async function writeAll(file: FileHandle, bytes: Buffer): Promise<void> {
+  for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten;
+}
+
+/** Undefined where there is no such file. */
+async function hashAt(path: string): Promise<string | undefined> {
+  const file = await openToRead(path).catch(() => undefined);
+  if (!file) return undefined;
+  try {
+    const sum = createHash("sha256");
+    for await (const bytes of partsFrom(file, PART_BYTES)) sum.update(bytes);
+    return sum.digest("hex");
+  } catch {
+    return undefined;
+  } finally {
+    await file.close();
+  }
+}
+
+async function exportLink(target: string, to: string): Promise<void> {
+  if ((await readlink(to).catch(() => undefined)) === target) return;
+  await rm(to, { force: true });
+  await symlink(target, to);
+}
+
+async function makeFolder(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  await chmod(path, 0o700);
+}
+
+type Kind = "file" | "folder" | "link";
+
+/**
+ * What each path is, with the folders on the way. Whoever can write to the engine must not lead us out of the folder: no
+ * path has "..", and none goes through a link.
+ */
+function kindsOf(entries: readonly Entry[], streams: Iterable<string>): Map<string, Kind> {
+  const kinds = new Map<string, Kind>(entries.map(({ path, kind }) => [path, kind]));
+  for (const path of streams) kinds.set(path, "file");
+  for (const path of [...kinds.keys()]) {
+    const parts = path.split("/");
+    if (parts.some((part) => ["", ".", ".."].includes(part)) || path.includes("\0"))
+      throw new EngineError(`The engine has a file with a path that leads elsewhere: ${JSON.stringify(path)}`);
+    for (let depth = 1; depth < parts.length; depth++) {
+      const above = parts.slice(0, depth).join("/");
+      if ((kinds.get(above) ?? "folder") !== "folder")
+        throw new EngineError(`The engine has a file below what is no folder: ${JSON.stringify(path)}`);
+      kinds.set(above, "folder");
+    }
+  }
+  return kinds;
+}
+
+/** What an earlier export has written and the engine does not have any more, or has as something else. */
+async function removeOthers(folder: string, below: string, kinds: ReadonlyMap<string, Kind>): Promise<void> {
+  for (const name of await readdir(join(folder, below))) {
+    const path = below === "" ? name : `${below}/${name}`;
+    const full = join(folder, path);
+    const found = await lstat(full);
+    const kind = found.isDirectory() ? "folder" : found.isSymbolicLink() ? "link" : "file";
+    if (kind === "folder") await chmod(full, 0o700);
+    if (kinds.get(path) !== kind) await rm(full, { recursive: true, force: true });
+    else if (kind === "folder") await removeOthers(folder, path, kinds);
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  await using folder = await open(path, "r");
+  await folder.sync();
+}
+
+/** Nothing else is ever a tree of ours, and so nothing else becomes a folder here. */
+const treeRows = z.array(
+  z.object({ tree: z.string().regex(/^(?:agents\/agent-[a-z0-9]{4,32}|memory)$/), is_ready: z.boolean() }),
+);
+const entryRows = z.array(
+  z.object({
+    path: z.string(),
+    kind: z.enum(["file", "folder", "link"]),
+    mode: z.number(),
+    hash: z.string().nullable(),
+    target: z.string().nullable(),
+  }),
+);
+type Entry = z.infer<typeof entryRows>[number];

@@ -1,0 +1,94 @@
+import type { Database } from "./database.ts";
+import { EngineError } from "./engine-address.ts";
+
+/**
+ * The tables of an engine, by version. A migration is never changed once it was released: the next one is added.
+ *
+ * A tree is a folder of a home that moves as a whole: that of an agent, or the memory of the person. Its streams (the
+ * record and the conversations) are bytes in chunks, in the order in which they were appended. All other files are
+ * entries that point at content, which is stored once by its hash, in parts.
+ */
+const MIGRATIONS: readonly string[] = [
+  `create table trees (
+     tree text primary key,
+     state text not null check (state in ('moving', 'ready')),
+     changed timestamptz not null default now()
+   );
+   create table streams (
+     tree text not null references trees on delete cascade,
+     path text not null,
+     size bigint not null check (size >= 0),
+     primary key (tree, path)
+   );
+   create table chunks (
+     tree text not null,
+     path text not null,
+     at bigint not null check (at >= 0),
+     bytes bytea not null,
+     primary key (tree, path, at),
+     foreign key (tree, path) references streams on delete cascade
+   );
+   create table contents (
+     hash bytea primary key check (length(hash) = 32),
+     size bigint not null check (size >= 0),
+     is_whole boolean not null default false
+   );
+   create table parts (
+     hash bytea not null references contents on delete cascade,
+     number int not null check (number >= 0),
+     bytes bytea not null,
+     primary key (hash, number)
+   );
+   create table files (
+     tree text not null references trees on delete cascade,
+     path text not null,
+     kind text not null check (kind in ('file', 'folder', 'link')),
+     mode int not null,
+     hash bytea references contents,
+     target text,
+     primary key (tree, path)
+   );
+   create index files_by_hash on files (hash);`,
+];
+
+export const ENGINE_VERSION = MIGRATIONS.length;
+
+/** Undefined where nothing of ours is there yet. */
+export async function engineVersion(database: Database): Promise<number | undefined> {
+  const { schema } = database.address;
+  const [there] = await database.query<{ found: string | null }>("select to_regclass($1) as found", [
+    `${schema}.engine_version`,
+  ]);
+  if (there?.found == null) return undefined;
+  const [row] = await database.query<{ version: number }>("select version from engine_version");
+  return row?.version;
+}
+
+/**
+ * Brings an engine to this version, or finds it there.
+ *
+ * MIGRATION-1. One host at a time, and all of it or nothing: a host that is killed in the middle has changed nothing.
+ * MIGRATION-2. An engine of a later version is refused, and nothing is changed.
+ */
+export async function migrate(database: Database): Promise<{ from: number; to: number }> {
+  const { schema } = database.address;
+  const found = await engineVersion(database);
+  if (found === ENGINE_VERSION) return { from: found, to: found };
+  return database.transaction(async (queries) => {
+    await queries.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`agiraph ${schema}`]);
+    const [there] = await queries.query("select from pg_namespace where nspname = $1", [schema]);
+    if (!there) await queries.query(`create schema ${schema}`);
+    await queries.query("create table if not exists engine_version (version int not null)");
+    const [row] = await queries.query<{ version: number }>("select version from engine_version");
+    const from = row?.version ?? 0;
+    if (from > ENGINE_VERSION)
+      throw new EngineError(
+        `The engine ${database.address.shown} is used by a newer Agiraph (version ${from} of its tables; this one knows ${ENGINE_VERSION}). Nothing was changed; update Agiraph on this host.`,
+      );
+    for (const sql of MIGRATIONS.slice(from)) await queries.query(sql);
+    await queries.query(row ? "update engine_version set version = $1" : "insert into engine_version values ($1)", [
+      ENGINE_VERSION,
+    ]);
+    return { from, to: ENGINE_VERSION };
+  });
+}
