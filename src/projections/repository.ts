@@ -43,6 +43,8 @@ export interface RepositoryState extends Omit<FactOf<"repository.opened">["data"
   tip: string;
   /** The person's newest commit that the branch has taken in. */
   upstream: string;
+  /** Checks of the tip, where it is not the work of a node. */
+  checks?: NonNullable<FactOf<"branch.moved">["data"]["checks"]>;
   nodes: Record<NodeId, NodeInRepository>;
   deliveries: BranchDelivery[];
   skipped: string[];
@@ -99,6 +101,7 @@ const FOLDS: { [T in FactType]?: (now: RepositoryState, fact: FactOf<T>) => void
 
 function moved(now: RepositoryState, { data }: FactOf<"branch.moved">): void {
   now.tip = data.to;
+  now.checks = data.checks ?? [];
   if (data.upstream !== undefined) now.upstream = data.upstream;
   if (data.why === "revert" && data.node_id !== undefined) nodeIn(now, data.node_id).state = "reverted";
 }
@@ -116,6 +119,15 @@ function nodeIn(now: RepositoryState, id: NodeId): NodeInRepository {
     ...{ checks: dict(), comments: [], snapshots: [] },
   };
   return now.nodes[id];
+}
+
+/** How the checks of the branch ended, as it is now. */
+export function checksOfBranch({ tip, nodes, checks = [] }: RepositoryState): Omit<CheckState, "ts" | "of">[] {
+  const ofNodes = Object.values(nodes).flatMap((node) => Object.values(node.checks));
+  return [
+    ...checks.map((check) => ({ ...check, commit: tip })),
+    ...ofNodes.filter(({ commit }) => commit === tip).map(({ ts: _, of: __, ...check }) => check),
+  ];
 }
 
 /** The branch in a few lines, for those who lead. */

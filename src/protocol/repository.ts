@@ -97,6 +97,20 @@ export const repositoryFacts = {
     node_id: nodeIdSchema.optional(),
     /** Of a rebase: the person's commit that was taken in. */
     upstream: commitId.optional(),
+    /** Of a revert and a rebase: the project's checks of what it moved to. Those of a node have facts of their own. */
+    checks: z
+      .array(
+        z.object({
+          command: z.string(),
+          ok: z.boolean(),
+          ms: z.number(),
+          /** The end of what it printed. */
+          output: z.string().optional(),
+          /** It failed, and failed before too. */
+          red_before: z.literal(true).optional(),
+        }),
+      )
+      .optional(),
   }),
   /** A person, or the coordinator, does not want this node's work: it is taken out of the branch, and done again. */
   "review.rejected": z.object({ ...node, by: z.string(), why: z.string() }),

@@ -108,6 +108,8 @@ export const repositoryViewSchema = z.object({
   files: z.int(),
   insertions: z.int(),
   deletions: z.int(),
+  /** Of what the branch has now; none where the project has no checks. */
+  checks: z.array(repositoryCheckSchema),
   nodes: z.record(z.string(), repositoryNodeSchema),
   comments: z.array(reviewCommentSchema),
   /** Oldest first. */

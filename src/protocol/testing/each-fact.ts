@@ -163,7 +163,10 @@ export const EACH: { [T in FactType]: DataOf<T> } = {
     ...{ ...ann, node_id: "node-1", commit: NEW, branch_at: OLD },
     ...{ why: "conflict", files: ["src/a.ts"] },
   },
-  "branch.moved": { from: OLD, to: NEW, why: "node", node_id: "node-1" },
+  "branch.moved": {
+    ...{ from: OLD, to: NEW, why: "revert", node_id: "node-1" },
+    checks: [{ command: "npm test", ok: true, ms: 1200, output: "12 passed" }],
+  },
   "review.rejected": { node_id: "node-1", by: "human", why: "Too clever." },
   "review.commented": {
     ...{ node_id: "node-1", worker_id: "ann", comment_id: "comment-1", path: "src/a.ts", line: 3 },

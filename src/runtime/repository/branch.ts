@@ -106,9 +106,9 @@ export class Branch {
     const result = await repository.revert(tip, merged);
     if (result.kind === "conflict") return { ok: false, why: "conflict", files: result.files, text: result.text };
     const to = await this.#commit(result.tree, [tip], title);
-    const failed = await this.#newlyRed(to, tip, check, signal);
+    const { failed, checks } = await this.#checked(to, tip, check, signal);
     if (failed) return { ok: false, why: "checks", files: [], text: failedText(failed) };
-    return { ok: true, moved: movement(tip, to, "revert", { node_id }) };
+    return { ok: true, moved: movement(tip, to, "revert", { node_id, checks }) };
   }
 
   /** Takes commits of the person in. Only while it is locked. */
@@ -118,9 +118,9 @@ export class Branch {
     if (await repository.isAncestor(upstream, tip)) return { ok: true, moved: null };
     const merged = await this.#merged(tip, upstream, "Take in new commits", signal);
     if (merged.kind === "conflict") return { ok: false, why: "conflict", files: merged.files, text: merged.text };
-    const failed = await this.#newlyRed(merged.commit, upstream, check, signal);
+    const { failed, checks } = await this.#checked(merged.commit, upstream, check, signal);
     if (failed) return { ok: false, why: "checks", files: [], text: failedText(failed) };
-    return { ok: true, moved: movement(tip, merged.commit, "rebase", { upstream }) };
+    return { ok: true, moved: movement(tip, merged.commit, "rebase", { upstream, checks }) };
   }
 
   /** git's branch as the facts say it is. */
@@ -202,16 +202,22 @@ export class Branch {
     return undefined;
   }
 
-  /** The first check of the project that fails at a commit, and not at another. */
-  async #newlyRed(
+  /** The checks of the project at a commit, up to the first that fails there and not at another. */
+  async #checked(
     commit: string,
     before: string,
     check: CheckPlace,
     signal: AbortSignal,
-  ): Promise<CheckResult | undefined> {
-    const { checks } = await this.#ports.settings();
-    const isNew = async ({ ok, command }: CheckResult) => !ok && !(await this.#failsAt(before, command, check, signal));
-    return this.#firstThat(isNew, commit, checks, check, signal);
+  ): Promise<{ failed: CheckResult | undefined; checks: BranchCheck[] }> {
+    const settings = await this.#ports.settings();
+    const checks: BranchCheck[] = [];
+    const isNew = async ({ ok, command, ms, output }: CheckResult) => {
+      const isRedBefore = !ok && (await this.#failsAt(before, command, check, signal));
+      const more = { ...(output !== "" && { output }), ...(isRedBefore && { red_before: true as const }) };
+      checks.push({ command, ok, ms, ...more });
+      return !ok && !isRedBefore;
+    };
+    return { failed: await this.#firstThat(isNew, commit, settings.checks, check, signal), checks };
   }
 
   async #results(
@@ -239,12 +245,13 @@ export class Branch {
 const AUTHOR = { name: "agiraph" };
 
 type MovedBranch = FactOf<"branch.moved">["data"];
+type BranchCheck = NonNullable<MovedBranch["checks"]>[number];
 
 function movement(
   from: string,
   to: string,
   why: MovedBranch["why"],
-  about: Pick<MovedBranch, "node_id" | "upstream">,
+  about: Pick<MovedBranch, "node_id" | "upstream" | "checks">,
 ): NewFact {
   return { type: "branch.moved", data: { from, to, why, ...about } };
 }
@@ -257,7 +264,10 @@ function checkFact(
   isRedBefore: boolean,
 ): NewFact {
   const red = isRedBefore ? { red_before: true as const } : {};
-  return { type: "check.finished", data: { node_id, commit, command, of, ok, ms, ...(!ok && { output }), ...red } };
+  return {
+    type: "check.finished",
+    data: { node_id, commit, command, of, ok, ms, ...(output !== "" && { output }), ...red },
+  };
 }
 
 function failedText({ command, output }: CheckResult): string {

@@ -88,7 +88,7 @@ export class CommitChecks {
         { ...inside, env: access.env, seconds: settings.limits.check_seconds, limits, ...network },
         signal,
       );
-      results.push({ command, ok, ms, output: endOf(output) });
+      results.push({ command, ok, ms, output: endOf(output, ok ? MOST_OF_PASSED : MOST_OUTPUT) });
       if (!ok) break;
     }
     return results;
@@ -101,7 +101,9 @@ export function checksFolder(node: NodeId): string {
 }
 
 const MOST_OUTPUT = 4000;
+/** Enough for what a test runner says at its end. */
+const MOST_OF_PASSED = 1000;
 
-function endOf(output: string): string {
-  return output.length > MOST_OUTPUT ? `…${output.slice(-MOST_OUTPUT)}` : output;
+function endOf(output: string, most = MOST_OUTPUT): string {
+  return output.length > most ? `…${output.slice(-most)}` : output;
 }

@@ -1,4 +1,9 @@
-import type { NodeInRepository, RepositoryState, Situation } from "../../projections/index.ts";
+import {
+  checksOfBranch,
+  type NodeInRepository,
+  type RepositoryState,
+  type Situation,
+} from "../../projections/index.ts";
 import type {
   RepositoryConflict,
   RepositoryLines,
@@ -32,7 +37,7 @@ export class RepositoryReader {
   }
 
   async view(): Promise<RepositoryView> {
-    const { nodes, deliveries, upstream, ...about } = this.#state;
+    const { nodes, deliveries, upstream, checks: _, ...about } = this.#state;
     const { base, tip } = about;
     // From what the person's branch is now: what they did themselves is not the team's.
     const [{ files, insertions, deletions }, commits, snapshots] = await Promise.all([
@@ -43,6 +48,7 @@ export class RepositoryReader {
     return {
       ...about,
       ...{ files, insertions, deletions },
+      checks: checksOfBranch(this.#state),
       nodes: Object.fromEntries(Object.entries(nodes).map(([id, node]) => [id, nodeView(node)])),
       comments: Object.entries(nodes).flatMap(([node_id, node]) => node.comments.map((each) => ({ node_id, ...each }))),
       delivered: deliveries,
