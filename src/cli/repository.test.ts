@@ -63,6 +63,16 @@ describe.skipIf(skipped)(`the terminal and a repository ${skipped}`, () => {
       `The branch ${branch} has the work of 1 node. Review it: agiraph diff ${id}. Take it: agiraph accept ${id}`,
     );
 
+    const base = git("rev-parse", "HEAD").slice(0, 10);
+    const shown = (await call("show", "site")).stdout;
+    expect(shown).toContain(`Branch   ${branch} on main ${base}: 1 node merged, not accepted yet\n`);
+    expect(shown).toContain(`Review\nLook at it: agiraph diff ${id}\nTake it: agiraph accept ${id}\n`);
+    const board = (await call("board", "site")).stdout.split("\n");
+    expect(board.slice(0, 2)).toEqual([
+      "NODE    STATUS     WORKER  BRANCH        TASK",
+      "node-1  completed  Alice   merged +1 −1  Say hello in main.js — Says hello.",
+    ]);
+
     const first = await call("diff", "site");
     expect(first.stdout.split("\n").slice(-5)).toEqual([" one();", "-two();", "+hello();", " three();", ""]);
     const commented = await call("comment", "site", "node-1", "src/main.js:2", "Louder, please.");

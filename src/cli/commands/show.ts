@@ -5,6 +5,7 @@ import { type Look, lookAtAgent } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { agentSummary } from "../wording/agent-summary.ts";
 import { boardTable } from "../wording/board-table.ts";
+import { branchWords } from "../wording/branch-words.ts";
 import { amount, costOf, count, money, timestamp } from "../wording/format.ts";
 import { waitingLines } from "../wording/question-text.ts";
 import { fileLine, resultFiles } from "../wording/result.ts";
@@ -22,7 +23,7 @@ export async function show(call: Invocation, word: string): Promise<ExitCode> {
   const status = standingOf(now, holder);
   const { results, others } = await resultFiles(now, log.dir);
   if (json) {
-    const { board, roster, spending, questions, triggers, agent } = now;
+    const { board, roster, spending, questions, triggers, agent, repository } = now;
     await terminal.printJson({
       ...agentSummary(now, status),
       dir: log.dir,
@@ -34,6 +35,7 @@ export async function show(call: Invocation, word: string): Promise<ExitCode> {
       questions: Object.values(questions.open),
       triggers: triggerRecords(triggers, agent.id),
       spending,
+      ...(repository && { repository }),
       repairs: store.repairs,
     });
     return EXIT.done;
@@ -43,6 +45,7 @@ export async function show(call: Invocation, word: string): Promise<ExitCode> {
     ...triggerLine(call, now),
     ...unsentLine(call, now),
     ...section(call, status === "completed" ? "Results" : "Results so far", results.map(fileLine)),
+    ...section(call, "Review", reviewLines(call, now)),
     ...section(call, "Needs you", waitingLines(call, now)),
     ...section(call, "In trouble", troubleLines(now)),
     ...teamLines(call, now, status),
@@ -54,6 +57,7 @@ export async function show(call: Invocation, word: string): Promise<ExitCode> {
 }
 
 function headLines({ terminal: { paint } }: Invocation, now: Situation, status: Standing, dir: string): string[] {
+  const { repository } = now;
   const { id, created, created_ts, run, runs } = now.agent;
   const { total } = now.spending;
   const tokens = `${amount(total.usage.input)} tokens in (${amount(total.usage.cache_read)} cached), ${amount(total.usage.output)} out`;
@@ -70,6 +74,7 @@ function headLines({ terminal: { paint } }: Invocation, now: Situation, status: 
     ["Run", run ? `${run.id} of ${runs}, ${created.mode}` : "none yet"],
     ["Spent", `${costOf(total)}${budget}: ${count(total.calls, "model call")}${failures}, ${tokens}`],
     ["Project", created.project ?? "none"],
+    ...(repository ? ([["Branch", branchWords(repository)]] satisfies [string, string][]) : []),
     ["Folder", run ? runDir(dir, run.id) : dir],
   ];
   return [
@@ -122,6 +127,14 @@ function endLines(call: Invocation, now: Situation, status: Standing): string[] 
   if (status === "interrupted") return section(call, "Interrupted", ["Its process ended unexpectedly.", goOn]);
   if (status === "paused") return section(call, "Paused", [goOn]);
   return status === "stopped" ? section(call, "Stopped", [goOn]) : [];
+}
+
+/** What can be done with the branch now. */
+function reviewLines(call: Invocation, { agent: { id }, repository }: Situation): string[] {
+  if (!repository || repository.tip === repository.base) return [];
+  const isTaken = repository.deliveries.some(({ commit }) => commit === repository.tip);
+  const take = isTaken ? [] : [`Take it: ${commandLine(call, "accept", id)}`];
+  return [`Look at it: ${commandLine(call, "diff", id)}`, ...take];
 }
 
 function section({ terminal: { paint } }: Invocation, title: string, lines: readonly string[]): string[] {

@@ -9,12 +9,13 @@ import {
 } from "../../projections/index.ts";
 import type { NodeId } from "../../protocol/index.ts";
 import { outcomeWords, POLICY } from "../../wording/phrases.ts";
+import { workWords } from "./branch-words.ts";
 import { nameOf } from "./names.ts";
 import type { Paint } from "./paint.ts";
 import { openQuestions } from "./question-text.ts";
 import { isTold, stageTitle } from "./stage-title.ts";
 import { type Cell, table } from "./table.ts";
-import { headline } from "./width.ts";
+import { cutToWidth, headline } from "./width.ts";
 import { type TreeRow, workTree } from "./work-tree.ts";
 
 /** Stage by stage; sub-nodes under the node that made them. */
@@ -22,8 +23,11 @@ export function boardTable(now: Situation, standing: Standing, columns: number, 
   const parentOf = (id: NodeId) => now.board.nodes[id]?.spec.parent_node_id ?? null;
   const branches = workTree(Object.values(now.board.nodes), parentOf, "bare");
   const withDependencies = branches.some(({ node }) => node.spec.dependencies.length > 0);
-  const titles = ["NODE", "STATUS", "WORKER", ...(withDependencies ? ["AFTER"] : []), "TASK"];
-  const rows = branches.map((branch) => rowOf(branch, now, standing, withDependencies, paint));
+  const withWork = now.repository !== undefined && Object.keys(now.repository.nodes).length > 0;
+  const more = { withDependencies, withWork };
+  const optional = [...(withDependencies ? ["AFTER"] : []), ...(withWork ? ["BRANCH"] : [])];
+  const titles = ["NODE", "STATUS", "WORKER", ...optional, "TASK"];
+  const rows = branches.map((branch) => rowOf(branch, now, standing, more, paint));
   const [head = "", ...lines] = table([titles.map((text) => ({ text, paint: paint.dim })), ...rows], columns);
   const stages = stagesAt(branches, now);
   return [
@@ -39,10 +43,10 @@ function rowOf(
   { node, stem }: TreeRow,
   now: Situation,
   standing: Standing,
-  withDependencies: boolean,
+  { withDependencies, withWork }: { withDependencies: boolean; withWork: boolean },
   paint: Paint,
 ): Cell[] {
-  const { roster } = now;
+  const { roster, repository } = now;
   const question = openQuestions(now).find((each) => each.node_id === node.id);
   const who =
     "worker_id" in node ? nameOf(roster, node.worker_id) : node.reserved_for && nameOf(roster, node.reserved_for);
@@ -51,9 +55,13 @@ function rowOf(
     { text: nodeStanding(node, now, standing), paint: question ? paint.yellow : colourOf(node, standing, paint) },
     { text: who || "" },
     ...(withDependencies ? [{ text: node.spec.dependencies.join(", "), paint: paint.dim }] : []),
+    ...(withWork && repository ? [{ text: cutToWidth(workWords(node, repository), MOST_OF_WORK) }] : []),
     { text: headline(node.spec.task) + (question ? ` — asks: ${headline(question.text)}` : detailOf(node)) },
   ];
 }
+
+/** So that the task is not pushed out. */
+const MOST_OF_WORK = 40;
 
 const COLOURS = {
   completed: (paint: Paint) => paint.green,
