@@ -97,8 +97,11 @@ export const createAgentSchema = z.strictObject({
   watch: watchedSchema.optional(),
   /** A folder of the server's machine that the team may read, as an absolute path. */
   project: z.string().min(1).max(4096).optional(),
-  /** The team may change the git repository that `project` is in: in clones of its own, on a branch of its own. */
-  write: z.union([z.literal(true), writeSchema]).optional(),
+  /**
+   * Whether the team may change the git repository that `project` is in: in clones of its own, on a branch of its own.
+   * As config.json says of the folder if left out.
+   */
+  write: z.union([z.boolean(), writeSchema]).optional(),
 });
 export type CreateAgent = z.input<typeof createAgentSchema>;
 

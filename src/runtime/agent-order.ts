@@ -24,7 +24,7 @@ export interface NewAgent {
   project?: string | undefined;
   tools?: readonly string[] | undefined;
   /** Whether, and how, the team may change the repository of the project. */
-  write?: Write | true | undefined;
+  write?: Write | boolean | undefined;
 }
 
 export interface CheckedOrder extends NewAgent {
@@ -144,7 +144,7 @@ export async function checkWrite(
   { project, write: order }: NewAgent,
   open: () => Promise<Git>,
 ): Promise<Write | undefined> {
-  if (order === undefined) return undefined;
+  if (order === undefined || order === false) return undefined;
   const write = order === true ? {} : order;
   if (project === undefined) throw new WrongField("write", "There is no project folder that the team could change.");
   const git = await open();

@@ -84,7 +84,7 @@ type CommandHandler<C extends CommandName> = (
 const HANDLERS: { readonly [C in CommandName]: CommandHandler<C> } = {
   create: async (order, ports, actor) => {
     if (order.project !== undefined) await checkProject(order.project);
-    if (order.write !== undefined && order.project === undefined)
+    if (order.write && order.project === undefined)
       throw new WrongField("write", "It needs a project: the folder of the repository, as an absolute path.");
     return viewOf(await actingAs(actor, () => ports.create(order)));
   },

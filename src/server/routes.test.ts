@@ -181,6 +181,7 @@ test("an agent is made, does its work, and everything about it can be looked at"
     models: [],
     prefixes: [],
     default: { model: "scripted/coordinator", why: "scripted", worker_model: null, budget_usd: null, project: null },
+    projects: [],
     next_after: null,
   });
   expect(await allEvents(house, id, 7)).toEqual(

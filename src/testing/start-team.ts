@@ -27,8 +27,8 @@ export interface TeamPlan {
   workers?: Record<string, ScriptedModel>;
   tools?: readonly string[];
   project?: string;
-  /** The team may change the repository that `project` is. */
-  write?: Write | true;
+  /** Whether the team may change the repository that `project` is. */
+  write?: Write | boolean;
   /** A person has agreed to the project's meshes as they are now, terminals included. */
   trusted?: boolean;
   budget_usd?: number;
@@ -78,7 +78,7 @@ export async function startTeam(plan: TeamPlan): Promise<TestTeam> {
     ...(plan.watch && { watch: plan.watch }),
     ...(plan.tools ? { tools: plan.tools } : {}),
     ...(plan.project ? { project: plan.project } : {}),
-    ...(plan.write ? { write: plan.write } : {}),
+    ...(plan.write === undefined ? {} : { write: plan.write }),
     ...(plan.budget_tokens ? { budget_tokens: plan.budget_tokens } : {}),
     ...(plan.budget_usd ? { budget_usd: plan.budget_usd } : {}),
   });

@@ -144,4 +144,20 @@ describe.skipIf(skipped)(`what a person does with the work on their repository $
     ])
       await expect(team.runtime.execute({ id, ...command } as never, ACTOR)).rejects.toThrow('agiraph run "…" --write');
   });
+
+  test("config.json makes writing the default for a folder, and an order can say no to it", async () => {
+    await using world = await World.open();
+    const config = { projects: { [world.person]: { write: true } } };
+    for (const [write, expected] of [
+      [undefined, {}],
+      [false, undefined],
+    ] as const) {
+      const coordinator = script(call("finish", { summary: "read" }));
+      const plan = { goal: "Read", project: world.person, coordinator, config, ...(write === false && { write }) };
+      await using team = await startTeam(plan);
+      await team.outcome();
+      expect(team.agent.now.agent.created.write).toEqual(expected);
+      expect(team.agent.now.repository === undefined).toBe(expected === undefined);
+    }
+  });
 });

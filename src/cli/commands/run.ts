@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import type { AgentSummary } from "../../protocol/api/agents.ts";
 import type { CreateAgent } from "../../protocol/commands.ts";
-import type { AgentId } from "../../protocol/index.ts";
+import type { AgentId, Write } from "../../protocol/index.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { allSituations } from "../../runtime/state/situations.ts";
@@ -68,6 +68,7 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
       budget,
       tools: tools?.join(","),
       "unsafe-no-sandbox": unsafeNoSandbox,
+      "no-write": write === false,
     };
     const given = { ...flagged, project: options.project && project, watch: watched, write, base, dirty, deliver };
     return detach(call, ["run", "-", ...flags(given)], goal);
@@ -135,12 +136,12 @@ function orderOf(goal: string, options: RunOptions, project: string): CreateAgen
     ...(options.every && { cycle_seconds: options.every }),
     ...(options.budget && { budget_usd: options.budget }),
     ...(options.tools && { tools: options.tools }),
-    ...(options.write && { write: writeOf(options) }),
+    ...(options.write !== undefined && { write: options.write && writeOf(options) }),
   };
 }
 
 /** How it may change the repository; without `--write` it only reads. */
-function writeOf({ base, dirty, deliver }: RunOptions): NonNullable<CreateAgent["write"]> {
+function writeOf({ base, dirty, deliver }: RunOptions): Write {
   return { ...(base !== undefined && { base }), ...(dirty && { dirty }), ...(deliver && { deliver }) };
 }
 

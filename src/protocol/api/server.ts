@@ -31,6 +31,8 @@ export const modelsPageSchema = z.object({
     budget_usd: z.number().nullable(),
     project: z.string().nullable(),
   }),
+  /** The folders that config.json describes, and whether new agents in them may change the repository. */
+  projects: z.array(z.object({ folder: z.string(), write: z.boolean() })),
   next_after: z.string().nullable(),
 });
 

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { z } from "zod";
 import { serverPrefix } from "../../models/catalog/declared-models.ts";
 import { errorBodySchema } from "../../protocol/api/error-body.ts";
@@ -86,6 +87,10 @@ function modelRoutes(app: Api, { runtime, settings, folder }: RouteDeps): void {
           budget_usd: settings.config.budget_usd ?? null,
           project: folder ?? null,
         },
+        projects: Object.entries(settings.config.projects ?? {}).map(([path, { write = false }]) => ({
+          folder: resolve(path),
+          write,
+        })),
         next_after,
       };
     },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { orderOf } from "./agent-order.ts";
+import { mayWriteIn, orderOf } from "./agent-order.ts";
 
 const order = (said: Record<string, string>) => orderOf((name) => said[name] ?? "");
 const infinite = { goal: "Watch", mode: "infinite" };
@@ -40,4 +40,30 @@ test("everything that is wrong is said at once, each at its field", () => {
       watch: "/etc is outside /home/me, the folder it may read.",
     },
   });
+});
+
+test("whether it may change the repository is said whenever there is a folder, as the box has it", () => {
+  expect(order({ goal: "Fix", project: "/shop", write: "on" })).toEqual({
+    order: { goal: "Fix", mode: "finite", project: "/shop", write: true },
+  });
+  expect(order({ goal: "Fix", project: "/shop" })).toMatchObject({ order: { write: false } });
+  // Refused by the server, at the box.
+  expect(order({ goal: "Fix", write: "on" })).toMatchObject({ order: { write: true } });
+});
+
+test("the box begins as config.json has it for the nearest folder", () => {
+  const projects = [
+    { folder: "/home/me", write: false },
+    { folder: "/home/me/shop", write: true },
+    { folder: "/home/me/shop/docs", write: false },
+  ];
+  const folders = [
+    "/home/me/shop",
+    " /home/me/shop/",
+    "/home/me/shop/api",
+    "/home/me/shop/docs/a",
+    "/home/me/shops",
+    "/",
+  ];
+  expect(folders.map((folder) => mayWriteIn(projects, folder))).toEqual([true, true, true, false, false, false]);
 });

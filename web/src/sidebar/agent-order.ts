@@ -1,6 +1,7 @@
 import type { CreateAgent } from "../../../src/protocol/commands.ts";
 import { DURATION_HELP, secondsIn } from "../../../src/protocol/duration.ts";
 import { type Watched, watchedFrom } from "../../../src/protocol/index.ts";
+import type { Models } from "../live/api.ts";
 
 /** The problem of each field, by the server's field names. */
 type Problems = Readonly<Record<string, string>>;
@@ -11,6 +12,7 @@ type Problems = Readonly<Record<string, string>>;
 export function orderOf(said: (name: string) => string): { order: CreateAgent } | { problems: Problems } {
   const isInfinite = said("mode") === "infinite";
   const project = said("project");
+  const writes = said("write") !== "";
   const every = isInfinite ? said("cycle_seconds") : "";
   const watch = isInfinite && said("watch") !== "" ? watchIn(said("watch"), project) : undefined;
   const seconds = secondsIn(every.replaceAll(" ", ""));
@@ -31,11 +33,20 @@ export function orderOf(said: (name: string) => string): { order: CreateAgent } 
       ...(said("worker_model") && { worker_model: said("worker_model") }),
       ...(said("budget_usd") && { budget_usd: Number(said("budget_usd")) }),
       ...(project && { project }),
+      // Said either way: the box shows what config.json has, and what is seen there is what holds.
+      ...((project || writes) && { write: writes }),
       ...(seconds !== undefined && { cycle_seconds: seconds }),
       ...(watch && { watch }),
       ...(tools.length > 0 && { tools }),
     },
   };
+}
+
+/** Whether config.json has new agents change the repository in a folder: what it says of the nearest folder holds. */
+export function mayWriteIn(projects: Models["projects"], folder: string): boolean {
+  const path = `${folder.trim().replace(/\/+$/, "")}/`;
+  const above = projects.filter((each) => path.startsWith(`${each.folder.replace(/\/+$/, "")}/`));
+  return above.sort((a, b) => b.folder.length - a.folder.length)[0]?.write ?? false;
 }
 
 /** A path is one of the folder that the team may read, which is called `project/` in its workspace. */

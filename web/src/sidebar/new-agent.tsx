@@ -3,17 +3,18 @@ import { agents } from "../live/agents.ts";
 import { ApiError, give, listModels, type Models } from "../live/api.ts";
 import { useLoaded } from "../live/use-live.ts";
 import { Dialog } from "../shell/dialog.tsx";
-import { ACTION, described, FIELD, Field, FormEnd, LABEL } from "../shell/form.tsx";
+import { ACTION, described, FIELD, Field, FieldProblem, FormEnd, Hint, LABEL } from "../shell/form.tsx";
 import { keep, remembered } from "../shell/memo.ts";
 import { closeOverlay } from "../shell/overlay.ts";
 import { go } from "../shell/route.ts";
-import { orderOf } from "./agent-order.ts";
+import { mayWriteIn, orderOf } from "./agent-order.ts";
 import { ModelNote, ModelSelect, TypedNote } from "./model-select.tsx";
 
 /** Until the server has said which models there are. */
 const NOTHING_KNOWN: Models = {
   models: [],
   prefixes: [],
+  projects: [],
   default: { model: "", why: "", worker_model: null, budget_usd: null, project: null },
   next_after: null,
 };
@@ -46,6 +47,7 @@ export default function NewAgentForm() {
             {...described(fields, "project")}
           />
         </Field>
+        <WriteField fields={fields} usual={mayWriteIn(known.projects, project)} />
         <ModelFields fields={fields} known={known} onChoose={setModel} />
         {chosen ? (
           <ModelNote model={chosen} why={model ? "" : standard.why} />
@@ -138,6 +140,31 @@ function GoalField({ fields }: { fields: FieldProblems }) {
         {...described(fields, "goal")}
       />
     </Field>
+  );
+}
+
+/** As config.json says of the folder, until the person says otherwise. */
+function WriteField({ fields, usual }: { fields: FieldProblems; usual: boolean }) {
+  const [chosen, choose] = useState<boolean | null>(null);
+  return (
+    <div>
+      <label className="flex min-h-11 items-center gap-2 text-[13px] font-semibold md:min-h-9">
+        <input
+          type="checkbox"
+          name="write"
+          checked={chosen ?? usual}
+          onChange={(event) => choose(event.target.checked)}
+          className="size-4 shrink-0 accent-accent"
+          {...described(fields, "write", true)}
+        />
+        May change this repository
+      </label>
+      <FieldProblem fields={fields} of="write" />
+      <Hint
+        of="write"
+        text="In copies of its own, on a branch of its own, which you review. Your files stay as they are."
+      />
+    </div>
   );
 }
 
