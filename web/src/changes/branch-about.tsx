@@ -1,6 +1,6 @@
 import { ChevronRight } from "lucide-react";
 import type { Situation } from "../../../src/projections/index.ts";
-import type { RepositoryCheck, RepositoryView } from "../live/repository-api.ts";
+import type { RepositoryView } from "../live/repository-api.ts";
 import { Link } from "../shell/link.tsx";
 import { clockTime, count, exactTime, firstLine } from "../text/figures.ts";
 import { visible } from "../text/visible.ts";
@@ -20,6 +20,7 @@ export function BranchAbout({ agent, situation, repository }: BranchAboutProps) 
   const stuck = nodesInOrder(repository).filter(([, { state }]) => state === "refused");
   return (
     <section aria-label="All changes" className="space-y-3 px-3 py-3 md:px-4">
+      <h2 className="sr-only">All changes</h2>
       {stuck.length > 0 && (
         <ul aria-label="Not on the branch" className="divide-y divide-line rounded-lg border border-line">
           {stuck.map(([id, work]) => (
@@ -28,7 +29,7 @@ export function BranchAbout({ agent, situation, repository }: BranchAboutProps) 
                 to={{ screen: "changes", agent, node: id }}
                 className="flex min-h-11 items-center gap-2 rounded-lg px-3 text-[13px] hover:bg-hover md:min-h-8"
               >
-                <WorkMark state={workState(work)} />
+                <WorkMark state={workState(situation, id, work)} />
                 <span className="shrink-0 font-mono text-xs">{id}</span>
                 <span className="min-w-0 truncate text-dim">{taskOf(situation, id)}</span>
               </Link>
@@ -36,16 +37,11 @@ export function BranchAbout({ agent, situation, repository }: BranchAboutProps) 
           ))}
         </ul>
       )}
-      <Checks checks={checksOfTip(repository)} />
+      <Checks checks={repository.checks} />
       <Commits repository={repository} />
       <NotSeen repository={repository} />
     </section>
   );
-}
-
-/** Of the commit that the branch is at. */
-function checksOfTip({ nodes, tip }: RepositoryView): RepositoryCheck[] {
-  return Object.values(nodes).flatMap(({ checks }) => checks.filter(({ commit }) => commit === tip));
 }
 
 const MOST_COMMITS = 200;

@@ -1,5 +1,6 @@
 import { CircleCheck, CircleX, GitBranch, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
+import type { Situation } from "../../../src/projections/index.ts";
 import type { RepositoryView } from "../live/repository-api.ts";
 import { count } from "../text/figures.ts";
 import { visible } from "../text/visible.ts";
@@ -7,9 +8,9 @@ import { type BranchState, branchState } from "./branch-state.ts";
 import { Counts } from "./counts.tsx";
 
 /** Which branch, how much is on it, how it stands, and whether the person has it. */
-export function BranchLine({ repository }: { repository: RepositoryView }) {
+export function BranchLine({ situation, repository }: { situation: Situation; repository: RepositoryView }) {
   const { branch, source_branch, base, commits_total, files } = repository;
-  const state = branchState(repository);
+  const state = branchState(situation, repository);
   return (
     <div className="flex shrink-0 flex-wrap items-center gap-x-4 gap-y-1 border-b border-line px-3 py-1.5 text-[13px] md:px-5">
       <span className="flex min-w-0 items-center gap-1.5">
@@ -45,7 +46,7 @@ function States({ state: { health, conflicts, waiting } }: { state: BranchState 
       {health === "unchecked" && <span className="text-xs text-dim">no checks</span>}
       {conflicts > 0 && (
         <Mark colour="text-wait" icon={<TriangleAlert className="size-3.5" aria-hidden />}>
-          {count(conflicts, "conflict")} waiting
+          {count(conflicts, "conflict")}
         </Mark>
       )}
       {waiting > 0 && (

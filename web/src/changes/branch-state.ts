@@ -1,11 +1,15 @@
+import { hasEnded, type Situation } from "../../../src/projections/index.ts";
 import type { RepositoryNode, RepositoryView } from "../live/repository-api.ts";
 
-export type WorkState = "working" | "merged" | "red" | "conflict" | "reverted";
+export type WorkState = "working" | "merged" | "red" | "conflict" | "reverted" | "unchanged" | "ended";
 
-/** How the work of a node stands: what was refused is told apart by why. */
-export function workState(node: RepositoryNode): WorkState {
-  if (node.state !== "refused") return node.state;
-  return node.refusals.at(-1)?.why === "conflict" ? "conflict" : "red";
+/** How the work of a node stands: what was refused is told apart by why, and nobody is at work where the node has ended. */
+export function workState({ board }: Pick<Situation, "board">, id: string, work: RepositoryNode): WorkState {
+  if (work.state === "merged" || work.state === "reverted") return work.state;
+  const node = Object.values(board.nodes).find((each) => each.id === id);
+  if (hasEnded(node)) return node.status === "completed" ? "unchanged" : "ended";
+  if (work.state === "working") return "working";
+  return work.refusals.at(-1)?.why === "conflict" ? "conflict" : "red";
 }
 
 export const WORK_WORDS: Record<WorkState, string> = {
@@ -14,6 +18,8 @@ export const WORK_WORDS: Record<WorkState, string> = {
   red: "checks fail",
   conflict: "conflicts",
   reverted: "taken out",
+  unchanged: "no changes",
+  ended: "not published",
 };
 
 export interface BranchState {
@@ -25,23 +31,19 @@ export interface BranchState {
   delivery: "none" | "behind" | "done";
 }
 
-export function branchState(view: RepositoryView): BranchState {
-  const nodes = Object.values(view.nodes);
-  const states = nodes.map(workState);
+export function branchState(situation: Pick<Situation, "board">, view: RepositoryView): BranchState {
+  const states = Object.entries(view.nodes).map(([id, node]) => workState(situation, id, node));
   return {
-    health: healthOf(view, nodes),
+    health: healthOf(view),
     conflicts: states.filter((state) => state === "conflict").length,
     waiting: states.filter((state) => state === "red").length,
     delivery: deliveryOf(view),
   };
 }
 
-/** A check ran on the merge commit of its node; each later merge checked the whole branch again. */
-function healthOf(view: RepositoryView, nodes: readonly RepositoryNode[]): BranchState["health"] {
-  if (view.tip === view.base) return "empty";
-  const merged = nodes.filter(({ state }) => state === "merged");
-  const last = merged.find((node) => node.merged === view.tip);
-  const checks = (last ? [last] : merged).flatMap((node) => node.checks.filter(({ commit }) => commit === node.merged));
+/** Whatever the branch moves to was checked as it is there. */
+function healthOf({ tip, base, checks }: RepositoryView): BranchState["health"] {
+  if (tip === base) return "empty";
   if (checks.length === 0) return "unchecked";
   return checks.every(({ ok }) => ok) ? "green" : "red";
 }

@@ -54,7 +54,7 @@ function Review({ view, situation, node }: ReviewProps) {
           </>
         )}
       </ScreenHeader>
-      {repository && <BranchLine repository={repository} />}
+      {repository && <BranchLine situation={situation} repository={repository} />}
       {view.standing === "replay" && (
         <p role="note" className="shrink-0 border-b border-line bg-wait-tint px-3 py-1.5 text-xs text-wait md:px-5">
           The branch is shown as it is now, not as it was then.

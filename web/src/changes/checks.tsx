@@ -1,4 +1,5 @@
 import { ChevronRight, CircleCheck, CircleX } from "lucide-react";
+import type { SyntheticEvent } from "react";
 import type { RepositoryCheck } from "../live/repository-api.ts";
 import { milliseconds } from "../text/figures.ts";
 import { visible, visibleLines } from "../text/visible.ts";
@@ -24,10 +25,16 @@ export function Checks({ checks }: { checks: readonly RepositoryCheck[] }) {
   );
 }
 
+/** What went wrong is at the end of what it printed. */
+function showEnd({ currentTarget }: SyntheticEvent<HTMLDetailsElement>): void {
+  const output = currentTarget.querySelector("section");
+  output?.scrollTo(0, output.scrollHeight);
+}
+
 function Check({ check: { command, ok, ms, output = "", red_before, commit } }: { check: RepositoryCheck }) {
   const Icon = ok ? CircleCheck : CircleX;
   return (
-    <details className="group">
+    <details className="group" onToggle={showEnd}>
       <summary className="flex min-h-11 items-center gap-2 rounded-lg px-3 text-[13px] hover:bg-hover md:min-h-8">
         <ChevronRight className="size-3.5 shrink-0 text-dim transition-transform group-open:rotate-90" aria-hidden />
         <Icon className={`size-4 shrink-0 ${ok ? "text-ok" : "text-bad"}`} aria-hidden />
@@ -39,7 +46,7 @@ function Check({ check: { command, ok, ms, output = "", red_before, commit } }: 
       <div className="px-3 pt-1 pb-3">
         <p className="text-xs text-dim">
           On <span className="font-mono">{commit.slice(0, 8)}</span>
-          {output === "" && "; it printed nothing."}
+          {output === "" && (ok ? "; nothing it printed is kept." : "; it printed nothing.")}
         </p>
         {output !== "" && (
           <section

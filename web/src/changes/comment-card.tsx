@@ -50,13 +50,15 @@ function Answer({ target, comment, who }: { target: ReviewTarget; comment: Ancho
   const { answered_by, node_id, worker_id, seq } = comment;
   const words = wordsAfter(agent, worker_id, seq);
   const node = repository.nodes[node_id];
+  const author = answered_by === null ? null : authorOfCommit(target, answered_by);
   return (
     <p className="mt-1.5 flex flex-wrap items-center gap-x-3 text-xs text-dim">
       {answered_by === null ? (
         <span>{node?.state === "working" ? `${who} is working on it` : `Sent to ${who}`}</span>
       ) : (
         <span className="text-ok">
-          {who} changed it in <span className="font-mono">{answered_by.slice(0, 8)}</span>
+          {author === null ? "Changed" : `${author} changed it`} in{" "}
+          <span className="font-mono">{answered_by.slice(0, 8)}</span>
         </span>
       )}
       {words !== null && (
@@ -69,6 +71,14 @@ function Answer({ target, comment, who }: { target: ReviewTarget; comment: Ancho
       )}
     </p>
   );
+}
+
+/** A later run has other workers: the one who answers need not be the one who was asked. */
+function authorOfCommit({ agent, repository }: ReviewTarget, commit: string): string | null {
+  const id = Object.keys(repository.nodes).find((each) => repository.nodes[each]?.commit === commit);
+  const board = agents.feed(agent).situation?.board.nodes;
+  const node = Object.values(board ?? {}).find((each) => each.id === id);
+  return node && "worker_id" in node ? nameOf(agent, node.worker_id) : null;
 }
 
 /** The first message to the person after a given time. */

@@ -28,7 +28,11 @@ export function CommentComposer({ target, at, quote, onClose }: ComposerProps) {
   const [isSending, setSending] = useState(false);
   const { node, choose } = useRecipient(target, at, quote);
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => field.current?.focus(), []);
+  useEffect(() => {
+    field.current?.focus();
+    // With its buttons: below the last line in sight there is no room for it.
+    field.current?.form?.scrollIntoView({ block: "nearest" });
+  }, []);
   const canSend = text.trim() !== "" && node !== null && !isSending;
 
   const send = () => {

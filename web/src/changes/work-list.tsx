@@ -32,7 +32,7 @@ export function WorkList({ agent, situation, repository, node }: WorkListProps) 
       {shown.map(([id, work]) => (
         <li key={id}>
           <Link to={{ screen: "changes", agent, node: id }} current={id === node} className={ROW}>
-            <WorkMark state={workState(work)} isAlone />
+            <WorkMark state={workState(situation, id, work)} isAlone />
             <span className="min-w-0 flex-1 truncate">
               <span className="font-mono text-xs">{id}</span>{" "}
               <span className="font-normal text-dim">{taskOf(situation, id)}</span>

@@ -1,4 +1,4 @@
-import { CircleCheck, CircleDashed, CircleX, TriangleAlert, Undo2 } from "lucide-react";
+import { CircleCheck, CircleDashed, CircleMinus, CircleSlash, CircleX, TriangleAlert, Undo2 } from "lucide-react";
 import { WORK_WORDS, type WorkState } from "./branch-state.ts";
 
 const MARKS: Record<WorkState, { Icon: typeof CircleCheck; colour: string }> = {
@@ -7,6 +7,8 @@ const MARKS: Record<WorkState, { Icon: typeof CircleCheck; colour: string }> = {
   red: { Icon: CircleX, colour: "text-bad" },
   conflict: { Icon: TriangleAlert, colour: "text-wait" },
   reverted: { Icon: Undo2, colour: "text-dim" },
+  unchanged: { Icon: CircleMinus, colour: "text-dim" },
+  ended: { Icon: CircleSlash, colour: "text-dim" },
 };
 
 /** How the work of a node stands: by shape, by colour, and in words. */
