@@ -43,9 +43,9 @@ export interface Piece {
 const BATCH: readonly Kind[] = [...KINDS, "appends", "insists"];
 const MOST_REFUSALS = 12;
 
-/** How many branches there are to be. */
-export function branchesMind(branches: number): (request: ProviderRequest) => ProviderTurn {
-  return (request) => (request.tools.includes("finish") ? lead(request, branches) : work(request));
+/** So many branches at least, and more as long as it is to go on. */
+export function branchesMind(branches: number, goOn: () => boolean): (request: ProviderRequest) => ProviderTurn {
+  return (request) => (request.tools.includes("finish") ? lead(request, goOn() ? Infinity : branches) : work(request));
 }
 
 export function pieceIn(task: string): Piece {
