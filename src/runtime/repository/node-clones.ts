@@ -68,7 +68,7 @@ export class NodeClones {
       if (word === "REFUSED") return { kind: "refused", reason: rest };
       if (word === "NOTHING") return { kind: "nothing" };
       const received = await this.#ports.repository.receive(bundle, node.id);
-      if (!received.ok) return { kind: "refused", reason: received.reason };
+      if (!received.ok) return { kind: "refused", reason: notTaken(received.reason, base) };
       const commit = received.refs.HEAD;
       if (commit === undefined) throw new Error(`${node.id}: the bundle has no HEAD`);
       await this.#ports.repository.keep(`refs/agiraph/work/${node.id}/${commit}`, commit);
@@ -143,4 +143,9 @@ const SECONDS = 1800;
 /** What was committed or saved, and the checkout that its checks run in. */
 function transitNames({ id }: NodeState): string[] {
   return [id, checksFolder(id)];
+}
+
+/** To remove it by another commit does not help: the earlier one is still there. */
+function notTaken(reason: string, base: string): string {
+  return `${reason}\nYour earlier commits count too. Make one of them all (git reset --soft ${base.slice(0, 12)}), take it out, and publish again.`;
 }
