@@ -3,7 +3,7 @@ export type Bound = "memory" | "disk" | "files";
 
 export interface Limits {
   processes: number;
-  /** Of one process. */
+  /** Of one process. What is reserved and not used costs nothing: WebAssembly takes 10 GiB for each memory. */
   addressSpaceBytes: number;
   /** Of all its processes together, with what lies in /tmp and /dev/shm inside. */
   memoryBytes: number;
@@ -25,7 +25,7 @@ const GiB = 1024 ** 3;
 
 export const defaultLimits: Limits = {
   processes: 512,
-  addressSpaceBytes: 4 * GiB,
+  addressSpaceBytes: 128 * GiB,
   memoryBytes: 4 * GiB,
   fileBytes: 2 * GiB,
   diskBytes: 8 * GiB,

@@ -1,10 +1,11 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { readdir, stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { daemon, inSandbox, lifeOf, skipped } from "../../../test/try-sandbox.ts";
 
 const MB = 1024 ** 2;
+const hasNode = spawnSync("node", ["--version"], { env: { PATH: "/usr/local/bin:/usr/bin:/bin" } }).status === 0;
 
 describe.skipIf(skipped)(`nothing survives ${skipped}`, () => {
   test("what a command left in the background dies with it", async () => {
@@ -81,10 +82,20 @@ describe.skipIf(skipped)(`a runaway is bounded ${skipped}`, () => {
     expect([other.output, (await bomb).timedOut, await life.ended]).toEqual(["still here\n", true, ""]);
   });
 
-  test("in memory: six gigabytes are not to be had", async () => {
-    const { run } = await inSandbox();
+  test("in the address space of one process", async () => {
+    const { run } = await inSandbox({ limits: { addressSpaceBytes: 4 * 1024 * MB } });
     const { code, output } = await run(`perl -e 'my $n = 6 * 1024 ** 3; my $x = "a" x $n; print "got it"'`);
     expect([code, output]).toEqual([1, expect.stringMatching(/^Out of memory/)]);
+  });
+
+  test.skipIf(!hasNode)("but may reserve address space: what node's fetch runs in takes 10 GiB of it", async () => {
+    const { run } = await inSandbox();
+    const { code, output } = await run(
+      `node -e 'const server = require("http").createServer((_, answer) => answer.end("heard")).listen(0, async () => {
+        const answer = await fetch("http://127.0.0.1:" + server.address().port);
+        console.log(await answer.text()); process.exit() })'`,
+    );
+    expect([code, output.trim()]).toEqual([0, "heard"]);
   });
 
   test("in memory of all processes together; what they share counts once", async () => {
