@@ -75,7 +75,7 @@ export const repositoryFacts = {
     of: z.enum(["node", "project"]),
     ok: z.boolean(),
     ms: z.number(),
-    /** The end of what it printed. */
+    /** Of what it printed, the end and what says that something failed. */
     output: z.string().optional(),
     /** It failed, and failed without this work too: it keeps nobody from publishing. */
     red_before: z.literal(true).optional(),

@@ -4,6 +4,7 @@ import type { NodeId } from "../../protocol/index.ts";
 import { checkoutScript } from "../../repository/index.ts";
 import { repositoryDir, transitDir } from "../../store/paths.ts";
 import type { ProjectConfig } from "../config/project-config.ts";
+import { failureExcerpt } from "./failure-excerpt.ts";
 import type { IncludedFiles } from "./included-files.ts";
 import type { ProjectSetup } from "./project-setup.ts";
 import type { SandboxedScripts } from "./sandboxed-scripts.ts";
@@ -12,7 +13,7 @@ export interface CheckResult {
   command: string;
   ok: boolean;
   ms: number;
-  /** The end of what it printed. */
+  /** Of what it printed, the end and what says that something failed. */
   output: string;
 }
 
@@ -77,7 +78,7 @@ export class CommitChecks {
     const [first = ""] = commands;
     if (prepared && !prepared.ok) {
       const output = `The setup of the project failed, so the check could not run.\n${prepared.output}`;
-      return [{ command: first, ok: false, ms: prepared.ms, output: endOf(output) }];
+      return [{ command: first, ok: false, ms: prepared.ms, output: failureExcerpt(output) }];
     }
     const results: CheckResult[] = [];
     const network = access.hosts.length > 0 ? { network: { allow: [...access.hosts] } } : {};
@@ -88,7 +89,7 @@ export class CommitChecks {
         { ...inside, env: access.env, seconds: settings.limits.check_seconds, limits, ...network },
         signal,
       );
-      results.push({ command, ok, ms, output: endOf(output, ok ? MOST_OF_PASSED : MOST_OUTPUT) });
+      results.push({ command, ok, ms, output: ok ? endOf(output) : failureExcerpt(output) });
       if (!ok) break;
     }
     return results;
@@ -100,10 +101,9 @@ export function checksFolder(node: NodeId): string {
   return `${node}-checks`;
 }
 
-const MOST_OUTPUT = 4000;
 /** Enough for what a test runner says at its end. */
 const MOST_OF_PASSED = 1000;
 
-function endOf(output: string, most = MOST_OUTPUT): string {
-  return output.length > most ? `…${output.slice(-most)}` : output;
+function endOf(output: string): string {
+  return output.length > MOST_OF_PASSED ? `…${output.slice(-MOST_OF_PASSED)}` : output;
 }

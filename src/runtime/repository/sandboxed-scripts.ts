@@ -90,5 +90,5 @@ export const TRUSTING: Readonly<Record<string, string>> = {
 };
 
 const USUAL_SECONDS = 600;
-const MOST_OUTPUT = 64 * 1024;
+const MOST_OUTPUT = 1024 * 1024;
 const LONGEST_WORDS = 2000;
