@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { World } from "../../src/repository/testing/world.ts";
@@ -179,5 +179,26 @@ describe.skipIf(skipped)(`what comes into the branch ${skipped}`, () => {
     expect(existsSync(clone)).toBe(false);
     expect(readdirSync(transitDir(dir))).toEqual([]);
     await team.runtime.close();
+  });
+
+  test("no repository of its own, no work: where it is gone nobody begins, and that is said (TEAM-REPOSITORY-1)", async () => {
+    await using world = await World.open();
+    await using team = await startTeam({
+      goal: "Greet",
+      project: world.person,
+      write: true,
+      coordinator: script(call("finish", { summary: "nothing to do" })),
+    });
+    await team.agent.idle();
+    const { id, dir } = team.agent.log;
+    const repository = join(dir, "repo.git");
+    renameSync(repository, join(world.path, "aside.git"));
+    const before = (await team.facts()).filter(({ type }) => type === "model.called").length;
+
+    await expect(team.runtime.execute({ do: "send", id, message: "Begin." } as never, ACTOR)).rejects.toThrow(
+      `The repository of ${id} is missing: ${repository}. Restore it from a backup.`,
+    );
+
+    expect((await team.facts()).filter(({ type }) => type === "model.called").length).toBe(before);
   });
 });
