@@ -34,7 +34,7 @@ export default defineConfig({
       "test/faults/server-faults.test.ts",
       "test/faults/store-*.test.ts",
       "test/memory/recall.test.ts",
-      "test/mesh/{sessions,tmux}.test.ts",
+      "test/mesh/{beside,other-programs,sessions,tmux,unattended}.test.ts",
       "test/mesh/topologies-claude.test.ts",
       "test/outside/{acp-misbehaving,acp-worker,as-written,autonomous,claude-code,mail-in-turn,night,repository-programs,swap,trial}.test.ts",
       "test/scenarios/infinite-year.test.ts",

@@ -27,9 +27,11 @@ interface Writer {
   shell(command: string): ProviderCall;
   /** Whether its commands are kept from it, too. */
   isShellKept: boolean;
+  /** It is kept from it by the sandbox that it has where a person gave it no permissions. */
+  needsOwnSandbox?: true;
 }
 
-const { gemini, opencode } = OTHER_PROGRAMS;
+const { codex, gemini, opencode } = OTHER_PROGRAMS;
 const WRITERS: Writer[] = [
   {
     name: "claude-code",
@@ -46,6 +48,13 @@ const WRITERS: Writer[] = [
     isShellKept: true,
   },
   {
+    ...codex,
+    name: "codex",
+    write: (path, content) => codex.shell(`printf '${content}' > ${path}`),
+    isShellKept: true,
+    needsOwnSandbox: true,
+  },
+  {
     ...gemini,
     name: "gemini",
     write: (file_path, content) => ({ name: "write_file", args: { file_path, content } }),
@@ -59,14 +68,15 @@ const WRITERS: Writer[] = [
   },
 ];
 
-for (const { name, file, model, profile, write, shell, isShellKept } of WRITERS) {
+for (const { name, file, model, profile, write, shell, isShellKept, needsOwnSandbox } of WRITERS) {
   const withProgram = withTmux === test ? whenInstalled(...file) : test.skip;
 
   withProgram(
     `${name} in two terminals that work at the same time: neither writes into the folder of the other`,
     { timeout: 240_000 },
     async () => {
-      const answers: string[] = [];
+      // Codex asks its model again while a command runs.
+      const answers = new Map<string, string[]>();
       const respond = ({ tools, messages }: ProviderRequest): ProviderTurn => {
         const heard = messages.map(({ text }) => text).join("\n");
         if (tools.length === 0 || !heard.includes("# Write")) return { text: "ok" };
@@ -80,7 +90,10 @@ for (const { name, file, model, profile, write, shell, isShellKept } of WRITERS)
           shell('tx done "Written."'),
         ];
         if (made.length === turns.length - 1)
-          answers.push(...messages.flatMap((each) => (each.role === "tool" ? each.text : [])).slice(1));
+          answers.set(
+            me ?? "",
+            messages.flatMap((each) => (each.role === "tool" ? each.text : [])),
+          );
         const next = turns[made.length];
         return next ? { calls: [next] } : { text: "Said." };
       };
@@ -90,7 +103,9 @@ for (const { name, file, model, profile, write, shell, isShellKept } of WRITERS)
         agents: Object.fromEntries(
           ["one", "two"].map((agent) => [agent, { options: { program: name, runs: "tmux", ...(model && { model }) } }]),
         ),
-        config: { programs: { [name]: { ...profile(provider.url), permissions: "allow" } } },
+        config: {
+          programs: { [name]: { ...profile(provider.url), ...(!needsOwnSandbox && { permissions: "allow" }) } },
+        },
       });
       const output = house.layout.output("both");
       await (await house.open()).start();
@@ -99,8 +114,9 @@ for (const { name, file, model, profile, write, shell, isShellKept } of WRITERS)
       const made = ["one", "two"].map((agent) => join(output, agent, "same.md"));
       expect(made.map((path) => existsSync(path) && readFileSync(path, "utf8"))).toEqual(["by one\n", "by two\n"]);
       // Each was refused, and not only overwritten again by the other's own.
-      expect(answers).toHaveLength(isShellKept ? 4 : 2);
-      for (const answer of answers) expect(answer).toMatch(/denied|prevents you|not allowed/i);
+      const refused = [...answers.values()].flatMap((each) => each.slice(1));
+      expect(refused).toHaveLength(isShellKept ? 4 : 2);
+      for (const answer of refused) expect(answer).toMatch(/denied|prevents you|not allowed|Read-only file system/i);
     },
   );
 }

@@ -19,7 +19,7 @@ export interface OtherProgram {
 
 export const OTHER_PROGRAMS = {
   codex: {
-    file: ["codex", ".bin/codex"],
+    file: ["acp", ".bin/codex"],
     model: "gpt-5.5",
     shellTool: "exec_command",
     shell: (cmd) => ({ name: "exec_command", args: { cmd } }),
@@ -31,8 +31,8 @@ export const OTHER_PROGRAMS = {
     profile: (url) => ({
       kind: "acp",
       quirks: "codex",
-      command: [installed("codex", ".bin/codex")],
-      terminal: [installed("codex", ".bin/codex"), ...codexSettings(url).flatMap((line) => ["-c", line])],
+      command: [installed("acp", ".bin/codex")],
+      terminal: [installed("acp", ".bin/codex"), ...codexSettings(url).flatMap((line) => ["-c", line])],
       set: { SCRIPTED_KEY: "any" },
     }),
   },

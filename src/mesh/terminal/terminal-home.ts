@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { codexModes } from "./codex-modes.ts";
 import { lastSessionIn } from "./hook-file.ts";
 import { SessionNotes } from "./session-notes.ts";
 import { asMarkdown, asToml, SLASH_COMMANDS } from "./slash-commands.ts";
@@ -127,7 +128,7 @@ const WAYS: Readonly<Record<TerminalKindName, Way>> = {
     };
   },
 
-  async codex({ home, cwd, prompt, model, permissions, resumes }, put) {
+  async codex({ home, cwd, prompt, model, permissions, resumes, ofOthers }, put) {
     await put(".codex/AGENTS.md", prompt);
     await put(".codex/rules/tx.rules", 'prefix_rule(pattern = ["tx"], decision = "allow")\n');
     for (const one of SLASH_COMMANDS) await put(`.codex/prompts/${one.name}.md`, asMarkdown(one));
@@ -143,7 +144,10 @@ const WAYS: Readonly<Record<TerminalKindName, Way>> = {
       args: [
         // Its home is its own, so the last conversation there is that of its former session.
         ...(resumes ? ["resume", "--last"] : []),
-        ...CODEX_MODES[permissions ?? "none"],
+        ...codexModes(
+          permissions,
+          ofOthers.map((folder) => join(cwd, folder)),
+        ),
         ...(model === null ? [] : ["--model", model]),
       ],
       isResumed: resumes,
@@ -213,13 +217,6 @@ const CODEX_SETTINGS = `check_for_update_on_startup = false
 plugins = false
 daemon_auto_start = false
 `;
-/** By itself it edits and runs in its own sandbox, and asks for what leads out of it. */
-const CODEX_MODES = {
-  none: ["-a", "on-request", "-s", "workspace-write"],
-  allow: ["-a", "never", "-s", "danger-full-access"],
-  ask: ["-a", "on-request", "-s", "read-only"],
-  deny: ["-a", "never", "-s", "read-only"],
-} as const;
 const GEMINI_MODES = { none: "auto_edit", allow: "yolo", ask: "default", deny: "plan" } as const;
 const GEMINI_POLICY = `[[rule]]
 toolName = "run_shell_command"

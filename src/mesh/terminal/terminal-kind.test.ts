@@ -52,6 +52,7 @@ const SCREENS: Readonly<Record<string, readonly [state: string | null, typed: st
   "codex-denied": ["idle", ""],
   "codex-error": ["idle", ""],
   "codex-news": ["dialog", null],
+  "codex-restricted": ["dialog", null],
   "codex-sign-in": ["dialog", null],
   "codex-trust": ["dialog", null],
   "gemini-ready": ["idle", ""],

@@ -5,6 +5,8 @@
 export interface TerminalKind {
   /** Lines that stand there only while it asks something that keys would answer. */
   dialog: readonly RegExp[];
+  /** A line of the question that it asks at each start and that Enter answers as the person has agreed. */
+  opening: RegExp | null;
   /** Lines, or a title, that stand there only while it works. */
   busy: readonly RegExp[];
   busyTitle: RegExp | null;
@@ -33,6 +35,7 @@ export interface TerminalKind {
 /** Any command: it is ready when it says nothing more. */
 const plain: TerminalKind = {
   dialog: [],
+  opening: null,
   busy: [],
   busyTitle: null,
   dialogTitle: null,
@@ -65,6 +68,8 @@ export const TERMINAL_KINDS = {
   codex: {
     ...plain,
     dialog: [/^\s*Press enter to (confirm|continue)/i, /^\s*enter(\/esc)? (confirm|continue) · /, /^[›>] \d\. /],
+    // It does not load the settings that the project brings along.
+    opening: /^[›>] 1\. Open restricted$/,
     busy: [/esc to interrupt/i],
     busyTitle: /^[\u2800-\u28ff]/u,
     dialogTitle: /^\[ .? ?\] Action Required/,

@@ -1,4 +1,5 @@
 import { type Hook, HookFile } from "./hook-file.ts";
+import { OpeningQuestion } from "./opening-question.ts";
 import { PaneConnection } from "./pane-connection.ts";
 import type { PaneView } from "./pane-view.ts";
 import { type SessionState, SessionStateReader } from "./session-state.ts";
@@ -30,6 +31,7 @@ export class TmuxSession {
   readonly #reader: SessionStateReader;
   readonly #typist: Typist;
   readonly #unsentInput = new UnsentInput();
+  readonly #opening: OpeningQuestion;
   readonly #onState: (state: SessionState, detail?: string) => void;
   #hooks: HookFile | undefined;
   #state: SessionState = "starting";
@@ -46,6 +48,7 @@ export class TmuxSession {
     this.#server = server;
     this.plan = plan;
     this.#onState = onState;
+    this.#opening = new OpeningQuestion(kind);
     this.#reader = new SessionStateReader(kind, plan.hooks !== null);
     this.#pane = new PaneConnection(server, name, {
       onOutput: () => {
@@ -212,6 +215,10 @@ export class TmuxSession {
       return;
     }
     if (view.screen.some((line) => line !== "")) this.#reader.onScreen();
+    if (this.#opening.isThere(view.screen, this.#state)) {
+      if (this.#opening.isDue(performance.now())) await this.#paste("\r", { whole: false }).catch(() => {});
+      return;
+    }
     const state = this.#reader.stateOf(view, this.#state);
     if (state !== "starting") this.#enter(state);
     // Nothing tells us that a program has become quiet.

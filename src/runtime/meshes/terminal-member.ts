@@ -1,3 +1,4 @@
+import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { relative } from "node:path";
 import type { DeclaredAgent } from "../../mesh/declaration/declared-agent.ts";
@@ -65,6 +66,9 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
       await ports.outside.makeHome(profile, home, "the user's");
       const prompt = promptText(sessionPrompt(layout, mesh, agent));
       await keepPrompt(layout, address, prompt, ports.now());
+      const ofOthers = agentsBeside(mesh.plan, agent.name).map((other) => layout.ownOutput(address.mesh, other));
+      // A folder that is not there cannot be kept from being written to.
+      for (const folder of ofOthers) mkdirSync(folder, { recursive: true });
       return prepareTerminalHome({
         kind,
         home,
@@ -76,9 +80,7 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
         env: environmentOf(ports, profile, address),
         tx: ports.tx,
         resumes: mayResume && before !== undefined && isActive(before),
-        ofOthers: agentsBeside(mesh.plan, agent.name).map((other) =>
-          relative(layout.project, layout.ownOutput(address.mesh, other)),
-        ),
+        ofOthers: ofOthers.map((folder) => relative(layout.project, folder)),
       });
     },
     words: (message, before) => {
