@@ -151,7 +151,7 @@ test("a pull request is pushed and opened with gh, or the commands are said", as
   const config = world.read("person/.git/config");
   expect(await ask()).toEqual({
     ok: false,
-    reason: expect.stringContaining(`git push origin ${BRANCH} && gh pr create --head ${BRANCH}`),
+    reason: expect.stringContaining(`open the pull request in your browser: git push origin ${BRANCH}`),
   });
   mkdirSync(join(world.path, "bin"));
   world.write(

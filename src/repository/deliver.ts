@@ -92,7 +92,7 @@ export async function openPullRequest(
     const gh = await git.program(["gh", "--version"], { cwd: person.top, seconds: 30 }).catch(() => undefined);
     if (gh?.code !== 0) {
       throw new Refused(
-        `The branch ${branch} is in your repository. gh is not installed, so push and open it yourself: ${commands}`,
+        `The branch ${branch} is in your repository. gh is not installed, so push it and open the pull request in your browser: git push ${remote} ${branch}`,
       );
     }
     // Without -u, which would write their config.

@@ -17,6 +17,7 @@ export type { PersonFolders } from "./person-objects.ts";
 export {
   type Inspected,
   inspectRepository,
+  isTooOld as isTooOldGit,
   noSuchRef,
   type PersonRepository,
   repositoryFolders,

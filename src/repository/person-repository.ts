@@ -133,9 +133,13 @@ async function checkVersion(git: Git): Promise<void> {
       `git is needed and could not be started. Install git 2.38 or newer. (${String(error)})`,
     );
   });
+  if (isTooOld(words)) throw new UnusableRepository(`This is ${words}; 2.38 or newer is needed. Update git.`);
+}
+
+/** Of what `git --version` says. */
+export function isTooOld(words: string): boolean {
   const [, major = "0", minor = "0"] = /(\d+)\.(\d+)/.exec(words) ?? [];
-  const isOld = Number(major) < OLDEST[0] || (Number(major) === OLDEST[0] && Number(minor) < OLDEST[1]);
-  if (isOld) throw new UnusableRepository(`This is ${words}; 2.38 or newer is needed. Update git.`);
+  return Number(major) < OLDEST[0] || (Number(major) === OLDEST[0] && Number(minor) < OLDEST[1]);
 }
 
 interface Found {
@@ -194,7 +198,7 @@ function unreadable(folder: string, stderr: string): string {
   if (stderr.includes("not a git repository")) {
     return (
       `${folder} is not a git repository. Make it one (git init && git add -A && git commit -m "Begin"), ` +
-      `or start without --write.`
+      `or let the team only read it.`
     );
   }
   return `git cannot read the repository of ${folder}: ${stderr.trim()}`;

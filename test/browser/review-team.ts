@@ -43,7 +43,7 @@ export const reviewTeam: ProviderServerOptions = {
       { calls: [edit('"To whom it may concern"', '"Hi"')] },
       { gate: "bob", calls: [call("publish", { summary: "A brief greeting" })] },
     ],
-    "Your human commented": [
+    "Answer the comments on node-1": [
       { calls: [edit('"Dear friend"', '"Dear " + name')] },
       { calls: [call("publish", { summary: "It says the name" })] },
     ],

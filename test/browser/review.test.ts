@@ -104,6 +104,13 @@ describe.skipIf(!hasChromium || skipped)(`reviewing what a team changed in a rep
     await conflicts.getByText("<<<<<<<").waitFor();
     await page.getByText("1 conflict", { exact: true }).waitFor();
     await expectNoFaults("changes-conflict");
+
+    // The board says the same of it, and leads there and back.
+    await page.getByRole("region", { name: "node-2" }).getByRole("link", { name: "node-2" }).click();
+    const panel = page.getByRole("complementary", { name: "node-2" });
+    await panel.getByText("conflicts", { exact: true }).waitFor();
+    await panel.getByRole("link", { name: "Review node-2" }).click();
+    await conflicts.waitFor();
   });
 
   test("a comment on a line reaches the worker whose line it is, and says which commit answers it", async () => {

@@ -55,7 +55,7 @@ describe.skipIf(skipped)(`what a person does with the work on their repository $
     await team.agent.idle();
     const comment = team.agent.now.repository?.nodes["node-1"]?.comments[0];
     expect([comment?.quote, comment?.answered_by]).toEqual([
-      "1→hello();\n2 ",
+      "1→hello();",
       team.agent.now.repository?.nodes["node-2"]?.commit?.commit,
     ]);
 

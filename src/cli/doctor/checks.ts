@@ -5,6 +5,7 @@ import { delimiter, dirname, join } from "node:path";
 import { boundedText } from "../../boundary/bounded-body.ts";
 import { withoutRedirects } from "../../boundary/without-redirects.ts";
 import { keyState } from "../../models/catalog/key.ts";
+import { isTooOldGit } from "../../repository/index.ts";
 import { scrubberFor } from "../../runtime/config/known-secrets.ts";
 import type { Environment } from "../../runtime/config/settings.ts";
 import { readConfig, type Settings } from "../../runtime/config/settings.ts";
@@ -214,6 +215,17 @@ export async function checkTmux(env: Environment, capMs: number): Promise<Check>
   const path = await onPath(name, env);
   if (!path) return { name, state: "missing", detail: "not on PATH", costs: "no meshes of terminal agents" };
   return { name, state: "ok", detail: `${await versionSaidBy(path, "-V", env, capMs)} (${path})` };
+}
+
+export async function checkGit(env: Environment, capMs: number): Promise<Check> {
+  const name = "git";
+  const costs = "no teams that change your repository (--write)";
+  const path = await onPath(name, env);
+  if (!path) return { name, state: "missing", detail: "not on PATH", costs };
+  const version = await versionSaidBy(path, "--version", env, capMs);
+  if (isTooOldGit(version))
+    return { name, state: "missing", detail: `${version} (${path}); 2.38 or newer is needed`, costs };
+  return { name, state: "ok", detail: `${version} (${path})` };
 }
 
 export async function checkSandbox(unsafe: boolean): Promise<Check> {

@@ -66,7 +66,9 @@ const BAR = 24;
 
 function barOf({ insertions, deletions, binary, bytes: size }: DiffFile, most: number, paint: Paint): Cell {
   if (binary) return { text: size === undefined ? "" : bytes(size), paint: paint.dim };
-  const columns = (lines: number) => (lines === 0 ? 0 : Math.max(1, Math.round((lines / most) * BAR)));
+  // A sign for each line, as long as there is room for that.
+  const columns = (lines: number) =>
+    most <= BAR ? lines : lines === 0 ? 0 : Math.max(1, Math.round((lines / most) * BAR));
   const added = columns(insertions);
   return {
     text: "+".repeat(added) + "−".repeat(columns(deletions)),

@@ -111,7 +111,7 @@ export class RepositoryWork {
       return null;
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      return `The branch ${branch} could not be put into your repository. ${why}\n\nThe work is safe. When it can be: agiraph accept ${this.#name}`;
+      return `The branch ${branch} could not be put into your repository. ${why}\n\nThe work is safe. When it can be: agiraph accept ${this.#id}`;
     }
   }
 
@@ -166,7 +166,7 @@ export class RepositoryWork {
     if (commit === undefined)
       throw new HumanRefusal(
         "not_found",
-        `${this.#name} has no commit "${ref}".${await this.#near(repository, ref)} List them: agiraph git log ${this.#name}`,
+        `${this.#name} has no commit "${ref}".${await this.#near(repository, ref)} List them: agiraph git log ${this.#id}`,
       );
     const person = await this.#person(repository, into ?? repository.state.source);
     const branch = restoredName(ref, commit);
@@ -183,6 +183,11 @@ export class RepositoryWork {
       ref,
       [...commits, ...saved].map(({ commit }) => commit.slice(0, length)),
     );
+  }
+
+  /** In commands: a name may have spaces. */
+  get #id(): string {
+    return this.#ports.pending().agent.id;
   }
 
   get #name(): string {
@@ -207,7 +212,7 @@ export class RepositoryWork {
     if (found.ok) return found.repository;
     throw new HumanRefusal(
       "conflict",
-      `${found.reason} If it was moved, name the folder where it is now: agiraph accept ${this.#name} --into FOLDER`,
+      `${found.reason} If it was moved, name the folder where it is now: agiraph accept ${this.#id} --into FOLDER`,
     );
   }
 
@@ -238,9 +243,12 @@ export class RepositoryWork {
         "not_found",
         `${id} has no file ${path}${side === "old" ? " before its change" : ""}, or it is too large to comment on.`,
       );
-    const lines = content.toString("utf8").split("\n");
+    const lines = content.toString("utf8").replace(/\n$/, "").split("\n");
     if (line > lines.length)
-      throw new HumanRefusal("bad_request", `${path} has ${lines.length} lines, and no line ${line}.`);
+      throw new HumanRefusal(
+        "bad_request",
+        `${path} has ${lines.length === 1 ? "1 line" : `${lines.length} lines`}, and no line ${line}.`,
+      );
     const from = Math.max(0, line - 1 - AROUND);
     return lines
       .slice(from, line + AROUND)

@@ -14,12 +14,12 @@ function commentText({ path, line, quote, text }: Said): string {
 }
 
 export function answerTask({ id, spec }: NodeState, comments: readonly Said[]): string {
-  const about = `Your human commented on the work of ${id} (${firstLine(spec.task)}), which is in the branch. Answer each comment by a change, or say in your summary why none is needed.`;
+  const about = `Answer the comments on ${id}: ${firstLine(spec.task)}\n\nYour human commented on this work, which is in the branch. Answer each comment by a change, or say in your summary why none is needed.`;
   return `${about}\n\n${comments.map(commentText).join("\n\n")}`;
 }
 
 export function answerGoal({ id }: NodeState, answering: NodeId): string {
-  return `Your human commented on the work of ${id}. ${answering} on the board answers the comments. Wait until it is completed, see that nothing else must change with it, and finish.`;
+  return `Answer your human's comments on ${id}: ${answering} on the board does so. Wait until it is completed, see that nothing else must change with it, and finish.`;
 }
 
 export function rejectedWords(id: NodeId, reason: string): string {

@@ -3,6 +3,9 @@ import type { ReactNode } from "react";
 import { hasEnded, type NodeState, nodeStanding, type Situation } from "../../../src/projections/index.ts";
 import type { Fact } from "../../../src/protocol/index.ts";
 import { outcomeWords } from "../../../src/wording/phrases.ts";
+import { workState } from "../changes/branch-state.ts";
+import { Counts } from "../changes/counts.tsx";
+import { WorkMark } from "../changes/work-mark.tsx";
 import { GoOn } from "../entity/go-on.tsx";
 import { nameOf } from "../entity/message-block.tsx";
 import { type FileItem, nodeDetail } from "../live/api.ts";
@@ -42,6 +45,7 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
         </Section>
         <Refs view={view} node={node} />
         <End view={view} situation={situation} node={node} />
+        <Work view={view} situation={situation} node={node} />
         {run_id === situation.agent.run?.id && <CancelNode view={view} node={node} />}
         <FileSection
           title="published/"
@@ -178,6 +182,26 @@ function End({ view, situation, node }: PartProps & { situation: Situation }) {
         </Section>
       )}
     </>
+  );
+}
+
+/** What it changes in the person's repository, if it may. */
+function Work({ view, situation, node }: PartProps & { situation: Situation }) {
+  const work = situation.repository?.nodes[node.id];
+  if (!work) return null;
+  return (
+    <Section title="Changes">
+      <div className="flex flex-wrap items-center gap-x-3 text-[13px]">
+        <WorkMark state={workState(situation, node.id, work)} />
+        {work.commit && <Counts {...work.commit} />}
+        <Link
+          to={{ screen: "changes", agent: view.id, node: node.id }}
+          className="inline-flex min-h-11 items-center text-accent underline md:min-h-6"
+        >
+          Review {node.id}
+        </Link>
+      </div>
+    </Section>
   );
 }
 

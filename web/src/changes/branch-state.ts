@@ -4,7 +4,11 @@ import type { RepositoryNode, RepositoryView } from "../live/repository-api.ts";
 export type WorkState = "working" | "merged" | "red" | "conflict" | "reverted" | "unchanged" | "ended";
 
 /** How the work of a node stands: what was refused is told apart by why, and nobody is at work where the node has ended. */
-export function workState({ board }: Pick<Situation, "board">, id: string, work: RepositoryNode): WorkState {
+export function workState(
+  { board }: Pick<Situation, "board">,
+  id: string,
+  work: { state: RepositoryNode["state"]; refusals: readonly { why: "conflict" | "checks" }[] },
+): WorkState {
   if (work.state === "merged" || work.state === "reverted") return work.state;
   const node = Object.values(board.nodes).find((each) => each.id === id);
   if (hasEnded(node)) return node.status === "completed" ? "unchanged" : "ended";

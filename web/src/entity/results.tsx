@@ -1,4 +1,4 @@
-import { FileText, PackageCheck } from "lucide-react";
+import { FileText, GitPullRequestArrow, PackageCheck } from "lucide-react";
 import type { Situation } from "../../../src/projections/index.ts";
 import type { NodeId } from "../../../src/protocol/index.ts";
 import { knownOf } from "../live/replay.ts";
@@ -23,15 +23,28 @@ export function Result({ agent, item }: { agent: string; item: Extract<StreamIte
         </p>
         <Markdown text={item.text} />
         {run !== null && <RunFiles agent={agent} run={run} named={item.files} seq={item.seq} />}
-        <Link
-          to={{ screen: "files", agent, path: "" }}
-          className="mt-1 inline-flex min-h-11 items-center gap-1.5 text-[13px] text-accent underline md:min-h-7"
-        >
-          <FileText className="size-3.5" aria-hidden /> All files
-        </Link>
+        <p className="mt-1 flex flex-wrap gap-x-4">
+          <ReviewLink agent={agent} />
+          <Link to={{ screen: "files", agent, path: "" }} className={MORE}>
+            <FileText className="size-3.5" aria-hidden /> All files
+          </Link>
+        </p>
         {!item.ok && <GoOn agent={agent} ts={item.ts} />}
       </div>
     </MessageBlock>
+  );
+}
+
+const MORE = "inline-flex min-h-11 items-center gap-1.5 text-[13px] text-accent underline md:min-h-7";
+
+/** Of a team that changes a repository, the branch is the result. */
+function ReviewLink({ agent }: { agent: string }) {
+  const repository = knownOf(agent)?.repository;
+  if (!repository || repository.tip === repository.base) return null;
+  return (
+    <Link to={{ screen: "changes", agent, node: null }} className={MORE}>
+      <GitPullRequestArrow className="size-3.5" aria-hidden /> Review the changes
+    </Link>
   );
 }
 
