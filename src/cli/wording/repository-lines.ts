@@ -1,4 +1,4 @@
-import type { Situation } from "../../projections/index.ts";
+import { checksOfBranch, type Situation } from "../../projections/index.ts";
 import type { FactOf } from "../../protocol/index.ts";
 import { count } from "./format.ts";
 import { plain } from "./width.ts";
@@ -42,14 +42,17 @@ export function branchAtEnd(
   const last = deliveries.findLast(({ commit }) => commit === tip);
   if (last?.how === "merge")
     return { words: `${branch} is merged into ${last.into ?? "your branch"}`, commands: [review] };
+  const red = checksOfBranch(repository).flatMap(({ ok, command }) => (ok ? [] : [command]));
+  const but =
+    red.length > 0 ? `, but ${red.length === 1 ? "this check fails" : "these checks fail"}: ${named(red)}` : "";
   if (last)
     return {
-      words: `The branch ${branch} is in your repository`,
+      words: `The branch ${branch} is in your repository${but}`,
       commands: [review, `Merge it: ${command("accept", id, "--merge")}`],
     };
   const merged = Object.values(nodes).filter(({ state }) => state === "merged").length;
   const work = merged > 0 ? `the work of ${count(merged, "node")}` : "changes";
-  return { words: `The branch ${branch} has ${work}`, commands: [review, `Take it: ${command("accept", id)}`] };
+  return { words: `The branch ${branch} has ${work}${but}`, commands: [review, `Take it: ${command("accept", id)}`] };
 }
 
 const MOST_NAMED = 5;

@@ -85,6 +85,9 @@ export class Story {
         return openedLines(fact.data).map((text, at) =>
           line(at === 0 ? "repository" : "", at === 0 ? "says" : "to_you", text),
         );
+      // It keeps nothing out, so nobody else would say that it is of no use.
+      case "check.finished":
+        return fact.data.red_before && this.#once(`red before: ${fact.data.command}`) ? this.#told(fact) : [];
       case "human.question":
         return spread(askerName(this.#style.name, fact.data), "asks", questionText(fact.data));
       default:
