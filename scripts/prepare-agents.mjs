@@ -17,6 +17,8 @@ const GROUPS = {
     "@modelcontextprotocol/server-everything@2026.8.31",
     "@modelcontextprotocol/server-filesystem@2026.8.31",
   ],
+  // A package whose tarball has its sources and its tests, and what those need: a team works on it as on a repository.
+  router: ["find-my-way@9.10.0", "proxyquire@2.1.3", "rfdc@1.4.1"],
   conf2: ["@modelcontextprotocol/conformance@0.2.0-alpha.12"],
   // Large, and slow: only for `npm run soak`, which asks for all.
   ...(process.argv.includes("all") && { gemini: ["@google/gemini-cli@0.61.0"], opencode: ["opencode-ai@1.18.33"] }),
