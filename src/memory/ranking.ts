@@ -92,7 +92,7 @@ export function rarity(sections: number, having: number): { theirs: number; ours
 
 /** What the newest section gains over the oldest, as a part of its score; and where both have the same words. */
 const NEWER = 0.1;
-const NEWER_OF_THE_SAME = 1;
+const NEWER_OF_THE_SAME = 2;
 /** So much of the words that are anywhere has a section that may well be the answer. */
 const MOST_WORDS = 0.75;
 

@@ -1,10 +1,10 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { TimeSlices } from "../store/disk/time-slices.ts";
 import type { StampedFile } from "../store/run/memory-files.ts";
-import { nearWords } from "./near-words.ts";
-import { newerFirst, rankedSections, rarity, type SectionHit, type Weights } from "./ranking.ts";
-import { matchOf, type Term } from "./search-terms.ts";
+import { newerFirst, rankedSections, type SectionHit } from "./ranking.ts";
+import type { Term } from "./search-terms.ts";
 import { sectionRows } from "./section-rows.ts";
+import { WordWeights } from "./word-weights.ts";
 
 /**
  * Which words are in which section. The text itself stays in its file: a section is a range of it.
@@ -39,18 +39,10 @@ export interface SectionPlace {
 
 /** So many sections are weighed by one search. In a memory that large, the rarest words decide and the others are left out. */
 const WEIGHED = 30_000;
-/** In such a memory, a word that more than this part of those have says by being there nearly all that it says. */
-const COMMON = 1 / 15;
-/** So many rows are taken before the clock is looked at. */
-const STRIDE = 32;
-/** Words that no section has and that are looked for under other spellings; each costs some hundred look-ups. */
-const MOST_UNKNOWN = 4;
-const MOST_LONGER = 20;
 
 export class SectionIndex {
   readonly #database: DatabaseSync;
   readonly #weighed: number;
-  readonly #common: number;
   readonly #statements = new Map<string, StatementSync>();
   readonly #slices = new TimeSlices();
   /** The texts that were taken out; some of them may be said elsewhere. */
@@ -59,7 +51,6 @@ export class SectionIndex {
   constructor(database: DatabaseSync, { weighed = WEIGHED }: { weighed?: number } = {}) {
     this.#database = database;
     this.#weighed = weighed;
-    this.#common = weighed * COMMON;
   }
 
   /** Makes the index say what the files say. `read` gives a file's text, or undefined when it cannot be read. */
@@ -97,16 +88,11 @@ export class SectionIndex {
 
   /** Best first. */
   async search(terms: readonly Term[]): Promise<SectionHit[]> {
-    const sections = this.#size();
-    const known = await this.#asWritten(terms);
-    const telling = sections <= this.#weighed ? known.map((word) => ({ word, having: 0 })) : await this.#rarest(known);
-    const weights: Weights[] = [];
-    for (const { word, having } of telling) {
-      await this.#rest();
-      weights.push(having > this.#common ? this.#presence(word, sections) : await this.#weights(word, sections));
-    }
-    const hits = await rankedSections(weights, (ids) => this.#filesOf(ids), this.#slices);
-    return newerFirst(hits, weights, this.#ages(hits));
+    const size = { sections: this.#size(), weighed: this.#weighed };
+    const weights = new WordWeights((sql) => this.#statement(sql), this.#slices, size);
+    const { asked, related } = await weights.of(terms);
+    const hits = await rankedSections([...asked, ...related], (ids) => this.#filesOf(ids), this.#slices);
+    return newerFirst(hits, asked, this.#ages(hits));
   }
 
   place(id: number): SectionPlace | undefined {
@@ -146,35 +132,6 @@ export class SectionIndex {
     this.#unsaid.clear();
   }
 
-  /** A word that no section has is looked for as it may have been meant: part of a compound, or a slip of the keyboard. */
-  async #asWritten(terms: readonly Term[]): Promise<Term[]> {
-    let unknown = 0;
-    const written: Term[] = [];
-    for (const term of terms) {
-      await this.#rest();
-      const isKnown = this.#sectionsWith(term, 1) > 0 || unknown++ >= MOST_UNKNOWN;
-      written.push(isKnown ? term : [term[0], ...(await this.#near(term[0]))]);
-    }
-    return written;
-  }
-
-  async #near(word: string): Promise<string[]> {
-    const longer = await this.#longerWords(word);
-    return nearWords(word, { isKnown: (each) => this.#sectionsWith([each], 1) > 0, longer: () => longer });
-  }
-
-  /** Words of the index that begin or end with this. Every word is looked at, which in a large memory takes a while. */
-  async #longerWords(part: string): Promise<string[]> {
-    const longer: string[] = [];
-    for (const { term } of this.#statement("select term from vocabulary").iterate()) {
-      const word = String(term);
-      if (word.length > part.length && (word.startsWith(part) || word.endsWith(part))) longer.push(word);
-      if (longer.length === MOST_LONGER) break;
-      if (this.#slices.isDue) await this.#slices.rest();
-    }
-    return longer;
-  }
-
   /** 0 for the newest section, 1 for the oldest. */
   #ages(hits: readonly SectionHit[]): (id: number) => number {
     const [span] = this.#all("select (select min(at) from section) as oldest, (select max(at) from section) as newest");
@@ -187,51 +144,8 @@ export class SectionIndex {
     return (id) => ages.get(id) ?? 1;
   }
 
-  async #rarest(terms: readonly Term[]): Promise<{ word: Term; having: number }[]> {
-    const counted: { word: Term; having: number }[] = [];
-    for (const word of terms) {
-      await this.#rest();
-      counted.push({ word, having: this.#sectionsWith(word, this.#weighed + 1) });
-    }
-    counted.sort((a, b) => a.having - b.having);
-    let weighed = 0;
-    return counted.filter(({ having }, at) => {
-      weighed += having;
-      return weighed <= this.#weighed || at === 0;
-    });
-  }
-
-  /**
-   * What a word says where it occurs once in a section of average length. bm25 looks up each section's length and takes
-   * five times as long; a row for each section, instead of one list, would double the rest.
-   */
-  #presence(term: Term, sections: number): Weights {
-    const [found] = this.#all("select json_group_array(rowid) as ids from words where words match ?", matchOf(term));
-    const ids = JSON.parse(String(found?.ids)) as number[];
-    const { ours } = rarity(sections, ids.length);
-    return new Map(ids.map((id) => [id, ours]));
-  }
-
-  async #weights(term: Term, sections: number): Promise<Weights> {
-    const weights = new Map<number, number>();
-    const matches = this.#statement("select rowid as id, rank from words where words match ?");
-    matches.setReturnArrays(true);
-    for (const [id, rank] of matches.iterate(matchOf(term)) as unknown as Iterable<[number, number]>) {
-      weights.set(id, -rank);
-      if (weights.size % STRIDE === 0 && this.#slices.isDue) await this.#slices.rest();
-    }
-    const { theirs, ours } = rarity(sections, weights.size);
-    for (const [id, rank] of weights) weights.set(id, (rank / theirs) * ours);
-    return weights;
-  }
-
   #size(): number {
     return Number(this.#all("select count(*) as sections from section")[0]?.sections);
-  }
-
-  #sectionsWith(term: Term, most: number): number {
-    const counted = "select count(*) as sections from (select 1 from words where words match ? limit ?)";
-    return Number(this.#all(counted, matchOf(term), most)[0]?.sections);
   }
 
   #filesOf(ids: readonly number[]): ReadonlyMap<number, number> {

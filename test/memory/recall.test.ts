@@ -12,7 +12,7 @@ import { type Figures, measure, ours, recallOf } from "./measure.ts";
 
 /** Weighed together: one alone says little about a kind of question. */
 const SEEDS = [1, 2, 3];
-/** On these nothing was chosen: see docs/decisions/memory.md. */
+/** On these no weight was chosen; who listed the related words had read their texts: see docs/decisions/memory.md. */
 const UNSEEN = [4, 5, 6, 7, 8, 9];
 
 /** The least of each kind that words can find at all: what is asked in other words shares none with its answer. */
@@ -47,14 +47,13 @@ describe("recall@10 of long dialogues, however they are written down", () => {
     expect(below(FLOOR, own ?? {})).toEqual([]);
   }, 600_000);
 
-  test("in dialogues that nothing was chosen on, ours finds .87 of what is said once, and .86 of what is said in several places", async () => {
+  test("in dialogues that no weight was chosen on, ours finds .87 of what is said once and of what is said in several places", async () => {
     const figures: Figures = {};
     for (const dialogue of UNSEEN.map(longDialogue))
       for (const written of Object.values(FORMS)) await measure(dialogue, await ours(written(dialogue)), figures);
     const recall = recallOf(figures);
     process.stdout.write(`${JSON.stringify(recall)}\n`);
-    // The floor is .87 for all three. Several places are below it, and this is there to notice a further loss.
-    expect(below({ ...FLOOR, several: 0.86 }, recall)).toEqual([]);
+    expect(below(FLOOR, recall)).toEqual([]);
   }, 600_000);
 });
 

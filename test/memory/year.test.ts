@@ -4,9 +4,12 @@ import { termsToFind } from "../../src/memory/search-terms.ts";
 import { SCHEMA, SectionIndex } from "../../src/memory/section-index.ts";
 import { yearOf } from "./year.ts";
 
+/** The last three are those of 24 with which the fewest newest statements come first: see docs/decisions/memory.md. */
+const SEEDS = [1, 2, 3, 9, 10, 13];
+
 test("of a fact that changed over a year, the newest comes first for at least 45 of 60", async () => {
   const figures = [];
-  for (const seed of [1, 2, 3]) {
+  for (const seed of SEEDS) {
     const { files, facts } = yearOf(seed);
     const database = new DatabaseSync(":memory:");
     database.exec(SCHEMA);
