@@ -1,5 +1,6 @@
+import { createServer } from "node:http";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test } from "vitest";
 import { type ProviderServer, startProviderServer } from "../testing/provider-server.ts";
 import { type TemporaryHome, temporaryHome } from "../testing/temporary-home.ts";
 import { agiraph, CliProcess } from "./testing/cli-process.ts";
@@ -54,6 +55,30 @@ test("the first Ctrl-C stops kindly and names the command that goes on; that com
   const resumed = await call("resume", id);
   expect({ code: resumed.code, result: resumed.stdout.split("\n")[0] }).toEqual({ code: 0, result: "42" });
 });
+
+test.each(["SIGINT", "SIGHUP", "SIGTERM"] as const)(
+  "LOCAL-HOME-3: a %s that comes while it looks for a model is not lost",
+  async (signal) => {
+    const probed = Promise.withResolvers<void>();
+    const ollama = createServer((_, response) => {
+      probed.resolve();
+      response.end("{}");
+    });
+    await new Promise<void>((listening) => ollama.listen(0, "127.0.0.1", listening));
+    onTestFinished(() => void ollama.close());
+    const address = ollama.address();
+    const OLLAMA_BASE_URL = `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}`;
+    const env = { AGIRAPH_HOME: join(folder.path, "home"), OLLAMA_BASE_URL };
+    const running = new CliProcess(["run", "Survey the files"], { folder: folder.path, env });
+    await probed.promise;
+    running.signal(signal);
+    const { code, stderr } = await running.ended;
+    expect({ code, stderr }).toEqual({
+      code: 130,
+      stderr: expect.stringMatching(/no agent was created|Stopped after 0 model calls/),
+    });
+  },
+);
 
 test.each([
   ["SIGHUP", "its terminal was closed"],

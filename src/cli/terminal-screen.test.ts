@@ -151,6 +151,21 @@ describe.skipIf(!hasTmux)(
       });
     });
 
+    test("REGION-1: in a window that it fills, no frame is left in the scrollback", async () => {
+      await pane.open(100, 30, command());
+      await provider.reached("thought");
+      await pane.shows("Alice: thinking");
+      // Low enough that the region begins in the first row.
+      await pane.tmux("resize-window", "-x", "100", "-y", "5");
+      const head = async () => (await pane.screen()).find((line) => line.includes("0/1 node"));
+      const first = await head();
+      await expect.poll(head, { timeout: 10_000 }).not.toBe(first);
+      const later = await head();
+      await expect.poll(head, { timeout: 10_000 }).not.toBe(later);
+      const screen = (await pane.screen()).join("\n");
+      expect(screen.match(/0\/1 node/g)).toHaveLength(1);
+    });
+
     test("Ctrl-C in the terminal stops kindly and leaves a clean line with the command to go on", async () => {
       await pane.open(100, 40, command());
       await provider.reached("thought");

@@ -107,6 +107,10 @@ async function runHere(
     terminal.sayWrapped(`Model: ${model} (${why ?? "--model"})`, terminal.errPaint.dim);
     const listening = local.listen();
     if (note) terminal.sayWrapped(note);
+    if (local.signalled !== undefined) {
+      terminal.say("Interrupted before it began: no agent was created.");
+      return EXIT.interrupted;
+    }
     const made = await runtime.execute({ do: "create", ...order, model }, AT_TERMINAL).catch(asUsage);
     const agent = await runtime.agent(made.id as AgentId);
     const { id, created } = agent.now.agent;

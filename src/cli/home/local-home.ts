@@ -6,6 +6,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { OwnPort } from "../../server/own-port.ts";
 import { tokenOf } from "../../store/home/token-file.ts";
 import { AT_TERMINAL, type Invocation } from "../invocation.ts";
+import type { Interrupt } from "../live/interrupts.ts";
 import { isParked, whenParked } from "../live/parked.ts";
 import type { Remark, WatchedAgent } from "../talk/watch-team.ts";
 import type { Terminal } from "../terminal.ts";
@@ -19,6 +20,7 @@ import { openHome } from "./open-home.ts";
  * LOCAL-HOME-1. Other terminals join it: their commands are carried out here, through the API on a port of its own.
  * LOCAL-HOME-2. It stays open while agents of other terminals are at work in it, until the person presses Ctrl-C or the
  *     process gets SIGTERM or SIGHUP. The terminals that watch then continue with their agents themselves.
+ * LOCAL-HOME-3. A signal that comes before anybody watches is not lost: who begins to watch is told of it.
  */
 export class LocalHome {
   readonly runtime: Runtime;
@@ -26,9 +28,16 @@ export class LocalHome {
   readonly #port: OwnPort | undefined;
   readonly #deaf: string | undefined;
   readonly #leaving = new AbortController();
-  readonly #onInterrupt = () => this.#isWaiting && this.#leaving.abort();
-  readonly #onEnd = () => this.#leaving.abort();
+  readonly #onInterrupt = () => {
+    this.#signalled ??= "SIGINT";
+    if (this.#isWaiting) this.#leaving.abort();
+  };
+  readonly #onEnd = (signal: Interrupt) => {
+    this.#signalled ??= signal;
+    this.#leaving.abort();
+  };
   #isWaiting = false;
+  #signalled: Interrupt | undefined;
 
   private constructor(terminal: Terminal, runtime: Runtime, port: OwnPort | Error) {
     this.runtime = runtime;
@@ -55,11 +64,20 @@ export class LocalHome {
     return [...(this.#deaf ? [this.#deaf] : []), ...failed].join("\n") || undefined;
   }
 
+  /** The first signal since it was opened: somebody wants to leave. */
+  get signalled(): Interrupt | undefined {
+    return this.#signalled;
+  }
+
   /** An agent that works here, as the person at this terminal sees it. */
   watched(agent: Agent): WatchedAgent {
     const { id } = agent.log;
     const { runtime } = this;
+    const signalled = () => this.#signalled;
     return {
+      get signalled() {
+        return signalled();
+      },
       get now() {
         return agent.now;
       },

@@ -16,6 +16,7 @@ function fakeScreen(columns: number, rows: number) {
   return { screen, ticker, writes, due, tick: () => due.splice(0).forEach((then) => void then()) };
 }
 
+const ERASE = "\r\u001b[2K\u001b[C\u001b[J\r";
 const frame = (text: string) => `\u001b[?2026h${text}\u001b[?2026l`;
 const region = (...lines: string[]) => `\u001b[?7l${lines.map((line) => `${line}\n`).join("")}\u001b[?7h`;
 
@@ -33,10 +34,10 @@ test("each frame is one write: the old region goes, what was printed stays, the 
   live.close();
   expect(writes).toEqual([
     "\u001b[?25l",
-    frame(`\r\u001b[J${region("tree", "leaf")}`),
-    frame(`\u001b[2A\r\u001b[Jfirst\nsecond\nthird\n${region("tree", "leaf")}`),
-    frame(`\u001b[2A\r\u001b[J${region("tree")}`),
-    `${frame("\u001b[1A\r\u001b[Jlast\n")}\u001b[?25h`,
+    frame(`${ERASE}${region("tree", "leaf")}`),
+    frame(`\u001b[2A${ERASE}first\nsecond\nthird\n${region("tree", "leaf")}`),
+    frame(`\u001b[2A${ERASE}${region("tree")}`),
+    `${frame(`\u001b[1A${ERASE}last\n`)}\u001b[?25h`,
   ]);
 });
 
@@ -55,7 +56,7 @@ test("after the window became narrower, the rows that its own wrapping made are 
   screen.columns = 10;
   screen.emit("resize");
   tick();
-  expect(writes.at(-1)?.startsWith("\u001b[?2026h\u001b[4A\r\u001b[J")).toBe(true);
+  expect(writes.at(-1)?.startsWith(`\u001b[?2026h\u001b[4A${ERASE}`)).toBe(true);
 });
 
 test("the region asks for at most twelve lines, and fewer in a low window", () => {

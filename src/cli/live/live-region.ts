@@ -90,7 +90,7 @@ export class LiveRegion {
   #frame(lines: string[]): string {
     const printed = this.#printed.splice(0).map((line) => `${line}\n`);
     const back = this.#rowsOnScreen();
-    const erase = back > 0 ? `\u001b[${back}A\r\u001b[J` : "\r\u001b[J";
+    const erase = `${back > 0 ? `\u001b[${back}A` : ""}${ERASE_BELOW}`;
     this.#drawn = lines.map((line) => widthOf(withoutColour(line)));
     const region = lines.length > 0 ? `${NO_WRAP}${lines.map((line) => `${line}\n`).join("")}${WRAP}` : "";
     return `${BEGIN}${erase}${printed.join("")}${region}${END}`;
@@ -107,6 +107,8 @@ export class LiveRegion {
 const FRAME_MS = 100;
 const ECHO_MS = 16;
 const MOST_LINES = 12;
+/** Not from the upper left corner: tmux takes that for clearing the screen, and keeps what stood there as scrollback. */
+const ERASE_BELOW = "\r\u001b[2K\u001b[C\u001b[J\r";
 const BEGIN = "\u001b[?2026h";
 const END = "\u001b[?2026l";
 const NO_WRAP = "\u001b[?7l";

@@ -5,7 +5,7 @@ import type { Agent } from "../../runtime/agent.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { asCalled, commandLine, type Invocation } from "../invocation.ts";
 import { isAttended, isLive } from "../live/interactive.ts";
-import { onInterrupt } from "../live/interrupts.ts";
+import { type Interrupt, onInterrupt } from "../live/interrupts.ts";
 import { whenParked } from "../live/parked.ts";
 import { jsonView, liveView, plainView, type TeamView } from "../live/team-view.ts";
 import { watchFacts } from "../live/watch-facts.ts";
@@ -41,6 +41,8 @@ export interface WatchedAgent extends Pick<Agent, "onDelta" | "idle"> {
   log: Pick<Agent["log"], "seq" | "dir" | "read" | "subscribe">;
   /** Resolves once it is on disk. */
   give<C extends Saying["do"] | "stop" | "seen">(command: CommandToAgent<C>): Promise<CommandResult<C>>;
+  /** The signal that came before anybody watched. */
+  readonly signalled?: Interrupt | undefined;
   /** Something about the process that works on it, for the person. */
   onNote?(listener: (words: string) => void): void;
 }
@@ -179,19 +181,18 @@ function obeyInterrupts(agent: WatchedAgent, call: Invocation, view: TeamView): 
     agent.give({ do: "stop", ...(because && { because }) }).catch(() => {});
   };
   terminal.readerLeft.addEventListener("abort", () => stop("reader_left"), { once: true });
-  onInterrupt(process, {
-    first(signal) {
-      if (isAtWork(agent.now.agent.status)) view.note("Stopping … (Ctrl-C again leaves at once)");
-      stop(signal === "SIGINT" ? undefined : signal === "SIGHUP" ? "terminal_closed" : "terminated");
-    },
-    second() {
-      view.close();
-      terminal.say(`Left. Go on with: ${commandLine(call, "resume", agent.now.agent.id)}`);
-      const leave = () => process.exit(EXIT.interrupted);
-      setTimeout(leave, LEAVE_AT_ONCE_MS);
-      void terminal.drained().then(leave);
-    },
-  });
+  const first = (signal: Interrupt) => {
+    if (isAtWork(agent.now.agent.status)) view.note("Stopping … (Ctrl-C again leaves at once)");
+    stop(signal === "SIGINT" ? undefined : signal === "SIGHUP" ? "terminal_closed" : "terminated");
+  };
+  const second = () => {
+    view.close();
+    terminal.say(`Left. Go on with: ${commandLine(call, "resume", agent.now.agent.id)}`);
+    const leave = () => process.exit(EXIT.interrupted);
+    setTimeout(leave, LEAVE_AT_ONCE_MS);
+    void terminal.drained().then(leave);
+  };
+  onInterrupt(process, { first, second }, agent.signalled);
   return interrupted.signal;
 }
 
