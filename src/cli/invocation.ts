@@ -1,3 +1,4 @@
+import { shellWord } from "../boundary/shell-word.ts";
 import type { Actor } from "../protocol/index.ts";
 import type { Environment } from "../runtime/config/settings.ts";
 import type { Terminal } from "./terminal.ts";
@@ -37,11 +38,6 @@ export function asCalled(text: string, env: Environment): string {
 
 /** The program is called in lower case only where a command follows; in prose it is Agiraph. */
 const NAMED = /(?<![\w/.-])agiraph (?=[a-z])/g;
-
-/** A word as it is typed in a shell: in quotes, if it needs them. */
-export function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}
 
 /** The actor of commands typed at a terminal. */
 export const AT_TERMINAL: Actor = { kind: "human", via: "terminal" };

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
+import { agiraph } from "./testing/cli-process.ts";
 import { lines, scriptedAgent } from "./testing/scripted-agent.ts";
 
-const { scripted, call, run } = scriptedAgent();
+const { scripted, call, run, options } = scriptedAgent();
 
 /** Many commands, one after the other. */
 const LONG = { timeout: 120_000 };
@@ -54,4 +55,13 @@ test("logs shows what was asked for, and refuses what can match nothing", LONG, 
     expect.stringContaining('no kind of fact "nodes". Did you mean node?'),
   ]);
   expect((await refused("--since", "yesterday"))[0]).toBe(2);
+});
+
+test("in a narrow window ls shows how an agent is doing rather than its id", LONG, async () => {
+  await scripted([finish]);
+  await run("--name", "a name of some length");
+  const { folder, env } = options();
+  const at = async (COLUMNS: string) => (await agiraph(["ls"], { folder, env: { ...env, COLUMNS } })).stdout;
+  expect((await at("40")).replace(/ +/g, " ")).toMatch(/^NAME STATUS AGE.*\na name of some length completed /);
+  expect(await at("80")).toMatch(/^NAME +ID +STATUS +AGE +COST +GOAL\n/);
 });

@@ -15,6 +15,9 @@ test("an agent has the name it is given, numbered where another has it; a wrong 
   await run("--name", "House of Blue");
   await run("--name", "House of Blue");
   expect(onStdout(await call("ls", "--json")).map(({ name }) => name)).toEqual(["House of Blue-2", "House of Blue"]);
+  // Commands that are suggested can be copied as they are.
+  const { stderr } = await call("answer", "House of Blue-2", "yes");
+  expect(stderr).toContain("To write to it: agiraph send 'House of Blue-2' \"your message\"");
   for (const wrong of ["", " ", "-x", "agent-abcd1234", "a\nb"]) {
     const refused = await run("--name", wrong);
     expect([wrong, refused.code]).toEqual([wrong, 2]);
@@ -138,6 +141,24 @@ async function agentAtRest(...next: ProviderTurn[]) {
   expect((await run()).code).toBe(3);
   return provider;
 }
+
+test("what is published for a paused agent, and not waited for, is said to come about when it is resumed", async () => {
+  await agentAtRest({ text: "I wait for you." });
+  await call("resume", "paint", "--detach");
+  await call("pause", "paint");
+  await call("assign", "paint", "node-1", "human");
+  expect((await call("show", "paint")).stdout).toContain("Agiraph asks (question-2):\n  node-1 is yours: Sign it.");
+  const inbox = (await call("inbox")).stdout;
+  expect(inbox).toContain("? paint-house · Agiraph · question-2");
+  const [, folder = ""] = /Put the files into (\S+),/.exec(inbox) ?? [];
+  await writeFile(join(folder, "a.md"), "me");
+  const { code, stdout, stderr } = await call("publish", "paint", "node-1", "--detach");
+  expect({ code, stdout, stderr }).toEqual({
+    code: 0,
+    stdout: "",
+    stderr: "paint-house: node-1 is published when paint-house is resumed; it is paused: agiraph resume paint-house\n",
+  });
+});
 
 test("a node of an agent that does not run is given to you: it is in the inbox, and publishing it goes on", async () => {
   const provider = await agentAtRest({ text: "I wait for you." }, finish("Signed."));

@@ -372,4 +372,8 @@ complete agiraph run --wo
 complete agiraph run --to`;
   const { stdout } = spawnSync("bash", ["--norc"], { input: script, encoding: "utf8" });
   expect(stdout).toBe("resume\n--worker-model\n--tools\n");
+  expect(JSON.parse((await call("completion", "bash", "--json")).stdout)).toEqual({
+    shell: "bash",
+    script: bash?.stdout,
+  });
 });

@@ -32,7 +32,7 @@ export class AnswerOpening {
     if (isBinary(text)) return `binary data ${INSTEAD}`;
     if (EVENT_LINE.test(text)) return eventsIn(text, isWhole);
     if (text.trim() === "") return this.#type.includes("event-stream") ? EMPTY_STREAM : `an empty body ${INSTEAD}`;
-    if (!/^\s*[{[]/.test(text)) return `plain text ${INSTEAD}: ${excerpt(text)}`;
+    if (!/^\s*[{[]/.test(text)) return `plain text ${INSTEAD}: "${excerpt(text)}"`;
     if (isWhole && !isJson(text)) return `broken JSON ${INSTEAD}: ${excerpt(text)}`;
     return `JSON that is not a streamed reply: ${excerpt(text)}`;
   }

@@ -60,3 +60,19 @@ test("it says what happened, to what, and what to do next, and does not keep the
     status: 401,
   });
 });
+
+test("a connection that breaks off, and a server that is not there, are named as such", () => {
+  const address = { origin: "http://127.0.0.1:11434", setting: "OLLAMA_BASE_URL" };
+  const messageOf = (error: object) => modelFailureOf(error, "ollama/m", NOW, { address }).message;
+  const broken = {
+    name: "AI_APICallError",
+    message: "Failed to process successful response",
+    statusCode: 200,
+    cause: { code: "UND_ERR_SOCKET" },
+  };
+  const refused = { message: "connect ECONNREFUSED 127.0.0.1:11434", cause: { code: "ECONNREFUSED" } };
+  expect([messageOf(broken), messageOf(refused)]).toEqual([
+    "ollama/m failed: the connection broke off in the middle of the reply. Check the network and the base URL.",
+    "ollama/m failed: nothing listens at http://127.0.0.1:11434 (connect ECONNREFUSED 127.0.0.1:11434). Start the server there, or correct OLLAMA_BASE_URL. Check the network and the base URL.",
+  ]);
+});

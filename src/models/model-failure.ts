@@ -168,9 +168,18 @@ function messageOf(
     .trim()
     .slice(0, 500)
     .replace(/[.\s]+$/, "");
+  if (found.network === "ECONNREFUSED") return `${model} failed: ${nobodyThere(said, address)}`;
+  if (reason === "connection" && found.status === 200)
+    return `${model} failed: the connection broke off in the middle of the reply. ${ADVICE.connection}`;
   const answered = isAnswer ? `answered ${found.status}` : "failed";
   const advice = reason === "auth" && keyVariable ? `Check the key in ${keyVariable}.` : ADVICE[reason];
   return `${model} ${answered}: ${said}.${advice === undefined ? "" : ` ${advice}`}`;
+}
+
+function nobodyThere(said: string, address: ProviderAddress | undefined): string {
+  if (address === undefined) return `${said}. ${ADVICE.connection}`;
+  const { origin, setting } = address;
+  return `nothing listens at ${origin} (${said}). Start the server there${setting ? `, or correct ${setting}` : ""}. ${ADVICE.connection}`;
 }
 
 /** One SDK hides it behind an error about itself. */

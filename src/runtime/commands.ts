@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { didYouMean } from "../boundary/nearest.ts";
 import { innermost, issueWords } from "../boundary/schema-words.ts";
+import { shellWord } from "../boundary/shell-word.ts";
 import { unknownField } from "../boundary/unknown-field.ts";
 import { isAtWork, type Situation, summaryView, type TriggerRecord, triggerRecords } from "../projections/index.ts";
 import {
@@ -182,13 +183,13 @@ async function resume(agent: Agent, args: CheckedArgs<"resume">, _: Actor, ports
   if (agent.isWorking)
     throw new HumanRefusal(
       "conflict",
-      `${created.name} is at work already. To follow it: agiraph chat ${created.name}`,
+      `${created.name} is at work already. To follow it: agiraph chat ${shellWord(created.name)}`,
     );
   checkNotArchived(agent.now);
   if (status === "completed")
     throw new HumanRefusal(
       "conflict",
-      `${created.name} is completed. To have more done: agiraph send ${created.name} "what to do next"`,
+      `${created.name} is completed. To have more done: agiraph send ${shellWord(created.name)} "what to do next"`,
     );
   checkModels({ model, worker_model }, ports);
   if (model ?? worker_model) await agent.changeModels({ model, worker_model });

@@ -55,7 +55,7 @@ const ANSWERS: Record<string, [type: string | null, body: string | Buffer, calle
     `data: ${OTHER}\n\n`,
     `with events that are not a model's reply: data: ${OTHER}`,
   ],
-  "plain text": ["text/plain", "It works!\n", "with plain text instead of a model's reply: It works!"],
+  "plain text": ["text/plain", "It works!\n", 'with plain text instead of a model\'s reply: "It works!"'],
   "nothing, with a 200": [null, "", "with an empty body instead of a model's reply"],
   "nothing, as JSON": ["application/json", "", "with an empty body instead of a model's reply"],
   "an empty stream": ["text/event-stream", "", "with an empty stream instead of a model's reply"],

@@ -92,6 +92,22 @@ test("what is given to the human of a paused agent is published when it is resum
   expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "Signed." });
 });
 
+test("HUMAN-WORK-2: who publishes again what they have published while it rests hears when it comes about", async () => {
+  await using before = await startTeam(waiting());
+  await isAnnWaiting(before);
+  await before.agent.pause("human");
+  const team = await before.restart();
+  await team.agent.assign("node-1", "human");
+  await sign(team);
+  for (const words of ["I signed it.", "Again."])
+    expect(await team.agent.publish("node-1", words)).toBe(
+      "node-1 is published when g is resumed; it is paused: agiraph resume g",
+    );
+  await team.agent.start("resumed");
+  await team.agent.idle();
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "Signed." });
+});
+
 test("a failed node is given to the human after a stop, with what there was and what they had put there before", async () => {
   await using before = await startTeam(failing());
   await before.until(({ board }) => board.nodes["node-1"]?.status === "failed");

@@ -108,9 +108,11 @@ test("a waking tells the date, the last checkpoint and what others changed in th
   await isAsleep(team, coordinator, 1);
   await clock.advance(DAY * 1000);
   await isAsleep(team, coordinator, 2);
-  const weekday = new Date(clock.now()).toLocaleDateString("en-US", { weekday: "long", timeZone: "UTC" });
+  const woken = new Date(clock.now());
+  const weekday = woken.toLocaleDateString("en-US", { weekday: "long", timeZone: "UTC" });
   const second = lastWords(coordinator);
-  expect(second).toContain(`[It is ${weekday}, `);
+  expect(second).toContain(`[It is ${weekday}, ${woken.toISOString().slice(0, 10)}, `);
+  expect(second).toMatch(/^\[It is [^.]*:\d\d \(UTC\)\./);
   expect(second).toContain("Your last checkpoint (");
   expect(second).toContain("First look.");
   // What it wrote itself it knows.

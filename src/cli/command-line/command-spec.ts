@@ -1,6 +1,7 @@
 import { type Command, Option } from "commander";
+import { shellWord } from "../../boundary/shell-word.ts";
 import type { ExitCode } from "../exit-code.ts";
-import { type Invocation, shellWord } from "../invocation.ts";
+import type { Invocation } from "../invocation.ts";
 import { oneOf } from "./option-values.ts";
 
 /**

@@ -5,7 +5,7 @@ import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
 
 /** A completion script for the shell, generated from the commands, so that it is never out of date. */
-export async function completion({ terminal }: Invocation, shell: string, program: Command): Promise<ExitCode> {
+export async function completion({ terminal, json }: Invocation, shell: string, program: Command): Promise<ExitCode> {
   // A program that has names of its own to offer says them when it is asked.
   const asks = program.commands.some((command) => command.name() === NAMES_COMMAND);
   const write = own(SHELLS, shell);
@@ -13,7 +13,8 @@ export async function completion({ terminal }: Invocation, shell: string, progra
     throw new UsageError(
       `There is no completion for "${shell}".${didYouMean(shell, SHELL_NAMES)} Choose from: ${SHELL_NAMES.join(", ")}.`,
     );
-  await terminal.print(write(program.name(), wordsOf(program), asks));
+  const script = write(program.name(), wordsOf(program), asks);
+  await (json ? terminal.printJson({ shell, script }) : terminal.print(script));
   return EXIT.done;
 }
 

@@ -10,7 +10,7 @@ import { commandLine, type Invocation } from "../invocation.ts";
 import { age, count } from "../wording/format.ts";
 import { questionText } from "../wording/question-text.ts";
 import { raisingWords } from "../wording/resume-needs.ts";
-import { plain, plainLines } from "../wording/width.ts";
+import { plain, plainLines, wrapIndented } from "../wording/width.ts";
 
 export interface InboxOptions {
   /** The messages too, in full. */
@@ -75,7 +75,7 @@ function linesFor(call: Invocation, item: InboxItem, command: string): string[] 
   const since = age(Date.now() / 1000 - item.since_ts);
   return [
     `${markOf(call, item)} ${paint.bold(plain(item.agent.name))} · ${plain(whoOf(item))} ${paint.dim(`· ${item.id} · ${since} ago`)}`,
-    ...wordsOf(item).map((line) => `  ${line}`),
+    ...wordsOf(item).flatMap((line) => wrapIndented(`  ${line}`, call.terminal.columns)),
     paint.dim(`  ${command}`),
     ...(item.mesh_trust ? [paint.dim(`  in ${plain(item.mesh_trust.project)}`)] : []),
     ...(item.mesh_session ? [paint.dim(`  in ${plain(item.mesh_session.project)}`)] : []),

@@ -7,7 +7,7 @@ import { agentSummary, listedSummary } from "../wording/agent-summary.ts";
 import { age, costOf, count, money } from "../wording/format.ts";
 import { listedWords, standingOf, standingWords } from "../wording/standing.ts";
 import { paintOf } from "../wording/status-paint.ts";
-import { type Cell, table } from "../wording/table.ts";
+import { type Cell, table, tableWidth } from "../wording/table.ts";
 import { headline, plain } from "../wording/width.ts";
 
 export async function ls(call: Invocation, { all = false }: { all?: boolean } = {}): Promise<ExitCode> {
@@ -33,7 +33,7 @@ export async function ls(call: Invocation, { all = false }: { all?: boolean } = 
   }
   if (rows.length === 0) return nothingYet(call, `nobody lives in ${look.settings.home}`);
   const { paint } = terminal;
-  const head = ["NAME", "ID", "STATUS", "AGE", "COST", "GOAL"].map((text) => ({ text, paint: paint.dim }));
+  const head = ["NAME", "ID", "STATUS", "AGE", "COST", "GOAL"].map((text): Cell => ({ text, paint: paint.dim }));
   const cells = rows.map(({ summary, fields: { status }, words }): Cell[] => [
     { text: summary.name, paint: paint.bold },
     { text: summary.id },
@@ -42,10 +42,19 @@ export async function ls(call: Invocation, { all = false }: { all?: boolean } = 
     { text: summary.loading ? costSoFar(summary) : costOf(summary) },
     { text: headline(summary.goal) },
   ]);
-  await terminal.printLines(table([head, ...cells], terminal.lineColumns));
+  await terminal.printLines(table(fitting([head, ...cells], terminal.lineColumns), terminal.lineColumns));
   tellUnread(call, rows.filter(({ summary }) => summary.loading).length);
   return EXIT.done;
 }
+
+/** In a narrow window the id goes first: the name does in its place, and how an agent is doing must be seen. */
+function fitting(rows: Cell[][], columns: number): Cell[][] {
+  const isNarrow = tableWidth(rows.map((row) => row.slice(0, STATUS + 1))) > columns;
+  return isNarrow ? rows.map((row) => row.filter((_, at) => at !== ID)) : rows;
+}
+
+const ID = 1;
+const STATUS = 2;
 
 /** How much a list reads of logs without a kept summary: half a second on an idle machine. */
 const LS_BYTES = 16 * 1024 * 1024;

@@ -7,7 +7,7 @@ import type { AgentId, Write } from "../../protocol/index.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { allSituations } from "../../runtime/state/situations.ts";
-import { type ExitCode, UsageError } from "../exit-code.ts";
+import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { detach, flags, isDetached, tellParent } from "../home/detached.ts";
 import { LocalHome, repairLines, tellRepairs } from "../home/local-home.ts";
 import { settingsOf } from "../home/look.ts";

@@ -14,12 +14,13 @@ import { standingOf, standingWords } from "../wording/standing.ts";
 import { standingPaint } from "../wording/status-paint.ts";
 import { troubleLines } from "../wording/trouble-lines.ts";
 import { undoneWords } from "../wording/undone.ts";
-import { plain, plainLines, wrap, wrapMessage } from "../wording/width.ts";
+import { plain, plainLines, wrap, wrapIndented, wrapMessage } from "../wording/width.ts";
 import { workersTable } from "./workers.ts";
 
 export async function show(call: Invocation, word: string): Promise<ExitCode> {
   const { terminal, json } = call;
   const { now, log, holder, store } = await lookAtAgent(call, word);
+  const { columns } = terminal;
   const status = standingOf(now, holder);
   const { results, others } = await resultFiles(now, log.dir);
   if (json) {
@@ -46,7 +47,11 @@ export async function show(call: Invocation, word: string): Promise<ExitCode> {
     ...unsentLine(call, now),
     ...section(call, status === "completed" ? "Results" : "Results so far", results.map(fileLine)),
     ...section(call, "Review", reviewLines(call, now)),
-    ...section(call, "Needs you", waitingLines(call, now)),
+    ...section(
+      call,
+      "Needs you",
+      waitingLines(call, now).flatMap((line) => wrapIndented(line, columns)),
+    ),
     ...section(call, "In trouble", troubleLines(now)),
     ...teamLines(call, now, status),
     ...endLines(call, now, status),

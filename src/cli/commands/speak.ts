@@ -106,8 +106,9 @@ async function speakHere(
     const { seq } = agent.log;
     const { detail: message } = await runtime.execute<Spoken>({ ...speech, id } as never, AT_TERMINAL);
     const { created } = agent.now.agent;
-    if (isDetached(terminal.env)) tellParent({ id, name: created.name });
-    terminal.say(terminal.errPaint.dim(`${created.name} (${id}): ${asCalled(message, terminal.env)}`));
+    const said = asCalled(message, terminal.env);
+    if (isDetached(terminal.env)) tellParent({ id, name: created.name, ...(!agent.isWorking && { outcome: said }) });
+    terminal.say(terminal.errPaint.dim(`${created.name} (${id}): ${said}`));
     if (agent.isWorking) return await watchTeam(local.watched(agent), seq, call, [local.listen()]);
     if (json) await terminal.printJson({ id, name: created.name, message });
     return EXIT.done;

@@ -17,6 +17,8 @@ interface Born {
   server?: string;
   /** What the person should know at the start. */
   notes?: readonly string[];
+  /** What came of it, where nobody is at work now: the agent is paused, say. */
+  outcome?: string;
 }
 
 export function isDetached(env: Environment): boolean {
@@ -54,7 +56,12 @@ export async function detach(call: Invocation, words: readonly string[], input: 
   }
   child.stderr?.destroy();
   child.unref();
-  const { server, notes = [] } = born;
+  const { server, notes = [], outcome } = born;
+  if (outcome !== undefined) {
+    if (json) await terminal.printJson({ id: born.id, name: born.name, message: outcome });
+    else terminal.say(`${born.name}: ${outcome}`);
+    return EXIT.done;
+  }
   const where = server === undefined ? { pid: child.pid } : { server };
   if (json) await terminal.printJson({ id: born.id, name: born.name, ...where });
   else await terminal.printLines([born.id]);

@@ -1,4 +1,5 @@
 import type { Question, Situation } from "../../projections/index.ts";
+import { HUMAN } from "../../protocol/index.ts";
 import { visible, visibleLines } from "../../protocol/visible.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { timestamp } from "./format.ts";
@@ -12,9 +13,9 @@ export function asksFor({ permission }: Pick<Question, "permission">): string {
   return permission ? "asks for permission" : "asks";
 }
 
-/** Who asks: whether a mesh is trusted is asked by us, about the mesh, not by one of its agents. */
+/** Who asks. Whether a mesh is trusted, and whether the person's own node is done, is asked by us. */
 export function askerName(name: (id: string) => string, question: Pick<Question, "worker_id" | "mesh_trust">): string {
-  return question.mesh_trust ? "Agiraph" : name(question.worker_id);
+  return question.mesh_trust || question.worker_id === HUMAN ? "Agiraph" : name(question.worker_id);
 }
 
 /** A question for people to read: the text, the choices, the deadline. */
@@ -51,7 +52,7 @@ function answerCommand(
 /** Every open question with its asker and the command that answers it. */
 export function waitingLines(call: Invocation, now: Situation): string[] {
   return openQuestions(now).flatMap((question) => [
-    `${nameOf(now.roster, question.worker_id)} ${asksFor(question)} (${question.id}):`,
+    `${askerName((id) => nameOf(now.roster, id), question)} ${asksFor(question)} (${question.id}):`,
     ...questionText(question).map((line) => `  ${line}`),
     `  Answer: ${answerCommand(call, now, question)}`,
   ]);

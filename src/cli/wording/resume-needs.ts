@@ -1,5 +1,4 @@
 import type { Situation } from "../../projections/index.ts";
-import { costOf } from "./format.ts";
 
 /** What `resume` needs in order to continue: more money or tokens, or a model other than the demo; usually nothing. */
 export function raisingWords({ agent: { outcome, created }, spending }: Situation): string {
@@ -8,5 +7,10 @@ export function raisingWords({ agent: { outcome, created }, spending }: Situatio
   if (outcome?.kind !== "budget_exhausted") return "";
   return outcome.spent_tokens
     ? ` --budget-tokens N (in all: more than ${outcome.spent_tokens})`
-    : ` --budget USD (in all: more than ${costOf(spending.total)})`;
+    : ` --budget USD (in all: more than ${exactly(spending.total.cost_usd)})`;
+}
+
+/** Rounded, it could be a budget that is refused. */
+function exactly(cost_usd: number): string {
+  return `$${Math.ceil(cost_usd * 10_000) / 10_000}`;
 }

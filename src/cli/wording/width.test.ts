@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { cutToWidth, harmless, plain, plainLines, widthOf, wrap, wrapMessage } from "./width.ts";
+import { cutToWidth, harmless, plain, plainLines, widthOf, wrap, wrapIndented, wrapMessage } from "./width.ts";
 
 test("nothing that a model says can steer the terminal", () => {
   expect({
@@ -91,4 +91,23 @@ test("what goes to a terminal keeps colours, tabs and line breaks, and no other 
   expect(harmless(ours)).toBe("\u001b[31mred\u001b[39m\n\tplain no\u001b[0m");
   const hostile = "a\u001b]0;title\u0007b\u001b[2Jc\u009b1md\u001bPq\u001b\\e\u001b[8mf\u202eg\rh\u001b]52;c;eA==";
   expect(harmless(hostile)).toBe("abcdefgh");
+});
+
+test("what is indented keeps its indentation where it is wrapped, and a choice stands beside its number; commands stay whole", () => {
+  const lines = [
+    "  Which of them is it, and why?",
+    "    2  SQLite with a long explanation",
+    "  │ what a program wants to run, as it wrote it",
+    "  Then: agiraph answer agent-abcd1234 'your answer'",
+  ];
+  expect(lines.flatMap((line) => wrapIndented(line, 28))).toEqual([
+    "  Which of them is it, and",
+    "  why?",
+    "    2  SQLite with a long",
+    "       explanation",
+    "  │ what a program wants to run, as it wrote it",
+    "  Then:",
+    "  agiraph answer agent-abcd1234 'your answer'",
+  ]);
+  expect(wrapIndented(lines[0] ?? "", Number.POSITIVE_INFINITY)).toEqual([lines[0]]);
 });

@@ -125,6 +125,18 @@ export function wrapMessage(text: string, columns: number): string[] {
   return wrap(whole, columns, "whole").map((line) => line.replaceAll(UNBROKEN, " "));
 }
 
+/**
+ * The same with its own indentation, and that of a numbered choice, kept in further lines. What a program wants to do
+ * stands in its box as it was written.
+ */
+export function wrapIndented(line: string, columns: number): string[] {
+  if (/^ *│/.test(line)) return [line];
+  const [prefix = ""] = /^ *(?:\d+ {2})?/.exec(line) ?? [];
+  const room = Math.max(LEAST_ROOM, columns - prefix.length);
+  const [first = "", ...rest] = wrapMessage(line.slice(prefix.length), room);
+  return [prefix + first, ...rest.map((more) => " ".repeat(prefix.length) + more)];
+}
+
 /** A command is quoted, or follows a colon and ends with its sentence. */
 const COMMAND = /`[^`]+`|(?<=: )(?:agiraph|npm start --|tx) .+?(?=[.,;)](?: |$)| ·|$)/g;
 const UNBROKEN = "\u00a0";

@@ -33,6 +33,14 @@ test("waits at least as long as it was asked to, each worker a little differentl
   expect((await retry([asked()], { random: 0.5 })).slept).toEqual([7_400]);
 });
 
+test("a provider that asks for a second each time does not use up the tries in a few seconds", async () => {
+  const asked = () => failure("rate_limited", { retryAfterMs: 1_000 });
+
+  expect((await retry([asked(), asked(), asked(), asked(), asked()])).slept).toEqual([
+    1_000, 1_000, 2_000, 4_000, 8_000,
+  ]);
+});
+
 test("a wait that is too long to sit out goes to the caller, with its length", async () => {
   const limited = failure("rate_limited", { retryAfterMs: 3_600_000 });
 

@@ -5,7 +5,8 @@ import { type FailureReason, type Model, ModelFailure, type ModelRequest } from 
  * Retries requests that may succeed the next time.
  *
  * RETRY-1. The number of attempts is limited, and lower where a failed attempt costs tokens.
- * RETRY-2. We wait at least as long as the provider asked. A wait longer than `maxWaitMs` is left to the caller: it
+ * RETRY-2. We wait at least as long as the provider asked, and longer from try to try: some ask for a second again and
+ *     again while a limit lasts a minute. A wait longer than `maxWaitMs` is left to the caller: it
  *     gets the failure with `retryAfterMs`, and the worker waits on record.
  * RETRY-3. Every failed attempt is reported to `onFailure` before the wait that follows it. Words streamed by a failed
  *     attempt were already passed on; a listener discards them in `onFailure`.
@@ -61,8 +62,9 @@ function triesFor(reason: FailureReason, maxAttempts: number): number {
 }
 
 function waitAfter({ retryAfterMs }: ModelFailure, attempt: number, random: () => number): number {
+  const longest = Math.min(LONGEST_BACKOFF_MS, FIRST_WAIT_MS * 2 ** (attempt - 1));
+  const backoff = longest / 2 + (random() * longest) / 2;
   // Many workers hit the same limit at once and must not come back at once.
-  if (retryAfterMs !== undefined) return Math.round(retryAfterMs + random() * Math.min(1_000, 100 + retryAfterMs / 10));
-  const backoff = Math.min(LONGEST_BACKOFF_MS, FIRST_WAIT_MS * 2 ** (attempt - 1));
-  return Math.round(backoff / 2 + (random() * backoff) / 2);
+  const asked = retryAfterMs === undefined ? 0 : retryAfterMs + random() * Math.min(1_000, 100 + retryAfterMs / 10);
+  return Math.round(Math.max(backoff, asked));
 }

@@ -1,3 +1,4 @@
+import { shellWord } from "../../boundary/shell-word.ts";
 import { isAtWork, type Question, type Situation } from "../../projections/index.ts";
 import { COORDINATOR, type NewFact } from "../../protocol/index.ts";
 import { workerIdOf } from "../team/worker-names.ts";
@@ -47,7 +48,7 @@ export function nudgeOf({ agent }: Situation, text: string, channel: ChannelName
   if (isAtWork(agent.status)) return { type: "human.nudge", data: { text, channel } };
   throw new HumanRefusal(
     "conflict",
-    `${agent.created.name} is ${agent.status} and would not hear a nudge. Send it a message: agiraph send ${agent.created.name} "your message"`,
+    `${agent.created.name} is ${agent.status} and would not hear a nudge. Send it a message: agiraph send ${shellWord(agent.created.name)} "your message"`,
   );
 }
 
@@ -56,7 +57,7 @@ export function checkNotArchived({ agent }: Situation): void {
   if (agent.archived_ts === null) return;
   throw new HumanRefusal(
     "conflict",
-    `${agent.created.name} is archived. Restore it first: agiraph rm ${agent.created.name} --undo`,
+    `${agent.created.name} is archived. Restore it first: agiraph rm ${shellWord(agent.created.name)} --undo`,
   );
 }
 
@@ -92,7 +93,7 @@ function onlyQuestion(now: Situation): Question {
   if (open.length === 0)
     throw new HumanRefusal(
       "conflict",
-      `${name} has no open question. To write to it: agiraph send ${name} "your message"`,
+      `${name} has no open question. To write to it: agiraph send ${shellWord(name)} "your message"`,
     );
   const list = open.map((each) => `${each.id} (${each.worker_id}): ${firstLine(each.text)}`).join("\n");
   throw new HumanRefusal("conflict", `${name} has ${open.length} open questions. Say which with --question:\n${list}`);

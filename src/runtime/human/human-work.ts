@@ -1,6 +1,6 @@
 import { didYouMean } from "../../boundary/nearest.ts";
+import { shellWord } from "../../boundary/shell-word.ts";
 import {
-  type AgentStatus,
   hasEnded,
   isAtWork,
   type NodeState,
@@ -9,7 +9,7 @@ import {
   type Situation,
 } from "../../projections/index.ts";
 import type { Clock } from "../../protocol/clock.ts";
-import { HUMAN, type NewFact, type NodeId, type RunId, type WorkerId } from "../../protocol/index.ts";
+import { HUMAN, type NewFact, type NodeId, type RunId } from "../../protocol/index.ts";
 import { nodeDir } from "../../store/paths.ts";
 import { reopenPublish } from "../../store/run/node-folder.ts";
 import type { AgentLog } from "../../store/store.ts";
@@ -21,6 +21,18 @@ import type { Team } from "../team/team.ts";
 import { workerIdOf } from "../team/worker-names.ts";
 import { type ChannelName, checkNotArchived, HumanRefusal } from "./human-facts.ts";
 import type { HumanVoice } from "./human-voice.ts";
+import {
+  goalAfterAll,
+  moreFrom,
+  notYours,
+  nowAnother,
+  ownerOf,
+  restingAgent,
+  taskAfterAll,
+  whenResumed,
+  whyNotGiven,
+  whyNotYet,
+} from "./node-words.ts";
 
 interface HumanWorkPorts {
   log: AgentLog;
@@ -90,7 +102,7 @@ export class HumanWork {
     const node = this.#node(id);
     const { created, run } = pending().agent;
     if (workerIdOf(to) !== HUMAN) {
-      const words = `${node.spec.run_id}, in which ${id} was, is over. You can do ${id} yourself: agiraph assign ${created.name} ${id} human.`;
+      const words = `${node.spec.run_id}, in which ${id} was, is over. You can do ${id} yourself: agiraph assign ${shellWord(created.name)} ${id} human.`;
       throw new HumanRefusal("conflict", `${words} ${moreFrom(created.name)}`);
     }
     const task = taskAfterAll(node, log.dir);
@@ -170,7 +182,7 @@ export class HumanWork {
     const how = cloneOf
       ? `Change the files in its clone, ${await cloneOf(node)}`
       : "Put the files into its scratch folder";
-    return `${id} is yours. ${how}, then: agiraph publish ${pending().agent.created.name} ${id}`;
+    return `${id} is yours. ${how}, then: agiraph publish ${shellWord(pending().agent.created.name)} ${id}`;
   }
 
   /** Resolves when it is published, or with what stands in the way for now; rejects with what is missing. */
@@ -181,11 +193,11 @@ export class HumanWork {
     if (!this.#questionOn(node, pending()) && (await this.#isTheirs(node.id)))
       await this.#until(() => this.#questionOn(node, now()) || !this.#isOnItsWay(node.id));
     const asked = this.#questionOn(node, pending());
+    if (!asked && this.#isSaid(node.id)) return whenResumed(node.id, pending());
     if (!asked) throw new HumanRefusal("conflict", notYours(node, pending()));
-    const answered = await voice.respond(summary ?? DONE, asked.id, channel);
+    await voice.respond(summary ?? DONE, asked.id, channel);
     const { status, created } = pending().agent;
-    if (!isAtWork(status))
-      return `${node.id} is published when ${created.name} is resumed; it is ${status}: agiraph resume ${created.name}`;
+    if (!isAtWork(status)) return whenResumed(node.id, pending());
     await this.#until(
       () => hasEnded(now().board.nodes[node.id]) || this.#asksAgain(node, asked) || !isAtWork(now().agent.status),
     );
@@ -193,8 +205,15 @@ export class HumanWork {
     if (again) throw new HumanRefusal("conflict", again.text.split("\n\n", 1)[0] ?? "");
     const ended = now().board.nodes[node.id];
     if (ended?.status === "completed") return `${node.id} is published.`;
-    if (hasEnded(ended) || !isAtWork(now().agent.status)) return answered;
-    return `What you said is recorded, but ${created.name} was closed before ${node.id} was published. It is published when ${created.name} goes on: agiraph resume ${created.name}`;
+    if (hasEnded(ended)) return `What you said is recorded, but ${node.id} is ${ended.status}.`;
+    if (!isAtWork(now().agent.status)) return whenResumed(node.id, now());
+    return `What you said is recorded, but ${created.name} was closed before ${node.id} was published. It is published when ${created.name} goes on: agiraph resume ${shellWord(created.name)}`;
+  }
+
+  /** Theirs, with their answer on record, while nobody works on the agent: it failed again before it was published. */
+  #isSaid(id: NodeId): boolean {
+    const node = this.#node(id);
+    return isTaken(node) && node.worker_id === HUMAN && !this.#ports.isUnderWay();
   }
 
   /** Given to the human just now: those who work are about to put it before them. */
@@ -240,33 +259,6 @@ export class HumanWork {
   }
 }
 
-/** What a person can do instead, where a node cannot change hands any more or not yet. */
-function whyNotGiven({ id, status }: NodeState, agent: string, isUnderWay: boolean): string | undefined {
-  if (status === "completed") return `${id} is completed, and its files are published. ${moreFrom(agent)}`;
-  if (status !== "publishing" || isUnderWay) return undefined;
-  return `${id} is being published, which ends when ${agent} is resumed: agiraph resume ${agent}`;
-}
-
-function nowAnother(id: NodeId, now: NodeId): string {
-  return `${id} belongs to a run that is over; its work is now ${now}.`;
-}
-
-/** What is asked for, and what there is of it. Said of a node it is always the same: by this it is known again. */
-function taskAfterAll(node: NodeState, agentDir: string): string {
-  const why = node.status === "failed" ? "failed" : "was cancelled";
-  const folder = nodeDir(agentDir, node.spec.run_id, node.id);
-  return `${node.spec.task}\n\n(This was ${node.id}, which ${why}. What there is of it: ${folder})`;
-}
-
-function goalAfterAll({ id, spec }: NodeState, now: NodeId): string {
-  return `Your human does ${id} of ${spec.run_id} themselves after all. It is ${now} on the board, and theirs:\n\n${spec.task}\n\nWait until ${now} is completed, bring your results up to date with it, and finish.`;
-}
-
-function restingAgent(agent: string, status: AgentStatus): string {
-  const is = isAtWork(status) ? "interrupted" : status;
-  return `${agent} is ${is}: nothing begins until you resume it: agiraph resume ${agent}`;
-}
-
 /** It is theirs already, or could be taken by them at once. */
 function isGivenToHuman(node: NodeState, { board }: Situation): boolean {
   if (isTaken(node)) return node.status !== "publishing" && node.worker_id === HUMAN;
@@ -292,28 +284,3 @@ export function nodeOf({ agent, board }: Situation, name: string): NodeState {
 }
 
 const MOST_NAMED = 12;
-
-function moreFrom(agent: string): string {
-  return `To have more done, tell it: agiraph send ${agent} "what to do next"`;
-}
-
-function notYours(node: NodeState, now: Situation): string {
-  const agent = now.agent.created.name;
-  if (node.status === "completed") return `${node.id} is completed, and its files are published. ${moreFrom(agent)}`;
-  const { id, name } = ownerOf(node, now);
-  if (id === HUMAN) return `${node.id} is yours, but cannot be done yet: ${whyNotYet(node, now)}.`;
-  return `${node.id} is not yours: ${name} has it (${node.status}). Take it first: agiraph assign ${agent} ${node.id} human`;
-}
-
-/** Who works on it, or is to. */
-function ownerOf(node: NodeState, { roster }: Situation): { id: WorkerId | null; name: string } {
-  const id = "worker_id" in node ? node.worker_id : node.reserved_for;
-  return { id, name: id === null ? "nobody" : (roster[id]?.spawned.name ?? id) };
-}
-
-function whyNotYet(node: NodeState, { board }: Situation): string {
-  if (node.status !== "pending") return `it is ${node.status}`;
-  const waitsFor = node.spec.dependencies.filter((id) => board.nodes[id]?.status !== "completed");
-  if (waitsFor.length > 0) return `it needs ${waitsFor.join(", ")} first`;
-  return node.held ? "it is held until its trigger fires" : "it is about to begin; try again";
-}

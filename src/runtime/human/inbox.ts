@@ -64,7 +64,8 @@ function itemsOf({ agent, roster, questions, letters }: Situation): InboxItem[] 
       kind: "question",
       id,
       agent: whose,
-      from: mesh_trust ? { id: worker_id, name: "Agiraph" } : named(worker_id),
+      // Their own node is put before them by us.
+      from: mesh_trust || worker_id === HUMAN ? { id: worker_id, name: "Agiraph" } : named(worker_id),
       text,
       since_ts: asked_ts,
       choices: more.choices ?? [],

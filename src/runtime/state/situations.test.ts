@@ -33,6 +33,11 @@ test("an agent is found by its id, its name, or the beginning of either; a whole
     "agent-abbb",
     "agent-aaaa",
   ]);
+  const { store: other } = await newStore();
+  await born(other, "agent-aaaa", "größe");
+  // As a Mac's file names have it.
+  for (const typed of ["größe", "GRÖ", "gro\u0308ße", "gro\u0308"])
+    expect((await findAgent(other, typed)).agent.id).toBe("agent-aaaa");
   await expect(found("a")).rejects.toThrow(
     '"a" could be several agents: agent-abbb (chip-survey), agent-aaaa (chip). Give more of the name, or the id.',
   );

@@ -13,10 +13,10 @@ const MOST_NAMED = 8;
 /** Finds the name in the list, for which no log is folded; then folds only that one. */
 export async function findAgent(store: Store, word: string): Promise<Situation> {
   const { agents } = await lookAtAll(store, 0);
-  const typed = word.toLowerCase();
-  const exact = agents.filter(({ summary }) => summary.id === word || summary.name === word);
+  const typed = folded(word);
+  const exact = agents.filter(({ summary: { id, name } }) => id === word || name.normalize() === word.normalize());
   const alike = agents.filter(({ summary: { id, name } }) =>
-    [id, id.slice("agent-".length), name.toLowerCase()].some((known) => known.startsWith(typed)),
+    [id, id.slice("agent-".length), folded(name)].some((known) => known.startsWith(typed)),
   );
   const found = exact.length > 0 ? exact : alike;
   if (found.length === 1 && found[0]) return found[0].situation();
@@ -35,4 +35,9 @@ export async function findAgent(store: Store, word: string): Promise<Situation> 
   );
   const more = agents.length > MOST_NAMED ? " All of them: agiraph ls" : "";
   throw new NoSuchAgent(`There is no agent "${word}".${near} There are: ${names(agents)}.${more}`);
+}
+
+/** Some keyboards and file systems write an umlaut as two characters. */
+function folded(name: string): string {
+  return name.normalize().toLowerCase();
 }
