@@ -126,6 +126,51 @@ test("no two modules export a type or a class by the same name", () => {
   expect(names.filter((found) => !ON_THE_WIRE.some((name) => found.startsWith(`${name}:`)))).toEqual([]);
 });
 
+/** A command of `agiraph` and the command of `tx` by its name are in files of their own. */
+const COMMANDS = /^cli\/(?:commands|tx)\//;
+
+test("no two modules of a program export a function or a constant by the same name", () => {
+  const pattern = /^export (?:async )?(?:function\*?|const) (\w+)/gm;
+  const found = [sources(), pageSources()].flatMap((files) => inTwoPlaces(pattern, files));
+  const offences = found.filter((line) => {
+    const files = line.split(": ")[1]?.split(", ") ?? [];
+    return !files.every((file) => COMMANDS.test(file));
+  });
+  expect(offences).toEqual([]);
+});
+
+/** Words of the glossary that once meant something else too, and the rooms in which names may have them. */
+const WORDS: Record<string, RegExp> = {
+  commit: /^(?:protocol|repository|runtime\/repository|web\/src\/(?:changes|live))/,
+  door: /^sandbox/,
+  fold: /^(?:projections|runtime\/views|web\/src\/live)/,
+  gate: /^(?:mesh|protocol\/mesh|runtime\/meshes|web\/src\/meshes)/,
+  snapshot: /^(?:repository|store\/journal\/log-snapshot|protocol)/,
+  step: /^(?:mesh|protocol|runtime\/meshes|testing\/script|web\/src\/meshes)/,
+};
+
+test("a word with one meaning is in names of its rooms alone", () => {
+  const offences = [...sources(), ...pageSources()].flatMap((file) => {
+    const path = short(file).replace(/^(?:\.\.\/)+/, "");
+    const names = readFileSync(file, "utf8").matchAll(
+      /^export (?:async |abstract )*(?:class|interface|type|function\*?|const) (\w+)/gm,
+    );
+    return [...names].flatMap(([, name = ""]) =>
+      wordsOf(name).flatMap((word) => (WORDS[word]?.test(path) === false ? `${path}: ${name}` : [])),
+    );
+  });
+  expect(offences).toEqual([]);
+});
+
+/** `CloneSnapshots` → clone, snapshot. */
+function wordsOf(name: string): string[] {
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[ _]/);
+  return words.map((word) => word.replace(/s$/, ""));
+}
+
 test("the lock names every optional package, or npm ci refuses it (scripts/complete-lock.mjs)", () => {
   const lock: { packages: Record<string, { optionalDependencies?: Record<string, string> }> } = JSON.parse(
     readFileSync(resolve(SRC, "../package-lock.json"), "utf8"),
@@ -138,9 +183,9 @@ test("the lock names every optional package, or npm ci refuses it (scripts/compl
 });
 
 /** `NAME: a.ts, b.ts` for each name that the expression finds in more than one file. */
-function inTwoPlaces(pattern: RegExp): string[] {
+function inTwoPlaces(pattern: RegExp, files = [...sources(), ...pageSources()]): string[] {
   const found = new Map<string, Set<string>>();
-  for (const file of [...sources(), ...pageSources()])
+  for (const file of files)
     for (const [, name = ""] of readFileSync(file, "utf8").matchAll(pattern))
       found.set(name, (found.get(name) ?? new Set()).add(short(file)));
   return [...found].flatMap(([name, files]) => (files.size > 1 ? [`${name}: ${[...files].join(", ")}`] : []));

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { agiraph, CliProcess } from "./testing/cli-process.ts";
-import { ask, finish, lines, scriptedAgent } from "./testing/scripted-agent.ts";
+import { askHuman, finish, lines, scriptedAgent } from "./testing/scripted-agent.ts";
 
 const { scripted, options, call, run, start, standing } = scriptedAgent();
 
 test("chat by lines: the conversation so far, what is typed answers and goes on here, and its words come as they are said", async () => {
   await scripted([
-    ask({ question: "Which colour?", choices: ["Blue", "Red"] }),
+    askHuman({ question: "Which colour?", choices: ["Blue", "Red"] }),
     { text: "Red it is.", calls: [{ name: "ask_human", args: { question: "And the door?" } }] },
     finish("All is red."),
   ]);

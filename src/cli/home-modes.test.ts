@@ -3,7 +3,7 @@ import { chmod, chown, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { temporaryHome } from "../testing/index.ts";
-import { agiraph, mainFile, surroundings } from "./testing/cli-process.ts";
+import { agiraph, mainFile, processEnvironment } from "./testing/cli-process.ts";
 
 const attacked = ["ran.txt", "config.json", ".env"];
 
@@ -56,7 +56,13 @@ test("a home that we may not read is named with whom it belongs to, whatever is 
   for (const name of ["VERSION", "home.lock.json", ".env"]) await writeFile(join(home, name), "1\n", { mode: 0o644 });
   for (const path of [folder, home]) await chmod(path, 0o755);
   const call = (...words: string[]) => {
-    const as = { uid: STRANGER, gid: STRANGER, cwd: "/", env: surroundings({ folder }), encoding: "utf8" } as const;
+    const as = {
+      uid: STRANGER,
+      gid: STRANGER,
+      cwd: "/",
+      env: processEnvironment({ folder }),
+      encoding: "utf8",
+    } as const;
     return spawnSync(process.execPath, [mainFile, ...words, "--home", home], as);
   };
   if (/Cannot find module|EACCES/.test(call("version").stderr)) skip("the program cannot be read by another user");

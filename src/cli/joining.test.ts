@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openStore } from "../store/open-store.ts";
 import { agiraph, CliProcess } from "./testing/cli-process.ts";
 import { jsonLines } from "./testing/json-lines.ts";
-import { ask, finish, scriptedAgent } from "./testing/scripted-agent.ts";
+import { askHuman, finish, scriptedAgent } from "./testing/scripted-agent.ts";
 
 const { scripted, options, call, start, standing } = scriptedAgent();
 
@@ -105,7 +105,7 @@ test("what a person says from any terminal is recorded as theirs, wherever the a
 }, async () => {
   const provider = await scripted([
     { gate: "thought", calls: [{ name: "list_files", args: { path: "" } }] },
-    ask({ question: "Which colour?" }),
+    askHuman({ question: "Which colour?" }),
   ]);
   const running = started(start());
   await provider.reached("thought");

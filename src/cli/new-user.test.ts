@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { ProviderTurn } from "../testing/provider-turn.ts";
 import { agiraph } from "./testing/cli-process.ts";
 import { jsonLines } from "./testing/json-lines.ts";
-import { ask, finish, lines, scriptedAgent } from "./testing/scripted-agent.ts";
+import { askHuman, finish, lines, scriptedAgent } from "./testing/scripted-agent.ts";
 
 const { scripted, options, call, run, start } = scriptedAgent();
 
@@ -25,7 +25,7 @@ test("an agent has the name it is given, numbered where another has it; a wrong 
 });
 
 test("status and version say what everybody asks first", async () => {
-  await scripted([ask({ question: "Which colour?" })]);
+  await scripted([askHuman({ question: "Which colour?" })]);
   const { version } = onStdout(await call("version", "--json"))[0] ?? {};
   expect(version).toMatch(/^\d+\.\d+\.\d+/);
   for (const words of [["version"], ["-v"], ["--version"]]) expect((await call(...words)).stdout).toBe(`${version}\n`);
@@ -57,7 +57,7 @@ test("status names the process that works in the home", async () => {
 });
 
 test("a model that cannot be used is refused before anything goes on", async () => {
-  await scripted([ask({ question: "Which colour?" })]);
+  await scripted([askHuman({ question: "Which colour?" })]);
   await run();
   const unusable = await call("resume", "paint", "--model", "nobody/knows");
   expect([unusable.code, unusable.stderr]).toEqual([2, expect.stringMatching(/^✗ --model: .*nobody\/knows/)]);
@@ -67,7 +67,7 @@ test("a model that cannot be used is refused before anything goes on", async () 
 });
 
 test("an agent goes on with another model, by --model and by AGIRAPH_MODEL", async () => {
-  const provider = await scripted([ask({ question: "Which colour?" }), finish("done")]);
+  const provider = await scripted([askHuman({ question: "Which colour?" }), finish("done")]);
   await run();
   const resumed = await call("resume", "paint", "--model", "ollama/other");
   expect(resumed.code).toBe(3);
@@ -86,7 +86,7 @@ test("an agent goes on with another model, by --model and by AGIRAPH_MODEL", asy
 test("the inbox as JSON holds what the inbox shows", async () => {
   await scripted([
     { calls: [{ name: "send_message", args: { to: "human", content: "By the way." } }] },
-    ask({ question: "Which colour?" }),
+    askHuman({ question: "Which colour?" }),
   ]);
   await run();
   const kinds = async (...more: string[]) => onStdout(await call("inbox", "--json", ...more)).map(({ kind }) => kind);
@@ -136,7 +136,7 @@ async function agentAtRest(...next: ProviderTurn[]) {
   const order = { name: "create_work_node", args: { task: "Sign it.", deliverables: ["a.md"], worker: "Alice" } };
   const provider = await scripted({
     "Paint the house": [{ calls: [order] }, { text: "I wait." }, ...next],
-    "Sign it.": [ask({ question: "With which pen?" })],
+    "Sign it.": [askHuman({ question: "With which pen?" })],
   });
   expect((await run()).code).toBe(3);
   return provider;
@@ -220,7 +220,7 @@ test("while somebody works in the home nothing is erased", async () => {
 });
 
 test("who mistypes an agent or a node is told the nearest", async () => {
-  await scripted([ask({ question: "Which colour?" })]);
+  await scripted([askHuman({ question: "Which colour?" })]);
   await run();
   expect((await call("show", "pant-house")).stderr).toContain(
     'There is no agent "pant-house". Did you mean "paint-house"?',

@@ -5,14 +5,14 @@ import { expect, test } from "vitest";
 import { temporaryHome } from "../testing/temporary-home.ts";
 import { isDocument, open, openerIn } from "./commands/open.ts";
 import { Terminal } from "./terminal.ts";
-import { ask, finish, scriptedAgent } from "./testing/scripted-agent.ts";
+import { askHuman, finish, scriptedAgent } from "./testing/scripted-agent.ts";
 
 const { scripted, call, run, options } = scriptedAgent();
 const write = (path: string) => ({ calls: [{ name: "write_file", args: { path, content: "Blue.\n" } }] });
 const painted = { calls: [{ name: "finish", args: { summary: "Painted.", files: ["output/house.md"] } }] };
 
 test("open prints where the result is; what has none yet is refused with what to look at", async () => {
-  await scripted([ask({ question: "Which colour?" }), write("output/house.md"), painted]);
+  await scripted([askHuman({ question: "Which colour?" }), write("output/house.md"), painted]);
   await run();
   const early = await call("open", "paint");
   expect([early.code, early.stdout]).toEqual([1, ""]);

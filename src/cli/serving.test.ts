@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { CERTIFICATE, CERTIFICATE_KEY, OTHER_CERTIFICATE } from "../server/testing/certificate.ts";
 import { agiraph, CliProcess } from "./testing/cli-process.ts";
-import { ask, finish, lines, scriptedAgent } from "./testing/scripted-agent.ts";
+import { askHuman, finish, lines, scriptedAgent } from "./testing/scripted-agent.ts";
 
 const { scripted, options, call, run, standing } = scriptedAgent();
 
@@ -11,9 +11,9 @@ test("where a server holds the home, every command goes through it, and the serv
   timeout: 120_000,
 }, async () => {
   const provider = await scripted([
-    ask({ question: "Which colour?" }),
+    askHuman({ question: "Which colour?" }),
     finish("The house is blue."),
-    ask({ question: "Which now?" }),
+    askHuman({ question: "Which now?" }),
     finish("And now red."),
   ]);
   const server = await serving();

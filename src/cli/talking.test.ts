@@ -2,13 +2,13 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { CliProcess } from "./testing/cli-process.ts";
-import { ask, finish, lines, scriptedAgent } from "./testing/scripted-agent.ts";
+import { askHuman, finish, lines, scriptedAgent } from "./testing/scripted-agent.ts";
 
 const { scripted, options, call, run, start, standing } = scriptedAgent();
 
 test("where nobody can answer, the question and the command to answer it are said, with code 3; that command goes on", async () => {
   const provider = await scripted([
-    ask({ question: "Which colour?\nThe door too?", choices: ["Blue", "Red"] }),
+    askHuman({ question: "Which colour?\nThe door too?", choices: ["Blue", "Red"] }),
     finish("The house is blue."),
   ]);
   const asked = await run();
@@ -49,7 +49,7 @@ test("where nobody can answer, the question and the command to answer it are sai
 
 test("a home whose agent waits for its human is in use too, and says by whom; a number may be what was asked for", async () => {
   await scripted([
-    ask({ question: "How many doors?", choices: ["1 door", "3 doors"], deadline_seconds: 600, default: "1" }),
+    askHuman({ question: "How many doors?", choices: ["1 door", "3 doors"], deadline_seconds: 600, default: "1" }),
     finish("Painted."),
   ]);
   const waiting = start();
@@ -77,8 +77,8 @@ test("what cannot be answered or sent is refused in words, and nothing changes",
       },
       { text: "I wait." },
     ],
-    "Paint the door": [ask({ question: "Which colour for the door?" })],
-    "Paint the roof": [ask({ question: "Which colour for the roof?" })],
+    "Paint the door": [askHuman({ question: "Which colour for the door?" })],
+    "Paint the roof": [askHuman({ question: "Which colour for the roof?" })],
   });
   expect((await run()).code).toBe(3);
   const before = (await call("logs", "paint")).stdout;
@@ -113,7 +113,7 @@ test("what needs you is seen everywhere one looks, and the inbox has it over all
     ],
     "Paint the door": [
       { calls: [{ name: "send_message", args: { to: "human", content: "I begin." } }] },
-      ask({ question: "Which \u001b[31mcolour?", choices: ["Blue", "Red"] }),
+      askHuman({ question: "Which \u001b[31mcolour?", choices: ["Blue", "Red"] }),
     ],
   });
   expect((await call("inbox")).stderr).toBe("Nothing waits for you.\n");
@@ -172,7 +172,7 @@ test("another terminal talks to the process that works: messages, hints and answ
   const provider = await scripted([
     { gate: "thought", calls: [{ name: "list_files", args: { path: "" } }] },
     // With a deadline it goes on by itself: the process stays.
-    ask({ question: "Which colour?", deadline_seconds: 600 }),
+    askHuman({ question: "Which colour?", deadline_seconds: 600 }),
     finish("Blue it is."),
   ]);
   const running = start("--json");

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type ProviderServer, startProviderServer } from "../testing/provider-server.ts";
 import { type TemporaryHome, temporaryHome } from "../testing/temporary-home.ts";
-import { agiraph, CliProcess, mainFile, surroundings } from "./testing/cli-process.ts";
+import { agiraph, CliProcess, mainFile, processEnvironment } from "./testing/cli-process.ts";
 
 const exec = promisify(execFile);
 const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
@@ -72,7 +72,7 @@ describe.skipIf(!hasTmux)(
           ],
         },
       });
-      const env = surroundings({
+      const env = processEnvironment({
         folder: folder.path,
         env: { ...provider.env, AGIRAPH_HOME: join(folder.path, "home"), TERM: "xterm-256color", NO_COLOR: "1" },
       });

@@ -2,12 +2,12 @@ import { type Conversation, madeTo } from "./conversation.ts";
 import { type Fate, fateOf } from "./created-work.ts";
 import { findPlaces } from "./find-places.ts";
 import { cannotDo, PARTLY, partlyDone, readGoal } from "./goal.ts";
-import { count, enumeration, escaped, grouped } from "./markdown.ts";
+import { counted, enumeration, escaped, grouped } from "./markdown.ts";
 import { act, HOW_TO_GET_A_MODEL, type Move, type PlannedCall, readFile } from "./move.ts";
 import { reportOf } from "./report.ts";
 import { joinTask, type SurveyOrder, surveyTask } from "./survey-order.ts";
 import { readText } from "./tool-text.ts";
-import { summaryOf, surveyStep, writeMove } from "./worker.ts";
+import { summaryOf, surveyTurn, writeMove } from "./worker.ts";
 
 /** With more files than this, the work is divided among workers. */
 const SMALL = 12;
@@ -98,7 +98,7 @@ function openMove(
   }
   const unmade = work.filter(({ fate }) => fate.kind === "unmade");
   if (unmade.length > 0) {
-    const words = `I hand this to ${count(unmade.length, "worker")}: ${enumeration(unmade.map(({ what }) => escaped(what)))}.`;
+    const words = `I hand this to ${counted(unmade.length, "worker")}: ${enumeration(unmade.map(({ what }) => escaped(what)))}.`;
     return act(words, ...unmade.map(({ call }) => call));
   }
   const running = work.flatMap(({ fate }) => (fate.kind === "made" && !fate.ending ? [fate.id] : []));
@@ -136,7 +136,7 @@ function conclude(id: string, failures: readonly string[], conversation: Convers
 
 /** Without a team the coordinator surveys by itself. */
 function alone(order: SurveyOrder, conversation: Conversation, tools: ReadonlySet<string>, end: End): Move {
-  const step = surveyStep(order, conversation);
+  const step = surveyTurn(order, conversation);
   if (step.kind === "working") return step.move;
   const path = "report.md";
   const files = new Map(tools.has("write_file") ? [[path, reportOf(step.survey)]] : []);

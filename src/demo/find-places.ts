@@ -22,9 +22,9 @@ const MOST_READ = 120;
  */
 export function findPlaces(named: readonly NamedPlace[], conversation: Conversation): Looked {
   const wanted = named.length > 0 ? named : [{ written: "the project", path: PROJECT, sure: true }];
-  const isAbsent = ({ path }: NamedPlace) => listingOf(path, conversation)?.folder === undefined;
-  const needed = wanted.some((place) => listingOf(place.path, conversation) && isAbsent(place)) ? [PROJECT] : [];
-  const unlisted = [...wanted.map(({ path }) => path), ...needed].filter((path) => !listingOf(path, conversation));
+  const isAbsent = ({ path }: NamedPlace) => listingIn(path, conversation)?.folder === undefined;
+  const needed = wanted.some((place) => listingIn(place.path, conversation) && isAbsent(place)) ? [PROJECT] : [];
+  const unlisted = [...wanted.map(({ path }) => path), ...needed].filter((path) => !listingIn(path, conversation));
   if (unlisted.length > 0) {
     const words = needed.includes(unlisted[0] ?? "")
       ? `I cannot list ${names(wanted.filter(isAbsent))}, so I look for it in the project.`
@@ -44,7 +44,7 @@ export function findPlaces(named: readonly NamedPlace[], conversation: Conversat
       [...moved, ...absent],
     );
   }
-  const project = listingOf(PROJECT, conversation);
+  const project = listingIn(PROJECT, conversation);
   if (!project?.folder) return { kind: "nothing", why: project?.content ?? "The project folder could not be listed." };
   const remark = `There is no ${names(missing)} in the project folder, so the whole project was surveyed instead.`;
   return orderFrom([{ path: PROJECT, ...project.folder, isFolder: true }], [remark]);
@@ -56,7 +56,7 @@ interface Site extends FolderText {
 }
 
 /** The result of a listing, if it was made; `folder` is missing if it was refused. */
-export function listingOf(
+export function listingIn(
   path: string,
   conversation: Conversation,
 ): { folder: FolderText | undefined; content: string } | undefined {
@@ -67,9 +67,9 @@ export function listingOf(
 }
 
 function siteOf({ path }: NamedPlace, conversation: Conversation): Site | undefined {
-  const folder = listingOf(path, conversation)?.folder;
+  const folder = listingIn(path, conversation)?.folder;
   if (folder) return { path, ...folder, isFolder: true };
-  const { entries = [], cut = false } = listingOf(PROJECT, conversation)?.folder ?? {};
+  const { entries = [], cut = false } = listingIn(PROJECT, conversation)?.folder ?? {};
   const near = nearby(path, entries);
   if (!near) return undefined;
   if (near.kind === "file") return { path: near.path, entries: [near], cut: false, isFolder: false };

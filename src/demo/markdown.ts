@@ -19,7 +19,7 @@ export function escaped(text: string): string {
     .replace(/^(?=[#+-]|\d+[.)])/, "\\");
 }
 
-export function count(number: number, one: string, many = `${one}s`): string {
+export function counted(number: number, one: string, many = `${one}s`): string {
   return `${grouped(number)} ${number === 1 ? one : many}`;
 }
 
@@ -28,7 +28,7 @@ export function grouped(number: number): string {
 }
 
 export function size(bytes: number): string {
-  if (bytes < 1000) return count(bytes, "byte");
+  if (bytes < 1000) return counted(bytes, "byte");
   const [value, unit] = bytes < 1e6 ? [bytes / 1e3, "kB"] : bytes < 1e9 ? [bytes / 1e6, "MB"] : [bytes / 1e9, "GB"];
   return `${value.toFixed(value < 10 ? 1 : 0)} ${unit}`;
 }

@@ -1,5 +1,5 @@
 import { type Conversation, type Exchange, madeTo } from "./conversation.ts";
-import { codeCell, count, grouped, size } from "./markdown.ts";
+import { codeCell, counted, grouped, size } from "./markdown.ts";
 import { act, listFiles, type Move, readFile } from "./move.ts";
 import { kindOf } from "./survey.ts";
 import { type FolderText, type ListedEntry, readListing, readText } from "./tool-text.ts";
@@ -51,7 +51,11 @@ function questionIn({ news }: Conversation): Record<string, unknown> | undefined
       /^\[tx\] Question \S+ from (?:\S+):\n[\s\S]*\n\(Answer: tx_send to (\S+) with answers (\S+)\. /.exec(content) ??
       [];
     if (to && answers)
-      return { to, answers, text: "I am demo/surveyor: rules, no language model. I count files and cannot say more." };
+      return {
+        to,
+        answers,
+        text: "I am demo/surveyor: rules, no language model. I count files and cannot say more.",
+      };
   }
   return undefined;
 }
@@ -66,7 +70,7 @@ function tallyOf({ entries, cut }: FolderText): { words: string; table: string }
   const kinds = Object.entries(Object.groupBy(files, ({ path }) => kindOf(path).name)).sort(
     ([a, some = []], [b, others = []]) => others.length - some.length || (a < b ? -1 : 1),
   );
-  const words = `${cut ? "at least " : ""}${count(files.length, "file")} of ${count(kinds.length, "kind")}, ${bytes(files)}`;
+  const words = `${cut ? "at least " : ""}${counted(files.length, "file")} of ${counted(kinds.length, "kind")}, ${bytes(files)}`;
   const rows = kinds.map(([kind, some = []]) => `| ${codeCell(kind)} | ${grouped(some.length)} | ${bytes(some)} |`);
   const head = `# Files of the project\n\nCounted by demo/surveyor (no language model): ${words}.\n`;
   return { words, table: `${head}\n| kind | files | size |\n|---|---:|---:|\n${rows.join("\n")}\n` };

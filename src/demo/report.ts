@@ -1,4 +1,4 @@
-import { code, codeCell, count, enumeration, escaped, grouped, shown, size, some } from "./markdown.ts";
+import { code, codeCell, counted, enumeration, escaped, grouped, shown, size, some } from "./markdown.ts";
 import { type FileNote, kindOf, type ReadNote, SURVEYOR, type Survey } from "./survey.ts";
 
 const MOST_IN_A_LIST = 20;
@@ -33,7 +33,7 @@ export function inShort(survey: Survey): string[] {
   const longest = read
     .toSorted((a, b) => b.words - a.words || (a.path < b.path ? -1 : 1))
     .slice(0, 3)
-    .map(({ path, title, words }) => `${code(shown(path))} (“${escaped(title)}”, ${count(words, "word")})`);
+    .map(({ path, title, words }) => `${code(shown(path))} (“${escaped(title)}”, ${counted(words, "word")})`);
   const { broken, empty, copies, refused, todos } = oddities(survey);
   const odd = [
     [broken.length, "broken link"],
@@ -42,12 +42,12 @@ export function inShort(survey: Survey): string[] {
     [refused.length, "file that could not be read", "files that could not be read"],
     [todos.reduce((sum, note) => sum + note.todos, 0), "TODO mark"],
   ] as const;
-  const found = odd.flatMap(([number, one, many]) => (number > 0 ? [count(number, one, many)] : []));
+  const found = odd.flatMap(([number, one, many]) => (number > 0 ? [counted(number, one, many)] : []));
   return [
-    `${count(notes.length, "file")} in ${count(folders, "folder")}, ${size(bytes)}; ${read.length === notes.length ? "all" : grouped(read.length)} read, with ${count(
+    `${counted(notes.length, "file")} in ${counted(folders, "folder")}, ${size(bytes)}; ${read.length === notes.length ? "all" : grouped(read.length)} read, with ${counted(
       total((note) => note.lines),
       "line",
-    )} and ${count(
+    )} and ${counted(
       total((note) => note.words),
       "word",
     )}.`,
@@ -84,7 +84,7 @@ function worthALook(survey: Survey): string[] {
     ...named("Empty", empty),
     ...capped(copies.map((notes) => `The same content: ${enumeration(notes.map(name))}.`)),
     ...capped(refused.map((note) => `Could not be read: ${name(note)}. ${escaped(note.why)}`)),
-    ...capped(todos.map((note) => `${count(note.todos, "TODO mark")} in ${name(note)}.`)),
+    ...capped(todos.map((note) => `${counted(note.todos, "TODO mark")} in ${name(note)}.`)),
     ...named("Not text, so not read", binary),
     ...named("Only the first part was read", partly),
   ];

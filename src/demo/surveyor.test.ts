@@ -9,7 +9,7 @@ import { systemClock } from "../runtime/config/system-clock.ts";
 import { openRuntime } from "../runtime/open-runtime.ts";
 import { runDir } from "../store/paths.ts";
 import { script } from "../testing/script.ts";
-import { call } from "../testing/step.ts";
+import { call } from "../testing/script-step.ts";
 import { temporaryHome } from "../testing/temporary-home.ts";
 import { fileTools } from "../tools/files.ts";
 import { createSurveyor } from "./surveyor.ts";

@@ -1,8 +1,8 @@
 import { type Conversation, type Exchange, madeTo } from "./conversation.ts";
 import { noteOf } from "./file-note.ts";
-import { findPlaces, listingOf } from "./find-places.ts";
+import { findPlaces, listingIn } from "./find-places.ts";
 import { cannotDo, PARTLY, partlyDone, readGoal } from "./goal.ts";
-import { code, count, enumeration, escaped, grouped, shown } from "./markdown.ts";
+import { code, counted, enumeration, escaped, grouped, shown } from "./markdown.ts";
 import { act, listFiles, type Move, type PlannedCall, readFile } from "./move.ts";
 import { inShort, reportOf } from "./report.ts";
 import { type FileNote, joinSurveys, kindOf, parseSurvey, SURVEYOR, type Survey, surveyText } from "./survey.ts";
@@ -34,7 +34,7 @@ export function workerMove(conversation: Conversation): Move {
 
 function surveyOfTask(conversation: Conversation): Surveyed {
   const order = readSurveyTask(conversation.task);
-  if (order) return surveyStep(order, conversation);
+  if (order) return surveyTurn(order, conversation);
   // Behind the task stands what has to be delivered, and what it builds on.
   const goal = readGoal(conversation.task.replace(/\n## [\s\S]*/, ""));
   if (!goal.isSurvey) throw cannotDo(conversation.task);
@@ -43,15 +43,15 @@ function surveyOfTask(conversation: Conversation): Surveyed {
   const partly = partlyDone(goal);
   if (looked.kind === "found") {
     const remarks = [...partly, ...looked.order.remarks];
-    return surveyStep({ ...looked.order, remarks }, conversation);
+    return surveyTurn({ ...looked.order, remarks }, conversation);
   }
   const remarks = [...partly, `There is nothing to read. ${looked.why}`];
-  return surveyStep({ subject: "the project", folders: [], files: [], remarks }, conversation);
+  return surveyTurn({ subject: "the project", folders: [], files: [], remarks }, conversation);
 }
 
 /** Lists, then reads, a few files per turn; the conversation holds what was listed and read so far. */
-export function surveyStep({ subject, folders, files, remarks }: SurveyOrder, conversation: Conversation): Surveyed {
-  const unlisted = folders.filter((path) => !listingOf(path, conversation));
+export function surveyTurn({ subject, folders, files, remarks }: SurveyOrder, conversation: Conversation): Surveyed {
+  const unlisted = folders.filter((path) => !listingIn(path, conversation));
   if (unlisted.length > 0) {
     const words = `I survey ${escaped(subject)}: first the list of files.`;
     return { kind: "working", move: act(words, ...unlisted.map((path) => listFiles(path))) };
@@ -75,14 +75,14 @@ export function surveyStep({ subject, folders, files, remarks }: SurveyOrder, co
 function readMove(unread: readonly ListedEntry[], all: number): Move {
   const now = unread.slice(0, READS_A_TURN);
   const names = now.map(({ path }) => code(shown(path))).join(", ");
-  const words = `Reading ${grouped(all - unread.length + now.length)} of ${count(all, "file")}: ${names}.`;
+  const words = `Reading ${grouped(all - unread.length + now.length)} of ${counted(all, "file")}: ${names}.`;
   return act(words, ...now.map(({ path }) => readFile(path, { limit: LINES_READ })));
 }
 
 /** Whether a path is there, for those inside folders that were listed to their end. Links often leave out the ending. */
 function presence(folders: readonly string[], conversation: Conversation): (path: string) => boolean | undefined {
   const whole = folders.flatMap((path) => {
-    const folder = listingOf(path, conversation)?.folder;
+    const folder = listingIn(path, conversation)?.folder;
     return folder && !folder.cut ? [{ path, entries: folder.entries }] : [];
   });
   const there = new Set(whole.flatMap(({ path, entries }) => [path, ...entries.map((entry) => entry.path)]));

@@ -27,7 +27,7 @@ import {
   dependantsOf,
   isEndOrReopening,
   isTakenBack,
-  nameOf,
+  workerName,
   nodeEndText,
   parentWhen,
   reopeningOf,
@@ -66,15 +66,15 @@ export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId)
     if (!isFor) return undefined;
     if (isMadeByTrigger(message_id)) return reminder(message_id, text, now);
     if (from === AGIRAPH) return { text: `[Agiraph]: ${text}`, message_id, from };
-    const forWhom = to !== reader && to !== "*" ? ` for ${nameOf(to, now)}, who has no work now` : "";
-    return { text: `[Message from ${nameOf(from, now)}${forWhom}]: ${text}`, message_id, from };
+    const forWhom = to !== reader && to !== "*" ? ` for ${workerName(to, now)}, who has no work now` : "";
+    return { text: `[Message from ${workerName(from, now)}${forWhom}]: ${text}`, message_id, from };
   }
   if (fact.type === "message.forwarded" && fact.data.to === reader) {
     const letter = now.letters.queued[fact.data.message_id];
     if (!letter) return undefined;
-    const whom = `${nameOf(letter.to, now)}, who has finished`;
+    const whom = `${workerName(letter.to, now)}, who has finished`;
     return {
-      text: `[Message from ${nameOf(letter.from, now)} for ${whom}]: ${letter.text}`,
+      text: `[Message from ${workerName(letter.from, now)} for ${whom}]: ${letter.text}`,
       message_id: letter.id,
       from: letter.from,
     };
@@ -153,7 +153,7 @@ function reminder(message_id: string, text: string, { triggers }: Situation): Ne
 export function newsOfLetter({ id, from, text }: Letter, now: Situation): News {
   if (isMadeByTrigger(id)) return reminder(id, text, now);
   if (from === AGIRAPH) return { text: `[Agiraph]: ${text}`, message_id: id, from };
-  return { text: `[Message from ${nameOf(from, now)}]: ${text}`, message_id: id, from };
+  return { text: `[Message from ${workerName(from, now)}]: ${text}`, message_id: id, from };
 }
 
 function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
@@ -171,17 +171,17 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
     case "node.updated":
       return fact.data.by === HUMAN ? `Your human changed ${changesOf(fact)}` : undefined;
     case "suggestion.made":
-      return `${nameOf(fact.data.worker_id, now)} suggests: ${fact.data.suggestion}`;
+      return `${workerName(fact.data.worker_id, now)} suggests: ${fact.data.suggestion}`;
     case "insight.offered": {
       const insight = Object.values(now.insights.open).find(({ seq }) => seq === fact.seq);
       if (!insight) return undefined;
       const { id, worker_id, title, content } = insight;
-      return `${nameOf(worker_id, now)} offers ${id} for your memory: ${title}\n${content}\nTake it with accept_insight, or decline it.`;
+      return `${workerName(worker_id, now)} offers ${id} for your memory: ${title}\n${content}\nTake it with accept_insight, or decline it.`;
     }
     case "worker.checkpointed":
       return fact.data.worker_id === COORDINATOR
         ? undefined
-        : `${nameOf(fact.data.worker_id, now)} reports: ${fact.data.summary}`;
+        : `${workerName(fact.data.worker_id, now)} reports: ${fact.data.summary}`;
     case "node.reopened":
       return parentWhen(fact, now) ? undefined : reopeningOf(fact, now);
     case "budget.set":
@@ -212,7 +212,7 @@ function newsOfChildren(reader: string, fact: Fact, now: Situation, on?: NodeId)
   if (fact.type === "node.reopened" && fact.data.reserved_for === reader && fact.data.node_id === on)
     return isTakenBack(fact, now) ? undefined : takingOver(fact, now);
   if (fact.type === "node.updated" && fact.data.node_id === on)
-    return `${nameOf(fact.data.by, now)} changed your node, ${changesOf(fact)}`;
+    return `${workerName(fact.data.by, now)} changed your node, ${changesOf(fact)}`;
   if (!isEndOrReopening(fact)) return undefined;
   if (fact.type !== "node.reopened" && !stands(fact, now)) return undefined;
   const parent = parentWhen(fact, now);

@@ -61,11 +61,11 @@ function unheardBelow(id: NodeId, { board }: Pick<Situation, "board">): NodeId[]
 function endTextOf(id: NodeId, now: Situation, reader: Reader): string {
   const node = now.board.nodes[id];
   if (!hasEnded(node)) return `${id} has ended.`;
-  if (node.status === "cancelled") return `${id} was cancelled by ${nameOf(node.by, now)}: ${node.reason}`;
+  if (node.status === "cancelled") return `${id} was cancelled by ${workerName(node.by, now)}: ${node.reason}`;
   const named = node.files.slice(0, MOST_FILES).map((file) => `nodes/${id}/published/${file.path}`);
   const list = `${named.join(", ")}${node.files.length > MOST_FILES ? ` and ${node.files.length - MOST_FILES} more` : ""}`;
   if (node.status === "completed") {
-    return `${id} completed by ${nameOf(node.worker_id, now)}: ${node.summary}${list ? `\nPublished: ${list}` : ""}${mergedText(id, now)}`;
+    return `${id} completed by ${workerName(node.worker_id, now)}: ${node.summary}${list ? `\nPublished: ${list}` : ""}${mergedText(id, now)}`;
   }
   const { outcome } = node;
   const why = "error" in outcome ? outcome.error : outcome.kind.replace("_", " ");
@@ -103,20 +103,20 @@ export function isTakenBack({ data: { from, reserved_for } }: FactOf<"node.reope
 export function takingOver({ data }: FactOf<"node.reopened">, now: Situation): string | undefined {
   const { node_id, why, from, did } = data;
   if (why !== "reassigned" || from === undefined) return undefined;
-  return `You take over ${node_id}, which ${nameOf(from, now)} had. What was done is in your folder: look at it and go on from there, do not begin again.${did ? `\n${did}` : ""}`;
+  return `You take over ${node_id}, which ${workerName(from, now)} had. What was done is in your folder: look at it and go on from there, do not begin again.${did ? `\n${did}` : ""}`;
 }
 
 export function reopeningOf({ data }: FactOf<"node.reopened">, now: Situation): string | undefined {
   const { node_id, why, reserved_for, by } = data;
   if (why === "reassigned")
     return by === HUMAN && reserved_for !== null
-      ? `Your human has ${reserved_for === HUMAN ? `taken over ${node_id}` : `given ${node_id} to ${nameOf(reserved_for, now)}`}.`
+      ? `Your human has ${reserved_for === HUMAN ? `taken over ${node_id}` : `given ${node_id} to ${workerName(reserved_for, now)}`}.`
       : undefined;
   return why === "trigger"
     ? `${node_id} had failed and is tried again, as a trigger asks.`
     : `${node_id} had run out of money and goes on where it was.`;
 }
 
-export function nameOf(id: string, now: Situation): string {
+export function workerName(id: string, now: Situation): string {
   return id === HUMAN ? "your human" : (now.roster[id]?.spawned.name ?? id);
 }

@@ -94,7 +94,7 @@ test("a worker's bundle is taken, merged and moved to", async () => {
     insertions: 2,
     deletions: 0,
   });
-  expect(await agent.log(base, commit, 1)).toEqual([
+  expect(await agent.commits(base, commit, 1)).toEqual([
     { commit, author: "Bob", ts: 1_700_000_000, subject: "Merge bob" },
   ]);
   expect((await agent.fileAt(commit, "src/bob.js", 100))?.toString()).toBe("bob();\n");

@@ -6,6 +6,7 @@ import { BASE_REF, copyObjects, createRepository } from "./create.ts";
 import { type DiffOptions, diffOf, numbersOf, patchOf } from "./diff.ts";
 import type { RepositoryDiff } from "./diff-types.ts";
 import { type Git, GitError, type GitOptions, type GitResult } from "./git.ts";
+import { GitRefs } from "./git-refs.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { DEFAULT_LIMITS, type ReceiveLimits, UNTRUSTED } from "./limits.ts";
 import { type Merged, mergeOf } from "./merge.ts";
@@ -13,7 +14,6 @@ import { branchRef, isObjectId, objectId, ownRef } from "./names.ts";
 import type { PersonFolders } from "./person-objects.ts";
 import { resolveBase } from "./person-repository.ts";
 import { type Received, receiveBundle } from "./receive.ts";
-import { Refs } from "./refs.ts";
 
 export interface CommitStats {
   commit: string;
@@ -24,7 +24,7 @@ export interface CommitStats {
   deletions: number;
 }
 
-export interface LogEntry {
+export interface LoggedCommit {
   commit: string;
   author: string;
   ts: number;
@@ -48,14 +48,14 @@ export interface CloneSnapshot {
 export class AgentRepository {
   readonly dir: string;
   readonly #git: Git;
-  readonly #refs: Refs;
+  readonly #refs: GitRefs;
   #limits: ReceiveLimits;
   readonly #extents: Parameters<typeof receiveBundle>[0]["extents"] = new Map();
 
   private constructor(dir: string, git: Git, limits: ReceiveLimits) {
     this.dir = dir;
     this.#git = git;
-    this.#refs = new Refs(dir, git);
+    this.#refs = new GitRefs(dir, git);
     this.#limits = limits;
   }
 
@@ -169,7 +169,7 @@ export class AgentRepository {
   }
 
   /** Newest first. */
-  async log(from: string, to: string, limit: number): Promise<LogEntry[]> {
+  async commits(from: string, to: string, limit: number): Promise<LoggedCommit[]> {
     const range = [`--max-count=${Math.max(0, Math.floor(limit))}`, objectId(to), `^${objectId(from)}`];
     // What a worker wrote has any character but NUL.
     const { stdout } = await this.#run(["log", "-z", "--no-mailmap", "--format=%H%x00%an%x00%at%x00%s", ...range]);

@@ -2,10 +2,10 @@ import { constants, copyFile, mkdir, rename, rm, stat, writeFile } from "node:fs
 import { dirname, join } from "node:path";
 import { commitTree } from "./commit.ts";
 import { type Git, GitError } from "./git.ts";
+import { GitRefs, syncFolder } from "./git-refs.ts";
 import { branchRef, objectId, quotedPath } from "./names.ts";
 import { asText, changesIn } from "./person-changes.ts";
 import { isPlainFile, Mask, type PersonFolders, refuseBorrowedObjects } from "./person-objects.ts";
-import { Refs, syncFolder } from "./refs.ts";
 
 export const BASE_REF = "refs/agiraph/base";
 
@@ -38,7 +38,7 @@ export async function createRepository(
     : { commit: objectId(base), left: [] };
   await copyObjects(part, git, from, [commit], []);
   await rm(join(part, "loose"), { recursive: true, force: true });
-  const refs = new Refs(part, git);
+  const refs = new GitRefs(part, git);
   await refs.set(BASE_REF, commit);
   await refs.set(branchRef(branch), commit);
   for (const folder of ["objects/pack", "objects", "."]) await syncFolder(join(part, folder));

@@ -28,8 +28,8 @@ export class DiffParser {
   readonly #limits: DiffLimits;
   #bytes = 0;
   #numbered = 0;
-  #section = -1;
-  #sectionsLeft = 0;
+  #patch = -1;
+  #patchesLeft = 0;
   #hunk: OpenHunk | undefined;
   #linesOfFile = 0;
 
@@ -40,8 +40,8 @@ export class DiffParser {
   /** False when nothing that follows could be kept. */
   line(text: string): boolean {
     if (this.#hunk && (this.#hunk.old > 0 || this.#hunk.now > 0 || text.startsWith("\\"))) return this.#inHunk(text);
-    if (this.#section < 0 && text.startsWith(":")) this.#raw(text);
-    else if (this.#section < 0 && /^(?:\d+|-)\t(?:\d+|-)\t/.test(text)) this.#numbers(text);
+    if (this.#patch < 0 && text.startsWith(":")) this.#raw(text);
+    else if (this.#patch < 0 && /^(?:\d+|-)\t(?:\d+|-)\t/.test(text)) this.#numbers(text);
     else if (text.startsWith("diff --git ")) return this.#begin();
     else if (text.startsWith("Binary files ") && this.#file) this.#file.binary = true;
     else if (text.startsWith("@@ ")) this.#openHunk(text);
@@ -49,7 +49,7 @@ export class DiffParser {
   }
 
   get #file(): ParsedFile | undefined {
-    return this.files[this.#section];
+    return this.files[this.#patch];
   }
 
   #raw(text: string): void {
@@ -87,15 +87,15 @@ export class DiffParser {
 
   #begin(): boolean {
     this.#hunk = undefined;
-    if (this.#sectionsLeft > 0) {
-      this.#sectionsLeft -= 1;
+    if (this.#patchesLeft > 0) {
+      this.#patchesLeft -= 1;
       return true;
     }
-    this.#section += 1;
+    this.#patch += 1;
     this.#linesOfFile = 0;
     // A file that became a link (or the reverse) is shown as deleted and added again: two patches.
-    this.#sectionsLeft = this.#file?.status === "type_changed" ? 1 : 0;
-    return this.#section < this.files.length;
+    this.#patchesLeft = this.#file?.status === "type_changed" ? 1 : 0;
+    return this.#patch < this.files.length;
   }
 
   #openHunk(text: string): void {
@@ -143,7 +143,7 @@ export class DiffParser {
 
   /** Whoever stops reading early says so at the files whose patches were not reached. */
   markUnread(): void {
-    for (const file of this.files.slice(this.#section + 1)) {
+    for (const file of this.files.slice(this.#patch + 1)) {
       if (!file.binary && file.insertions + file.deletions > 0) file.cut = true;
     }
   }

@@ -1,4 +1,4 @@
-export { AgentRepository, type CloneSnapshot, type CommitStats, type LogEntry } from "./agent-repository.ts";
+export { AgentRepository, type CloneSnapshot, type CommitStats, type LoggedCommit } from "./agent-repository.ts";
 export type { Author } from "./commit.ts";
 export { type Delivered, deliverBranch, mergeIntoCheckedOut, openPullRequest } from "./deliver.ts";
 export type { DiffOptions } from "./diff.ts";

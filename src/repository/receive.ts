@@ -2,10 +2,10 @@ import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { BadBundle, BundleFile } from "./bundle-file.ts";
 import { type Git, GitError, type GitOptions, type GitResult } from "./git.ts";
+import { type GitRefs, syncFolder } from "./git-refs.ts";
 import { type ReceiveLimits, UNTRUSTED } from "./limits.ts";
 import { branchRef, isObjectId, quotedPath } from "./names.ts";
 import { linksOutside } from "./outside-links.ts";
-import { type Refs, syncFolder } from "./refs.ts";
 import { TreeCheck } from "./tree-check.ts";
 
 export type Received = { ok: true; refs: Record<string, string> } | { ok: false; reason: string };
@@ -53,7 +53,7 @@ export async function receiveBundle(repository: Receiver, path: string, id: stri
 export interface Receiver {
   dir: string;
   git: Git;
-  refs: Refs;
+  refs: GitRefs;
   limits: ReceiveLimits;
   /** Refs whose symbolic links are the person's own. */
   trusted: () => Promise<string[]>;

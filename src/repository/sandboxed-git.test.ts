@@ -69,7 +69,7 @@ test("what is not committed is committed by the worker, and the bundle has all o
   expect(said).toBe(`HEAD ${commit}`);
   expect(await agent.receive(node.bundle, "node-1")).toEqual({ ok: true, refs: { HEAD: commit } });
   expect((await agent.stats(base, commit)).files).toBe(3);
-  const [last, first] = await agent.log(base, commit, 10);
+  const [last, first] = await agent.commits(base, commit, 10);
   expect([last?.author, last?.subject, first?.subject]).toEqual(["O'Hara", "It's done", "by hand"]);
 });
 

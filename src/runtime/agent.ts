@@ -102,7 +102,7 @@ export class Agent {
     this.#voice = new HumanVoice({
       ...reach,
       goOn: () => this.#work.goOnOrSay(),
-      settled: async () => this.#work.starting,
+      drained: async () => this.#work.starting,
       begin: (order) => this.#work.startNextRun(order),
     });
     this.#humanWork = new HumanWork({
@@ -233,7 +233,7 @@ export class Agent {
   }
 
   /** When a start that is under way has ended, however that is. */
-  async settled(): Promise<void> {
+  async drained(): Promise<void> {
     await this.#work.starting?.catch(() => {});
   }
 
@@ -255,14 +255,14 @@ export class Agent {
 
   /** Workers and coordinator are cancelled at once; everything said so far is kept. */
   async stop(by: string, why?: string): Promise<void> {
-    if (!isAtWork(this.#pending.agent.status)) return this.log.settled();
+    if (!isAtWork(this.#pending.agent.status)) return this.log.drained();
     await this.#record({ type: "agent.stopped", data: { by, ...(why !== undefined && { why }) } });
     await this.halt("ends");
   }
 
   /** As `stop`, with the promise that it goes on: by `agiraph resume`. */
   async pause(why: string): Promise<void> {
-    if (!isAtWork(this.#pending.agent.status)) return this.log.settled();
+    if (!isAtWork(this.#pending.agent.status)) return this.log.drained();
     await this.#record({ type: "agent.paused", data: { why } });
     await this.halt();
   }
@@ -270,14 +270,14 @@ export class Agent {
   /** Stops it and puts it out of sight; nothing is erased, and until it is restored nothing happens by itself. */
   async archive(by: string): Promise<void> {
     await this.#work.starting;
-    if (this.#pending.agent.archived_ts !== null) return this.log.settled();
+    if (this.#pending.agent.archived_ts !== null) return this.log.drained();
     await this.stop(by);
     await this.#record({ type: "agent.archived", data: { by } });
     await this.halt();
   }
 
   async restore(by: string): Promise<void> {
-    if (this.#pending.agent.archived_ts === null) return this.log.settled();
+    if (this.#pending.agent.archived_ts === null) return this.log.drained();
     await this.#record({ type: "agent.restored", data: { by } });
     this.keepTime();
   }
@@ -293,7 +293,7 @@ export class Agent {
     const { name } = this.#pending.agent.created;
     const data = await modelChange(this.#pending, order, this.#services);
     if (!data) return `${name} has these models already.`;
-    await this.settled();
+    await this.drained();
     const isAtWorkHere = this.isWorking && isAtWork(this.#pending.agent.status);
     if (isAtWorkHere) await this.halt();
     await this.#record({ type: "model.set", data });

@@ -178,7 +178,7 @@ function trigger<C extends OfAgent>(change: (args: CheckedArgs<C>) => TriggerCha
 async function resume(agent: Agent, args: CheckedArgs<"resume">, _: Actor, ports: CommandPorts): Promise<void> {
   const { budget_usd, budget_tokens, model, worker_model } = args;
   // Two may ask at once, as terminals do whose process has ended: one of them starts it.
-  await agent.settled();
+  await agent.drained();
   const { status, created } = agent.now.agent;
   if (agent.isWorking)
     throw new HumanRefusal(

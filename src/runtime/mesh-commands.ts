@@ -79,10 +79,10 @@ function steer<C extends OfMesh>(act: (meshes: HostedMeshes, args: CheckedArgs<C
 /** False where they are running already. */
 async function startOnce(agent: Agent): Promise<boolean> {
   // Someone else may be starting them now, or the server itself, which resumes what was running.
-  await agent.settled();
+  await agent.drained();
   const isFirst = !agent.isWorking;
   if (isFirst) await agent.start(agent.now.agent.status === "idle" ? "created" : "resumed");
-  else await agent.settled();
+  else await agent.drained();
   return isFirst;
 }
 

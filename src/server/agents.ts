@@ -100,7 +100,7 @@ export class Agents {
         if (archived || !(keeps_time || isAtWork(status))) continue;
         const agent = await this.#runtime.agent(id);
         // A terminal that looks on may have resumed it.
-        await agent.settled();
+        await agent.drained();
         if (!isAtWork(status)) agent.keepTime();
         else if (!agent.isWorking) await agent.start("recovered");
       } catch (error) {

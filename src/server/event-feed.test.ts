@@ -16,7 +16,7 @@ test("a fact that is told while it is read arrives once", async () => {
   await agent.asked;
   agent.tell(2);
   agent.answer();
-  await agent.settled();
+  await agent.drained();
   agent.tell(3);
   expect(sent()).toEqual([fact(1), fact(2), fact(3)]);
 });
@@ -28,7 +28,7 @@ test("streamed words come before the fact they lead to, those of one tick in one
   feed.join(socket, { after: 0 }, LIMITS, new ConcurrencyLimit(4)).begin();
   await agent.asked;
   agent.answer();
-  await agent.settled();
+  await agent.drained();
   agent.say("ada", "Good ");
   agent.say("ben", "Hm.");
   agent.say("ada", "morning");
@@ -92,7 +92,7 @@ class PretendedAgent {
     for (const answer of this.#answers.splice(0)) answer();
   }
 
-  settled(): Promise<void> {
+  drained(): Promise<void> {
     return new Promise((resolve) => setImmediate(resolve));
   }
 }

@@ -1,5 +1,5 @@
 /** Points at which answers wait until a test releases them. A gate that was released stays open. */
-export class Gates {
+export class HoldPoints {
   readonly #gates = new Map<string, Gate>();
 
   /** Resolves when the gate is open, or when the one who waits has gone. */

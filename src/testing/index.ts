@@ -25,8 +25,8 @@ export {
 } from "./provider-server.ts";
 export type { Fault, ProviderCall, ProviderTurn, Search, Thinking } from "./provider-turn.ts";
 export { type HeardRequest, type ScriptedModel, type ScriptOptions, SILENCE, script } from "./script.ts";
+export { both, call, type FailureDetails, fail, hang, type ReplyDetails, type ScriptStep, say } from "./script-step.ts";
 export { startTeam, type TeamPlan, TestTeam, until } from "./start-team.ts";
-export { both, call, type FailureDetails, fail, hang, type ReplyDetails, type Step, say } from "./step.ts";
 export { type TemporaryHome, temporaryHome } from "./temporary-home.ts";
 export { trustMeshes } from "./trust-meshes.ts";
 export type { ProviderMessage } from "./wire/wire.ts";

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Gates } from "./gates.ts";
+import type { HoldPoints } from "./gates.ts";
 import type { Fault, ProviderTurn } from "./provider-turn.ts";
 import type { ProviderWire, WireReply } from "./wire/wire.ts";
 
@@ -10,7 +10,7 @@ export interface ReplyDelivery {
   response: ServerResponse;
   /** Resolves when the connection is over, whichever side ended it. */
   gone: Promise<unknown>;
-  gates: Gates;
+  gates: HoldPoints;
   /** Called before a fault breaks the connection, so that the client is not blamed for it. */
   onCut: () => void;
 }
@@ -32,7 +32,7 @@ export async function deliver(
   if ("reset" in fault && fault.reset === "before_headers") return reset(delivery);
   if ("status" in fault) return refuse(fault, wire, response);
   if ("webPage" in fault)
-    return end(response, 200, "text/html", "<!doctype html><title>Sign in to the network</title>");
+    return endResponse(response, 200, "text/html", "<!doctype html><title>Sign in to the network</title>");
   if (!stream) return deliverWhole(turn, JSON.stringify(wire.whole(reply)), delivery);
   await deliverStream(turn, wire, reply, delivery);
 }
@@ -67,7 +67,8 @@ async function deliverStream(
 async function deliverWhole(turn: ProviderTurn, text: string, delivery: ReplyDelivery): Promise<void> {
   const { response } = delivery;
   const fault = turn.fault ?? NO_FAULT;
-  if ("badJson" in fault || "streamError" in fault) return end(response, 200, "application/json", text.slice(0, -1));
+  if ("badJson" in fault || "streamError" in fault)
+    return endResponse(response, 200, "application/json", text.slice(0, -1));
   const body = Buffer.from(text);
   const cut = "truncate" in fault && fault.truncate === "before_finish" ? body.length - 1 : body.length >> 1;
   response.writeHead(200, { "content-type": "application/json", "content-length": body.length });
@@ -118,7 +119,7 @@ function refuse(
 ) {
   if (retryAfter !== undefined) response.setHeader("retry-after", String(retryAfter));
   for (const [name, value] of Object.entries(headers ?? {})) response.setHeader(name, value);
-  end(
+  endResponse(
     response,
     status,
     "application/json",
@@ -126,7 +127,7 @@ function refuse(
   );
 }
 
-export function end(response: ServerResponse, status: number, type: string, body: string): void {
+export function endResponse(response: ServerResponse, status: number, type: string, body: string): void {
   response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(body) });
   response.end(body);
 }

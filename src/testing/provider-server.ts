@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { Gates } from "./gates.ts";
-import { deliver, end, type ReplyDelivery } from "./provider-delivery.ts";
+import { HoldPoints } from "./gates.ts";
+import { deliver, endResponse, type ReplyDelivery } from "./provider-delivery.ts";
 import { ProviderScript, type ProviderTurns, turnOf } from "./provider-script.ts";
 import type { ProviderTurn } from "./provider-turn.ts";
 import { parsedOr, recordOf } from "./wire/json.ts";
@@ -106,7 +106,7 @@ export interface ProviderRequest extends WireConversation {
 /** Reads requests, has their answers chosen and sent, and remembers what happened. */
 class Office {
   readonly requests: ProviderRequest[] = [];
-  readonly gates = new Gates();
+  readonly gates = new HoldPoints();
   readonly #options: ProviderServerOptions;
   readonly #script: ProviderScript | undefined;
   readonly #problems: string[] = [];
@@ -186,7 +186,7 @@ class Office {
     const unknown = {
       error: { message: `The scripted provider knows no ${method} ${path}.`, type: "not_found_error" },
     };
-    end(response, known ? 200 : 404, "application/json", JSON.stringify(known ?? unknown));
+    endResponse(response, known ? 200 : 404, "application/json", JSON.stringify(known ?? unknown));
   }
 }
 
@@ -201,7 +201,7 @@ function catalogPage(path: string, models: readonly string[]): unknown {
 
 /** Codex asks for a WebSocket first. After any other refusal it tries that again for ten seconds. */
 function refuseUpgrade(response: ServerResponse): void {
-  end(response, 426, "text/plain", "The scripted provider speaks HTTP/1.1 only.");
+  endResponse(response, 426, "text/plain", "The scripted provider speaks HTTP/1.1 only.");
 }
 
 function environmentOf(url: string): Record<string, string> {

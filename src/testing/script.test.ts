@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ModelFailure, type ModelRequest } from "../models/model.ts";
 import { type Entry, NO_USAGE, type ReplyEntry } from "../protocol/index.ts";
 import { type ScriptedModel, script } from "./script.ts";
-import { both, call, fail, hang, say } from "./step.ts";
+import { both, call, fail, hang, say } from "./script-step.ts";
 
 test("steps are played in order, one a reply, each as a whole reply entry", async () => {
   const model = script(

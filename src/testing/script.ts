@@ -1,6 +1,6 @@
 import { type Model, ModelFailure, type ModelRequest } from "../models/model.ts";
 import { callsOf, type Entry, NO_USAGE, type Part, type ReplyEntry } from "../protocol/index.ts";
-import type { ScriptMove, Step } from "./step.ts";
+import type { ScriptMove, ScriptStep } from "./script-step.ts";
 
 /**
  * A model that plays a script, reply by reply.
@@ -26,7 +26,7 @@ import type { ScriptMove, Step } from "./step.ts";
  *     end; a row of waits is for as many as may end first.
  * SCRIPT-6. It is a whole model: it reports its own failures to `onFailure`, so it needs no retry around it.
  */
-export function script(...steps: Step[]): ScriptedModel {
+export function script(...steps: ScriptStep[]): ScriptedModel {
   return new ScriptedModel(steps, {});
 }
 
@@ -51,13 +51,13 @@ export class ScriptedModel implements Model {
   /** How many steps have been played. */
   played = 0;
 
-  readonly #steps: readonly Step[];
+  readonly #steps: readonly ScriptStep[];
   readonly #options: ScriptOptions;
   readonly #heard = new Set<string>();
   readonly #problems: string[] = [];
   #calls = 0;
 
-  constructor(steps: readonly Step[], options: ScriptOptions) {
+  constructor(steps: readonly ScriptStep[], options: ScriptOptions) {
     this.#steps = steps;
     this.#options = options;
     this.id = options.id ?? "scripted/model";
@@ -106,7 +106,7 @@ export class ScriptedModel implements Model {
     return next !== undefined && next !== left[0] && next.condition.heard.length > 0 && this.#isDue(next);
   }
 
-  #isDue(step: Step): boolean {
+  #isDue(step: ScriptStep): boolean {
     return step.condition.heard.every((words) => this.#heard.has(words));
   }
 
@@ -142,7 +142,7 @@ export class ScriptedModel implements Model {
     throw new Error(problem);
   }
 
-  #unplayed(left: readonly Step[]): string {
+  #unplayed(left: readonly ScriptStep[]): string {
     const missing = left[0]?.condition.heard.filter((words) => !this.#heard.has(words)) ?? [];
     const why =
       missing.length === 0

@@ -54,7 +54,7 @@ export class TriggerWorld {
       },
     });
     this.now = begin(first);
-    const log = { append: (batch: Batch) => this.append(batch), settled: async () => {} };
+    const log = { append: (batch: Batch) => this.append(batch), drained: async () => {} };
     this.schedule = new Schedule({
       log,
       pending: () => this.now,
@@ -100,11 +100,11 @@ export class TriggerWorld {
 
   async pass(seconds: number): Promise<void> {
     await this.time.advance(seconds * 1000);
-    await this.settled();
+    await this.drained();
   }
 
   /** Resolves when everything that can go on by itself has gone on. */
-  settled(): Promise<void> {
+  drained(): Promise<void> {
     return new Promise((resolve) => setImmediate(resolve));
   }
 
@@ -116,7 +116,7 @@ export class TriggerWorld {
   /** Something happens. */
   async happen(...facts: NewFact[]): Promise<void> {
     await this.append({ facts }).durable;
-    await this.settled();
+    await this.drained();
   }
 
   /** The facts of these types, without what never matters here. */

@@ -4,7 +4,7 @@ import { HUMAN, type NewFact, type Outcome } from "../protocol/index.ts";
 import { cloneDir, conversationFile, nodeDir } from "../store/paths.ts";
 import { workerScope } from "../store/scope/team-scopes.ts";
 import { QuestionAsker, type QuestionPorts } from "./loop/question-asker.ts";
-import { gist, outcomeOf } from "./loop/recorded-loop.ts";
+import { gistOfText, outcomeOf } from "./loop/recorded-loop.ts";
 import { publisher } from "./publishing.ts";
 import type { Colleagues, Workplace } from "./workplace.ts";
 
@@ -53,7 +53,7 @@ export async function workByHuman(
         tool: "publish",
         ok: false,
         ms: 0,
-        gist: gist(published.reason),
+        gist: gistOfText(published.reason),
       };
       await log.append({ facts: [{ type: "tool.result", data: { worker_id: HUMAN, node_id: node.id, ...settled } }] })
         .durable;

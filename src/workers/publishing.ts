@@ -13,7 +13,7 @@ import type { Scope } from "../store/scope/scope.ts";
 import { stillRunning } from "../tools/background.ts";
 import type { NodePort } from "../tools/work.ts";
 import type { ReplyWithoutCall } from "./loop/work-loop.ts";
-import type { Offered, Workplace } from "./workplace.ts";
+import type { ReadyToPublish, Workplace } from "./workplace.ts";
 
 export interface Publishing {
   node: NodeState;
@@ -49,45 +49,45 @@ export function publisher({ node, worker, scope, workplace, signal, stopWriters 
       if (running !== null) return { ok: false, reason: running };
       // Seed 000: the summary of a role may be its whole result.
       if (node.spec.role !== undefined && deliverables.length === 0) await writeIfEmpty(scope, summary);
-      const offered = await offerOf({ node, worker, scope, workplace, signal }, summary, checks);
-      if (!offered.ok) return offered;
+      const ready = await makeReady({ node, worker, scope, workplace, signal }, summary, checks);
+      if (!ready.ok) return ready;
       try {
         // What is in the repository is not in scratch/.
-        const wanted = await missingIn(deliverables, offered);
-        if (offered.commit) await writeIfEmpty(scope, summary);
+        const wanted = await missingIn(deliverables, ready);
+        if (ready.commit) await writeIfEmpty(scope, summary);
         if (stopWriters) {
           const reason = problemPublishing(dir, wanted);
-          if (reason !== undefined) return { ok: false, reason: aboutClone(reason, offered) };
+          if (reason !== undefined) return { ok: false, reason: aboutClone(reason, ready) };
           await stopWriters();
         }
         const prepared = await preparePublish(dir, wanted);
-        if (!prepared.ok) return { ok: false, reason: aboutClone(prepared.reason, offered) };
+        if (!prepared.ok) return { ok: false, reason: aboutClone(prepared.reason, ready) };
         if (learned.trim()) await remember(scope, node, learned);
         if (hasEnded(workplace.pending().board.nodes[node.id])) {
           await undoPublish(dir);
           return { ok: false, reason: "the node has been ended." };
         }
-        const { commit, facts } = offered;
+        const { commit, facts } = ready;
         const intent = { node_id: node.id, worker_id: worker.id, summary, files: prepared.files };
         await publishPrepared(log, dir, { ...intent, ...(commit && { commit }) }, facts);
-        await offered.landed();
+        await ready.landed();
         return { ok: true, files: prepared.files };
       } finally {
-        offered.end();
+        ready.end();
       }
     },
   };
 }
 
 /** The checks have passed: of what it changed in the repository where the agent has one, else in its folder. */
-async function offerOf(
+async function makeReady(
   { node, worker, scope, workplace, signal }: Omit<Publishing, "stopWriters">,
   summary: string,
   checks: readonly string[],
-): Promise<Offered> {
+): Promise<ReadyToPublish> {
   const { repository, toHuman } = workplace;
   if (repository && node.spec.inference !== "single")
-    return repository.offer({ node, worker, summary, checks, scope, toHuman }, signal);
+    return repository.makeReady({ node, worker, summary, checks, scope, toHuman }, signal);
   for (const command of checks) {
     const problem = await workplace.check(command, scope, signal, workplace);
     if (problem !== null) return { ok: false, reason: failedCheck(command, problem) };
@@ -95,7 +95,10 @@ async function offerOf(
   return { ok: true, inClone: false, facts: [], has: async () => false, landed: async () => {}, end: () => {} };
 }
 
-async function missingIn(deliverables: readonly string[], { has }: Extract<Offered, { ok: true }>): Promise<string[]> {
+async function missingIn(
+  deliverables: readonly string[],
+  { has }: Extract<ReadyToPublish, { ok: true }>,
+): Promise<string[]> {
   const isThere = await Promise.all(deliverables.map((path) => has(path)));
   return deliverables.filter((_, at) => !isThere[at]);
 }
@@ -106,7 +109,7 @@ async function writeIfEmpty(scope: Scope, summary: string): Promise<void> {
 }
 
 /** Where it could have changed a repository, an empty folder is not all that is missing. */
-function aboutClone(reason: string, { commit, inClone }: Extract<Offered, { ok: true }>): string {
+function aboutClone(reason: string, { commit, inClone }: Extract<ReadyToPublish, { ok: true }>): string {
   return inClone && !commit ? `You have changed nothing in the repository, and of your folder: ${reason}` : reason;
 }
 

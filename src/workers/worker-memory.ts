@@ -5,7 +5,7 @@ import { Memory, type PersonsTime } from "../memory/memory.ts";
 import { recall, recalledParts } from "../memory/recall.ts";
 import { isListing } from "../memory/search.ts";
 import { plainLine, type Statement } from "../memory/statements.ts";
-import { upkeepByTheWay, upkeepOf as upkeepOfMemory } from "../memory/upkeep.ts";
+import { upkeepByTheWay, upkeepOf } from "../memory/upkeep.ts";
 import type { Situation } from "../projections/index.ts";
 import { COORDINATOR, type NewFact, type Outcome, type RunId } from "../protocol/index.ts";
 import { agentMemoryFiles, personMemoryFiles, workerMemoryFiles } from "../store/run/memory-files.ts";
@@ -192,8 +192,8 @@ export async function noteRun(
 }
 
 /** What is to be done for its memory, in words; null where there is nothing. */
-export function upkeepOf(workplace: Pick<Recorder, "log" | "clock" | "timeZone">): Promise<string | null> {
-  return upkeepOfMemory(agentMemory(workplace), workplace.clock.now());
+export function memoryUpkeep(workplace: Pick<Recorder, "log" | "clock" | "timeZone">): Promise<string | null> {
+  return upkeepOf(agentMemory(workplace), workplace.clock.now());
 }
 
 function agentMemory(workplace: Pick<Recorder, "log" | "clock" | "sharedMemory" | "timeZone">): Memory {

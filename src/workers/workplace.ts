@@ -45,12 +45,12 @@ export interface RepositoryPort {
   /**
    * Commits what the node has changed, and sees that it can come into the branch. Nothing else comes in before `end`.
    */
-  offer(work: OfferedWork, signal: AbortSignal): Promise<Offered>;
+  makeReady(work: WorkToPublish, signal: AbortSignal): Promise<ReadyToPublish>;
   /** The node has ended: what is left in its clone is kept, and the clone goes. */
   ended(node: NodeState): Promise<void>;
 }
 
-export interface OfferedWork {
+export interface WorkToPublish {
   node: NodeState;
   worker: WorkerState;
   summary: string;
@@ -59,7 +59,7 @@ export interface OfferedWork {
   toHuman: Recorder["toHuman"] | undefined;
 }
 
-export type Offered =
+export type ReadyToPublish =
   | { ok: false; reason: string }
   | {
       ok: true;

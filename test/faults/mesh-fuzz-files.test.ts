@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { parse } from "../../src/mesh/files/message-file.ts";
-import { isEnd, ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
+import { isEndOf, ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
 import { type Dice, diceOf } from "../simulation/dice.ts";
 import { CANARY, cutName, messageText, nameText } from "./mesh-fuzz-texts.ts";
 
@@ -86,7 +86,7 @@ class Batches {
     const last = `${from}-last.md`;
     this.#wanted.good.push(last);
     this.#project.send("m", last, "# Last\n");
-    await this.#project.until(isEnd("m", null, last));
+    await this.#project.until(isEndOf("m", null, last));
     // What was written in place and is empty, or still young, is taken when it is quiet.
     await expect.poll(() => this.#names("inbox"), { timeout: 600_000, interval: 50 }).toEqual([]);
   }

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { isEnd, ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
+import { isEndOf, ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
 
 setFlagsFromString("--expose-gc");
 const collect: () => void = runInNewContext("gc");
@@ -32,7 +32,7 @@ test(`${MESSAGES} messages through a mesh of ten: none lost, none doubled, each 
       );
       if (number % batch !== batch - 1) continue;
       // A burst of a tenth at a time, so that memory can be compared.
-      await Promise.all(AGENTS.map((each) => project.until(isEnd("m", each, sent.get(each)?.at(-1)))));
+      await Promise.all(AGENTS.map((each) => project.until(isEndOf("m", each, sent.get(each)?.at(-1)))));
       memory.push(heapAfterCollecting(project));
     }
     const told = new Map(AGENTS.map((agent) => [agent, [] as string[]]));

@@ -271,7 +271,7 @@ test("a worker's name and words do not shift the fields of the log", async () =>
 
   expect(await agent.receive(forge.bundle({ HEAD: commit }), "node-1")).toMatchObject({ ok: true });
 
-  const [entry] = await agent.log(base, commit, 1);
+  const [entry] = await agent.commits(base, commit, 1);
   expect(entry).toEqual({ commit, author: "Al\x1fice\x1f9", ts: 8_640_000_000_000, subject: "sub\x1fject" });
   expect(new Date((entry?.ts ?? 0) * 1000).getTime()).not.toBeNaN();
 });

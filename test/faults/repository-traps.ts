@@ -62,7 +62,7 @@ export async function everything(world: World): Promise<void> {
   if ((await agent.merge(base, bob)).kind !== "clean") throw new Error("a conflict");
   await agent.diff(base, alice);
   await agent.patch(base, alice);
-  await agent.log(base, alice, 10);
+  await agent.commits(base, alice, 10);
   await agent.fetchFrom(person, "HEAD");
   const delivered = await deliverBranch(await world.inspect(), agent, BRANCH, alice, world.git);
   if (!delivered.ok) throw new Error(delivered.reason);

@@ -28,13 +28,13 @@ export const mutants: Mutant[] = [
     "    } catch (error) {\n      handle.close();",
   ),
   mutant(
-    "a checkpoint syncs nothing",
+    "the removal of a journal syncs nothing",
     "journal/journal.ts",
     "await this.#files.sync(unsynced, lanes);",
     "void unsynced;",
   ),
   mutant(
-    "a checkpoint removes the journal before it syncs",
+    "a journal is removed before its files are synced",
     "journal/journal.ts",
     "await this.#files.sync(unsynced, lanes);",
     "this.#disk.remove(path);\n        await this.#files.sync(unsynced, lanes);",
@@ -184,7 +184,7 @@ export const mutants: Mutant[] = [
     "      return;",
   ),
   mutant(
-    "what was written is not remembered for the checkpoint",
+    "what was written is not remembered for the removal of the journal",
     "journal/open-files.ts",
     "    this.#files.add(path);\n    file.write",
     "    file.write",
@@ -199,7 +199,7 @@ export const mutants: Mutant[] = [
   ),
   mutant("a new agent's folder is not synced", "open-store.ts", "    await disk.syncDir(agentsDir(root));\n", ""),
   mutant(
-    "facts and entries of one append are two commits",
+    "facts and entries of one append are two writes",
     "journal/agent-log.ts",
     "for (const head of heads) journal.queue(conversation, head);",
     "setImmediate(() => {\n        for (const head of heads) journal.queue(conversation, head);\n      });",
@@ -209,7 +209,7 @@ export const mutants: Mutant[] = [
     edits: [
       {
         file: "journal/agent-log.ts",
-        find: "    if (seq > this.#events.durableSeq) await this.#writable().settled();\n",
+        find: "    if (seq > this.#events.durableSeq) await this.#writable().drained();\n",
         replace: "",
       },
       {

@@ -144,7 +144,7 @@ test("a process that was killed at work has lost nothing it had acknowledged", a
   await using home = await temporaryHome();
   let least = 0;
   for (const killAt of [1, 60, 150, 333]) {
-    // A small journal, so that kills also fall into checkpoints.
+    // A small journal, so that kills also fall while a journal is removed.
     const { child, lines } = start(home.path, 100_000, 4096);
     for await (const line of lines) {
       if (line.startsWith("acked")) least++;

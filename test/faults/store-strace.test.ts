@@ -33,7 +33,7 @@ describe.skipIf(!canTrace)("system calls that fail (needs strace)", () => {
     expect(facts).toEqual(["fact 1", "fact 2", "fact 4", "fact 5"]);
   });
 
-  test("a failed sync at a checkpoint: read-only, and the journal that covers it stays", async () => {
+  test("a failed sync before a journal is removed: read-only, and the journal that covers it stays", async () => {
     const { said, injected, facts } = await hurt("agents/agent-abcd/events.jsonl", "fdatasync", "EIO", 1, 40, 2048);
     expect(injected).toBe(1);
     const acked = said.filter((line) => line.startsWith("acked")).length;

@@ -126,8 +126,8 @@ function checkFiles(disk: CrashDisk, found: Map<Agent, Found>): void {
 }
 
 function checkRepairs(store: Store): void {
-  const unexpected = store.repairs.filter((repair) => !repair.what.startsWith("the last commit was not finished"));
-  same("a crash damages nothing but the last commit", unexpected, []);
+  const unexpected = store.repairs.filter((repair) => !repair.what.startsWith("the last write was not finished"));
+  same("a crash damages nothing but the last write", unexpected, []);
 }
 
 async function must<T>(check: string, act: () => Promise<T>): Promise<T> {

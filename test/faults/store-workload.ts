@@ -191,7 +191,7 @@ class Home implements History {
     if (this.#random() < 0.7) await this.#append(where);
   }
 
-  /** Every sync fails until the store has noticed at a checkpoint. */
+  /** Every sync fails until the store has noticed when it removes a journal. */
   async #brokenSync(): Promise<void> {
     this.disk.fault = ({ what }) => (what === "sync" ? { code: "EIO" } : undefined);
     for (let count = 0; count < 4; count++) {

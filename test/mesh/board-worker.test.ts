@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { isEnd, type Script, ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
+import { isEndOf, type Script, ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
 import type { MeshConfig } from "../../src/protocol/index.ts";
 import { call, script, startTeam, type TeamPlan, type TestTeam, until } from "../../src/testing/index.ts";
 import { MeshHouse } from "./house.ts";
@@ -259,7 +259,7 @@ test("after a restart it is taken up by its name: what was done meanwhile is pub
   await until(team.agent, ({ outside: { sessions } }) => sessions["node-1"] !== undefined);
   await project.until((fact) => fact.type === "mesh.received" && fact.data.agent === "writer");
   const again = await team.restart();
-  const ended = project.until(isEnd("pair"));
+  const ended = project.until(isEndOf("pair"));
   held.resolve();
   await ended;
   await again.agent.start("recovered");

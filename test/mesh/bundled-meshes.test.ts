@@ -14,7 +14,7 @@ import {
   promptText,
   readMesh,
 } from "../../src/mesh/index.ts";
-import { isEnd, type Script, ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
+import { isEndOf, type Script, ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
 
 const projects: ScriptedProject[] = [];
 afterEach(async () => {
@@ -57,7 +57,7 @@ function writer(layout: () => Layout, mesh: string) {
 const gatesOf = ({ facts }: ScriptedProject) =>
   facts.flatMap((fact) => (fact.type === "mesh.gate" ? [[fact.data.gate, fact.data.ok, fact.data.why]] : []));
 const answersOf = ({ facts }: ScriptedProject, mesh: string) =>
-  facts.filter(isEnd(mesh)).map(({ type, data }) => [type, "gist" in data ? data.gist : ""]);
+  facts.filter(isEndOf(mesh)).map(({ type, data }) => [type, "gist" in data ? data.gist : ""]);
 
 test("the meshes that come with us are valid, and every name in them is a file", async () => {
   const { meshes, problems } = await readDeclared(BUNDLED);
@@ -204,7 +204,7 @@ test("research: three search at once, one sums up, and a report with a claim fro
     synthesiser,
   });
   project.send("research", "chips.md", "# Which chip is faster?\n");
-  await project.until(isEnd("research"));
+  await project.until(isEndOf("research"));
   for (const side of ["broad", "primary", "contrary"]) expect(handedOn[0]).toContain(`Found by the ${side} way.`);
   expect(gatesOf(project)).toEqual([
     ["report-cited", false, "[2] is cited, but is not among the sources."],
@@ -243,7 +243,7 @@ test("review: a high finding that is left goes back to the verifier, who has it 
     },
   });
   project.send("review", "change.md", "# Review the last commit\n");
-  await project.until(isEnd("review"));
+  await project.until(isEndOf("review"));
   expect(order).toEqual([
     "reviewer",
     "fixer for review/reviewer",
@@ -283,7 +283,7 @@ test("plan-build-test: the planner hands out parts; what the tester's own script
     },
   });
   project.send("plan-build-test", "adder.md", "# Build an adder\n");
-  await project.until(isEnd("plan-build-test"));
+  await project.until(isEndOf("plan-build-test"));
   expect(order).toEqual([
     "planner task Build an adder",
     "planner task-complete Done: Build the adder",

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { isEnd } from "../../src/mesh/testing/scripted-project.ts";
+import { isEndOf } from "../../src/mesh/testing/scripted-project.ts";
 import { PATIENT, project } from "./seed-004.ts";
 
 describe("Core Components", () => {
@@ -11,7 +11,7 @@ describe("Core Components", () => {
     });
     // A name of one is a name of the other too.
     for (const mesh of ["left", "right"]) scene.send(mesh, "t.md", `# For ${mesh}\n`);
-    await scene.until(isEnd("left"));
+    await scene.until(isEndOf("left"));
     await scene.until((fact) => fact.type === "mesh.told" && fact.data.mesh === "right");
     expect([scene.queues("left"), scene.queues("right")]).toEqual([{ complete: ["t.md"] }, { active: ["t.md"] }]);
     expect(scene.queues("right", "worker")).toEqual({ active: ["t.0.md"] });
@@ -25,6 +25,6 @@ describe("Core Components", () => {
         ["complete", 1],
         ["processing", 0],
       ]);
-    expect(scene.facts.filter(isEnd("right"))).toEqual([]);
+    expect(scene.facts.filter(isEndOf("right"))).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { readDeclared } from "../../src/mesh/declaration/declared-mesh.ts";
-import { isEnd } from "../../src/mesh/testing/scripted-project.ts";
+import { isEndOf } from "../../src/mesh/testing/scripted-project.ts";
 import type { MeshConfig } from "../../src/protocol/index.ts";
 import { declared, PATIENT, Patient, project } from "./seed-004.ts";
 
@@ -36,7 +36,7 @@ describe("File Watcher Specification", () => {
     for (const name of ["a.txt", ".b.md", "c.md~", "d.md.swp"]) scene.put(here, "inbox", name, task("No"));
     scene.write(".ai/tx/mesh/test/msgs/e.md", task("No"));
     scene.put(here, "inbox", "f.md", task("Yes"));
-    await scene.until(isEnd("test", null, "f.md"));
+    await scene.until(isEndOf("test", null, "f.md"));
     expect(readdirSync(inbox).toSorted()).toEqual([".b.md", "a.txt", "c.md~", "d.md.swp"]);
     expect(scene.told).toEqual(["worker: task f.0.md"]);
   });
@@ -47,24 +47,24 @@ describe("Watcher Class (`lib/watcher.js`)", () => {
     await using scene = declared(JSON.stringify({ ...one, agents: ["worker"] }));
     scene.write(".ai/tx/mesh/test/msgs/inbox/before.md", task("Before"));
     await scene.meshes.open();
-    await scene.until(isEnd("test", null, "before.md"));
+    await scene.until(isEndOf("test", null, "before.md"));
     await scene.meshes.close();
     scene.put(here, "inbox", "between.md", task("Between"));
     expect(readdirSync(scene.layout.queue(here, "inbox"))).toEqual(["between.md"]);
     await scene.reopen();
-    await scene.until(isEnd("test", null, "between.md"));
+    await scene.until(isEndOf("test", null, "between.md"));
   });
 
   test("one that is written in place is told once, and whole; a deleted folder is made again", async () => {
     await using scene = await project({ configs: [one] });
     const path = join(scene.layout.queue(here, "inbox"), "slow.md");
     for (const part of task("Written in parts").match(/.{1,9}/gs) ?? []) appendFileSync(path, part);
-    await scene.until(isEnd("test", null, "slow.md"));
+    await scene.until(isEndOf("test", null, "slow.md"));
     expect(scene.heard.map(({ message }) => message.body.trim())).toEqual(["# Written in parts"]);
     rmSync(scene.layout.queue(here, "inbox"), { recursive: true });
     await expect.poll(() => existsSync(scene.layout.queue(here, "inbox")), PATIENT).toBe(true);
     scene.put(here, "inbox", "after.md", task("After"));
-    await scene.until(isEnd("test", null, "after.md"));
+    await scene.until(isEndOf("test", null, "after.md"));
   });
 
   test("the path says whose it is: .ai/tx/mesh/test/msgs/inbox/file.md is the mesh test's own", async () => {
@@ -81,7 +81,7 @@ describe("Mesh Configuration", () => {
     scene.declare({ mesh: "later", type: "persistent", agents: ["x/other"] });
     await scene.until(({ type, data }) => type === "mesh.opened" && data.mesh === "later");
     scene.send("later", "t.md", "# Work\n");
-    await scene.until(isEnd("later"));
+    await scene.until(isEndOf("later"));
   });
 });
 
@@ -96,7 +96,7 @@ describe("Mesh Config Schema (`meshes/mesh-configs/{mesh}.json`)", () => {
     await scene.meshes.open();
     expect([...scene.meshes.problems]).toEqual([]);
     scene.send("mesh-name", "t.md", "# Work\n");
-    await scene.until(isEnd("mesh-name"));
+    await scene.until(isEndOf("mesh-name"));
     expect(scene.told).toEqual(["agent1: task t.0.md", "agent2: task t.1.md"]);
     expect(passed).toEqual(["gate1", "gate2"]);
     expect(existsSync(join(scene.layout.shared("mesh-name"), "concepts"))).toBe(true);
@@ -128,7 +128,7 @@ describe("Mesh Types", () => {
       configs: types.map((type) => ({ mesh: type, type, agents: ["x/worker"] })),
     });
     for (const type of types) scene.send(type, "t.md", "# Work\n");
-    for (const type of types) await scene.until(isEnd(type));
+    for (const type of types) await scene.until(isEndOf(type));
     for (const type of ["task", "ephemeral"])
       await scene.until((fact) => fact.type === "mesh.closed" && fact.data.mesh === type);
     expect(scene.closed.toSorted()).toEqual(["ephemeral/worker", "task/worker"]);
@@ -137,7 +137,7 @@ describe("Mesh Types", () => {
     expect(readdirSync(scene.layout.archive)).toEqual([expect.stringMatching(/^\d{10}-0001-ephemeral$/)]);
     await scene.reopen();
     scene.send("persistent", "again.md", "# Work\n");
-    await scene.until(isEnd("persistent", null, "again.md"));
+    await scene.until(isEndOf("persistent", null, "again.md"));
     expect(scene.queues("persistent").complete).toEqual(["again.md", "t.md"]);
   });
 });
@@ -149,7 +149,7 @@ describe("Agent Configuration", () => {
     );
     await scene.meshes.open();
     scene.send("test", "t.md", "# Work\n");
-    await scene.until(isEnd("test"));
+    await scene.until(isEndOf("test"));
     expect(scene.told).toEqual(["second: task t.0.md", "first: task t.1.md"]);
   });
 });
@@ -198,7 +198,7 @@ describe("Directory Structure", () => {
   test("everything lies where the seed lays it out, and nothing is in the project beside it", async () => {
     await using scene = await project({ configs: [one] });
     scene.send("test", "t.md", "# Work\n");
-    await scene.until(isEnd("test"));
+    await scene.until(isEndOf("test"));
     await expect.poll(() => existsSync(scene.layout.state("test")), PATIENT).toBe(true);
     expect(readdirSync(scene.dir).toSorted()).toEqual([".ai", "meshes"]);
     const mesh = join(scene.dir, ".ai/tx/mesh/test");

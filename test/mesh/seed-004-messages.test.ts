@@ -3,7 +3,7 @@ import { relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse } from "../../src/mesh/files/message-file.ts";
 import { Message } from "../../src/mesh/files/message-operations.ts";
-import { isEnd } from "../../src/mesh/testing/scripted-project.ts";
+import { isEndOf } from "../../src/mesh/testing/scripted-project.ts";
 import { declared, project } from "./seed-004.ts";
 
 /** Seed 004, "Message Format Specification", as it is written there. */
@@ -32,7 +32,7 @@ describe("Message Format Specification", () => {
   test("a message from one mesh to another is that file with where it came from below its header, and its sender hears of its end", async () => {
     await using scene = await project({ configs: meshes, agents: { "source-agent": () => {} } });
     scene.put({ mesh: "source-mesh", agent: "source-agent" }, "outbox", "a.md", file("task", "pending"));
-    await scene.until(isEnd("destination"));
+    await scene.until(isEndOf("destination"));
     await scene.until((fact) => fact.type === "mesh.told" && fact.data.agent === "source-agent");
     const there = scene.layout.queue({ mesh: "destination", agent: null }, "complete");
     const [, head, body] = file("task", "pending").split("---\n");
@@ -76,7 +76,7 @@ describe("File Structure", () => {
     scene.put(inbox, "inbox", "bad.md", file("wish", "pending"));
     scene.put(inbox, "inbox", "good.md", file("task", "pending"));
     await scene.until(({ type }) => type === "mesh.quarantined");
-    await scene.until(isEnd("destination", null, "good.md"));
+    await scene.until(isEndOf("destination", null, "good.md"));
     expect(scene.queues("destination")).toEqual({ complete: ["good.md"], quarantine: ["bad.md", "bad.reason.md"] });
   });
 });
@@ -113,7 +113,7 @@ describe("Message Class (`lib/message.js`)", () => {
     await using scene = declared(config);
     Message.send(scene.layout, { mesh: "test", agent: null }, task, "", { now });
     await scene.meshes.open();
-    await scene.until(isEnd("test"));
+    await scene.until(isEndOf("test"));
     expect(scene.queues("test").complete).toEqual(["2510171430-0001-analyze-the-data-please.md"]);
   });
 
@@ -136,7 +136,7 @@ describe("Message Class (`lib/message.js`)", () => {
     });
     const heard: string[] = [];
     scene.send("mesh-name", "t.md", "# Work\n");
-    expect(await scene.until(isEnd("mesh-name"))).toMatchObject({
+    expect(await scene.until(isEndOf("mesh-name"))).toMatchObject({
       type: "mesh.completed",
       data: { gist: "All done." },
     });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { readState } from "../../src/mesh/engine/state-file.ts";
 import { parse } from "../../src/mesh/files/message-file.ts";
-import { isEnd, type ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
+import { isEndOf, type ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
 import type { MeshConfig } from "../../src/protocol/index.ts";
 import { PATIENT, Patient, project } from "./seed-004.ts";
 
@@ -40,7 +40,7 @@ describe("Queue System Specification", () => {
     for (const name of names) scene.send("mesh", name, "# Work\n");
     let looks = 0;
     // We are in one process with the mesh, so nothing moves while we look.
-    for (; !scene.facts.some(isEnd("mesh", null, names.at(-1))); looks++) {
+    for (; !scene.facts.some(isEndOf("mesh", null, names.at(-1))); looks++) {
       const all = readdirSync(scene.layout.messages({ mesh: "mesh", agent: null })).flatMap((queue) =>
         readdirSync(join(scene.layout.messages({ mesh: "mesh", agent: null }), queue)),
       );
@@ -64,7 +64,7 @@ describe("Queue Flow", () => {
       await expect.poll(() => worker.given, PATIENT).toEqual([`${then}.0.md`]);
     }
     worker.end("b.0.md");
-    await scene.until(isEnd("test", null, "b.md"));
+    await scene.until(isEndOf("test", null, "b.md"));
     expect(scene.queues("test")).toEqual({ complete: ["a.md", "b.md", "c.md"] });
     expect(scene.meshes.archive("test", 7)).toBe(0);
     await expect
@@ -104,7 +104,7 @@ describe("Mesh-Level Queues", () => {
     const none = { complete: 0, outbox: 0, quarantine: 0, archive: 0 };
     expect(scene.meshes.getQueueStatus("test")).toEqual({ inbox: 1, next: 1, active: 1, ...none });
     worker.end("c.0.md");
-    await scene.until(isEnd("test", null, "c.md"));
+    await scene.until(isEndOf("test", null, "c.md"));
     await scene.until(activated("a.md"));
     await expect
       .poll(() => scene.meshes.getQueueStatus("test"), PATIENT)
@@ -117,7 +117,7 @@ describe("Mesh-Level Queues", () => {
     await using scene = await project({ configs: [one], agents: { worker: worker.script } });
     await threeSent(scene, worker);
     scene.move(here, "c.md", "active", "complete");
-    await scene.until(isEnd("test", null, "c.md"));
+    await scene.until(isEndOf("test", null, "c.md"));
     await scene.until(activated("a.md"));
   });
 });
@@ -133,7 +133,7 @@ describe("Agent-Level Queues", () => {
       { active: ["t.0.md"] },
     ]);
     worker.end("t.0.md");
-    await scene.until(isEnd("test"));
+    await scene.until(isEndOf("test"));
     expect([scene.queues("test"), scene.queues("test", "worker")]).toEqual([
       { complete: ["t.md"] },
       { complete: ["t.0.md", "t.0.result.md"] },
@@ -174,7 +174,7 @@ describe("Workflow Advancement", () => {
     people.agent2.end("t.1.md");
     await expect.poll(() => people.agent3.given, PATIENT).toEqual(["t.2.md"]);
     people.agent3.end("t.2.md");
-    await scene.until(isEnd("mesh"));
+    await scene.until(isEndOf("mesh"));
     await expect
       .poll(state, PATIENT)
       .toMatchObject({ workflow_complete: true, current_agent: null, tasks_completed: 1, status: "complete" });
@@ -206,7 +206,7 @@ describe("Atomic State (`lib/atomic-state.js`)", () => {
     await expect.poll(() => readState(scene.layout, "mesh"), PATIENT).toBeDefined();
     const names = Array.from({ length: 20 }, (_, at) => `${at}.md`);
     for (const name of names) scene.send("mesh", name, "# Work\n");
-    while (!scene.facts.some(isEnd("mesh", null, names.at(-1)))) {
+    while (!scene.facts.some(isEndOf("mesh", null, names.at(-1)))) {
       expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ mesh: "mesh" });
       await new Promise(setImmediate);
     }
@@ -231,7 +231,7 @@ describe("Event Bus", () => {
   test("a task is told of from its coming to its end, each event once, in its order", async () => {
     await using scene = await project({ configs: [one] });
     scene.send("test", "t.md", "# Work\n");
-    await scene.until(isEnd("test"));
+    await scene.until(isEndOf("test"));
     await scene.meshes.close();
     const told = scene.facts.map(({ type, data }) => [type, "agent" in data ? data.agent : null]);
     expect(told).toEqual([

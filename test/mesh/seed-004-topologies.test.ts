@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { isEnd, type ScriptedOptions } from "../../src/mesh/testing/scripted-project.ts";
+import { isEndOf, type ScriptedOptions } from "../../src/mesh/testing/scripted-project.ts";
 import { declared, PATIENT, Patient, project } from "./seed-004.ts";
 
 /** The seed's configs as they stand, with the two fields that it requires of all. */
@@ -28,7 +28,7 @@ describe("Topology Implementations", () => {
     const config = asMesh(JSON.stringify({ workflow }), ["agent1", "agent2", "agent3", "agent4"]);
     await using scene = await opened(config);
     scene.send("mesh", "t.md", "# Work\n");
-    await scene.until(isEnd("mesh"));
+    await scene.until(isEndOf("mesh"));
     const [first, ...rest] = scene.told;
     expect([first, rest.at(-1)]).toEqual(["agent1: task t.0.md", "agent1: task t.2.md"]);
     expect(rest.slice(0, -1).toSorted()).toEqual([
@@ -58,7 +58,7 @@ describe("1. Sequential Topology", () => {
     people.agent2.end("t.1.md");
     await expect.poll(given, PATIENT).toEqual([[], [], ["t.2.md"]]);
     people.agent3.end("t.2.md");
-    expect(await scene.until(isEnd("mesh"))).toMatchObject({ data: { gist: "The end of t.2.md" } });
+    expect(await scene.until(isEndOf("mesh"))).toMatchObject({ data: { gist: "The end of t.2.md" } });
     expect(scene.heard.map(({ message }) => message.header.status)).toEqual(["pending", "handoff", "handoff"]);
   });
 });
@@ -74,12 +74,12 @@ describe("2. Parallel Topology", () => {
     await expect.poll(given, PATIENT).toEqual([["t.0.md"], ["t.1.md"], ["t.2.md"]]);
     expect(new Set(scene.heard.map(({ message }) => message.body)).size).toBe(1);
     people.agent3.end("t.2.md");
-    await scene.until(isEnd("mesh", "agent3"));
+    await scene.until(isEndOf("mesh", "agent3"));
     people.agent1.end("t.0.md");
-    await scene.until(isEnd("mesh", "agent1"));
+    await scene.until(isEndOf("mesh", "agent1"));
     expect(scene.queues("mesh")).toEqual({ active: ["t.md"] });
     people.agent2.end("t.1.md");
-    await scene.until(isEnd("mesh"));
+    await scene.until(isEndOf("mesh"));
     expect(scene.queues("mesh")).toEqual({ complete: ["t.md"] });
   });
 });
@@ -100,8 +100,8 @@ describe("3. Map-Reduce Topology", () => {
       .toEqual(["t.map.0.md", "t.map.1.md", "t.map.2.md"]);
     mapper2.end("t.map.1.md");
     mapper1.end("t.map.0.md");
-    await scene.until(isEnd("mesh", "mapper1"));
-    await scene.until(isEnd("mesh", "mapper2"));
+    await scene.until(isEndOf("mesh", "mapper1"));
+    await scene.until(isEndOf("mesh", "mapper2"));
     expect(reducer.given).toEqual([]);
     mapper3.end("t.map.2.md");
     await expect.poll(() => reducer.given, PATIENT).toEqual(["t.reduce.0.md"]);
@@ -110,7 +110,7 @@ describe("3. Map-Reduce Topology", () => {
       "### mapper1\n\nThe end of t.map.0.md\n\n### mapper2\n\nThe end of t.map.1.md\n\n### mapper3\n\nThe end of t.map.2.md",
     );
     reducer.end("t.reduce.0.md");
-    expect(await scene.until(isEnd("mesh"))).toMatchObject({ data: { gist: "The end of t.reduce.0.md" } });
+    expect(await scene.until(isEndOf("mesh"))).toMatchObject({ data: { gist: "The end of t.reduce.0.md" } });
   });
 });
 
@@ -131,7 +131,7 @@ describe("4. Hierarchical Topology", () => {
     });
     expect(scene.meshes.meshes.get("mesh")?.declared.topology).toBe("hierarchical");
     scene.send("mesh", "t.md", "# Work\n");
-    expect(await scene.until(isEnd("mesh"))).toMatchObject({ data: { gist: "Put together." } });
+    expect(await scene.until(isEndOf("mesh"))).toMatchObject({ data: { gist: "Put together." } });
     expect(ended.toSorted()).toEqual(["mesh/specialist1", "mesh/specialist2"]);
   });
 });
@@ -148,7 +148,7 @@ describe("Key Design Principles", () => {
     await using scene = await project({ configs: [relay(["first"])] });
     for (const name of ["z", "a", "m"])
       scene.write(`.ai/tx/mesh/relay/msgs/inbox/${name}.md`, "---\nfrom: human\nto: relay\ntype: task\n---\nWork\n");
-    await scene.until(isEnd("relay", null, "m.md"));
+    await scene.until(isEndOf("relay", null, "m.md"));
     expect(scene.told).toEqual(["z", "a", "m"].map((name) => `first: task ${name}.0.md`));
   });
 
@@ -160,7 +160,7 @@ describe("Key Design Principles", () => {
     await scene.reopen();
     await expect.poll(() => scene.told, PATIENT).toEqual(["first: task t.0.md", "first: task t.0.md"]);
     worker.end("t.0.md");
-    await scene.until(isEnd("relay"));
+    await scene.until(isEndOf("relay"));
     expect(scene.told.at(-1)).toBe("second: task t.1.md");
   });
 
@@ -171,7 +171,7 @@ describe("Key Design Principles", () => {
     scene.write("meshes/mesh-configs/relay.json", '{"mesh": "relay"}');
     await scene.until((fact) => fact.type === "mesh.reloaded" && fact.data.problem !== null);
     scene.send("relay", "t.md", "# Work\n");
-    await scene.until(isEnd("relay"));
+    await scene.until(isEndOf("relay"));
     expect(scene.told).toEqual(["second: task t.0.md", "first: task t.1.md"]);
   });
 });

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { both, call, type Step, script, startTeam } from "../../src/testing/index.ts";
+import { both, call, type ScriptStep, script, startTeam } from "../../src/testing/index.ts";
 
 /** Seed 002 §11, test 3: multi-agent collaboration, deep research. */
 const GOAL =
@@ -21,7 +21,7 @@ test("a coordinator hires researchers of different models, reads what they found
     call("spawn_worker", { name, model, tools: TOOLS, identity: "A careful researcher." });
   const research = (worker: string, company: string) =>
     call("create_work_node", { worker, task: `Research ${company} AI chips`, deliverables: ["findings.md"] });
-  const researcher = (company: string, model: string): Step[] => [
+  const researcher = (company: string, model: string): ScriptStep[] => [
     call("web_search", { query: `${company} AI chips` }),
     // Nobody goes on before all three are at work.
     call("check_messages", {}).after(`All about ${company} AI chips`).until(allHaveSearched),

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { estimateTokens, NEAR } from "../../src/models/tokens.ts";
 import { callsOf, type Entry, type Fact, type ReplyEntry } from "../../src/protocol/index.ts";
 import type { Agent } from "../../src/runtime/agent.ts";
-import { both, call, type Step, say, script, startTeam } from "../../src/testing/index.ts";
+import { both, call, type ScriptStep, say, script, startTeam } from "../../src/testing/index.ts";
 import { COMPANIES, researcher, startWeb, worth } from "./researcher.ts";
 import { ALICES, assigned, assignment, BIRTH, begun, created, spawned, takenUp } from "./taken-up.ts";
 
@@ -190,7 +190,7 @@ test("a worker's conversation is compacted too: its assignment, its files and it
   expect(again.agent.now.board.nodes["node-1"]).toMatchObject({ status: "completed", summary: "both" });
 });
 
-async function aliceAtWork(conversation: Entry[], steps: Step[]) {
+async function aliceAtWork(conversation: Entry[], steps: ScriptStep[]) {
   const alice = script(...steps).with({ contextWindow: 20_000 });
   const left = await takenUp({
     facts: [created("node-1"), spawned("alice"), ...assigned("node-1", "alice")],

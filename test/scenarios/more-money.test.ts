@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { both, call, type Step, script, startTeam, type TestTeam } from "../../src/testing/index.ts";
+import { both, call, type ScriptStep, script, startTeam, type TestTeam } from "../../src/testing/index.ts";
 
 const written = (path: string, content: string) => call("write_file", { path: `scratch/${path}`, content });
 const made = (task: string, more: object = {}) => call("create_work_node", { task, ...more });
-const costing = (step: Step, cost_usd: number) => step.with({ cost_usd });
+const costing = (step: ScriptStep, cost_usd: number) => step.with({ cost_usd });
 const states = (team: TestTeam) => team.board().map((node) => [node.id, node.status]);
 const published = (team: TestTeam, path: string) =>
   readFile(join(team.agent.log.dir, `runs/run-1/nodes/${path}`), "utf8");

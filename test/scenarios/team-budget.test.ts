@@ -4,12 +4,12 @@ import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { ModelRequest } from "../../src/models/model.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
-import { both, call, type Step, script, startTeam, type TestTeam, temporaryHome } from "../../src/testing/index.ts";
+import { both, call, type ScriptStep, script, startTeam, type TestTeam, temporaryHome } from "../../src/testing/index.ts";
 import { ScriptedModel } from "../../src/testing/script.ts";
 
 const written = (path: string, content: string) => call("write_file", { path: `scratch/${path}`, content });
 const made = (task: string, more: object = {}) => call("create_work_node", { task, ...more });
-const costing = (step: Step, cost_usd: number) => step.with({ cost_usd });
+const costing = (step: ScriptStep, cost_usd: number) => step.with({ cost_usd });
 const dollars = (sum: number) => Math.round(sum * 1e6) / 1e6;
 
 async function answersTo(team: TestTeam, who: string): Promise<[string, boolean, string][]> {

@@ -175,7 +175,7 @@ test("a restart repeats neither what the coordinator nor what the person was tol
   await team.until(({ roster }) => roster.bob?.status === "waiting" && roster.coordinator?.status === "waiting");
   // What would be repeated now is on disk by then.
   await new Promise(setImmediate);
-  await team.agent.log.settled();
+  await team.agent.log.drained();
   await team.agent.send("Go on.", "Bob");
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "all" });
   const told = (await team.facts()).flatMap((fact) =>
@@ -252,7 +252,7 @@ test("while an alarm of the team may still ring nobody is told; when it is cance
   });
   await team.until(({ roster }) => roster.alice?.status === "waiting" && roster.coordinator?.status === "waiting");
   await new Promise(setImmediate);
-  await team.agent.log.settled();
+  await team.agent.log.drained();
   expect(team.agent.now.letters.deadlock).toBe(undefined);
   await team.agent.schedule.cancel("human", "trigger-1");
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "cancelled" });

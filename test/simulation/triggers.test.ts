@@ -98,7 +98,7 @@ async function live(world: TriggerWorld, planned: Planned[], dice: Dice): Promis
     if (world.died === undefined) lookings.push({ from: world.at, to: world.at });
   };
   up();
-  await world.settled();
+  await world.drained();
   await plan(world, planned, lookings, dice, CALENDARS.length);
   while (world.time.now() / 1000 < TO) {
     const diedAtOnce = world.died !== undefined;
@@ -116,7 +116,7 @@ async function live(world: TriggerWorld, planned: Planned[], dice: Dice): Promis
         await world.pass(dice.chance(0.5) ? dice.between(1, 600) : dice.between(1, 20 * DAY));
         if (dice.chance(0.2)) world.jump(dice.between(-3 * DAY, 3 * DAY));
         up();
-        await world.settled();
+        await world.drained();
         break;
       case "forward":
         jump(world, lookings, dice.chance(0.5) ? dice.between(1, 7200) : dice.between(1, 10 * DAY));
@@ -130,7 +130,7 @@ async function live(world: TriggerWorld, planned: Planned[], dice: Dice): Promis
   await world.stop();
   world.dies = () => undefined;
   up();
-  await world.settled();
+  await world.drained();
   await world.pass(1);
   const last = lookings.at(-1);
   if (last) last.to = world.at;
@@ -161,7 +161,7 @@ async function plan(
     const [id, stretch] = [`trigger-${planned.length + 1}`, lookings.length - 1];
     planned.push({ id, what: `${what}, ${missed}`, created: world.at, stretch, missed, times });
     expect(await world.schedule.create("test", { ...order, missed })).toMatch(`Scheduled ${id} `);
-    await world.settled();
+    await world.drained();
   }
 }
 

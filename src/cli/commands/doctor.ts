@@ -1,7 +1,6 @@
 import type { Settings } from "../../runtime/config/settings.ts";
 import { checkAgents } from "../doctor/agent-checks.ts";
 import {
-  type Check,
   checkChannels,
   checkConfig,
   checkDisk,
@@ -16,6 +15,7 @@ import {
   checkSandbox,
   checkTmux,
   checkToken,
+  type DoctorCheck,
 } from "../doctor/checks.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { settingsOf } from "../home/look.ts";
@@ -34,8 +34,8 @@ export async function doctor(call: Invocation): Promise<ExitCode> {
   return isSound ? EXIT.done : EXIT.failed;
 }
 
-async function examine(call: Invocation): Promise<Check[]> {
-  const node: Check = { name: "node", state: "ok", detail: `${process.versions.node} (${process.execPath})` };
+async function examine(call: Invocation): Promise<DoctorCheck[]> {
+  const node: DoctorCheck = { name: "node", state: "ok", detail: `${process.versions.node} (${process.execPath})` };
   const read = await settingsOf(call, { isOnlyLooking: true, isTold: false }).then(
     (settings) => ({ settings }),
     (error: Error) => ({ error }),
@@ -51,7 +51,7 @@ async function examine(call: Invocation): Promise<Check[]> {
   return [node, ...(untrusted.length > 0 ? untrusted : await examineWith(read.settings))];
 }
 
-async function examineWith(settings: Settings): Promise<Check[]> {
+async function examineWith(settings: Settings): Promise<DoctorCheck[]> {
   const { home, env, config } = settings;
   const found = await Promise.all([
     checkHome(home),
@@ -72,7 +72,7 @@ async function examineWith(settings: Settings): Promise<Check[]> {
   return found.flat();
 }
 
-function linesFor(check: Check, paint: Paint): string[] {
+function linesFor(check: DoctorCheck, paint: Paint): string[] {
   const name = check.name.padEnd(12);
   if (check.state === "ok") return [`${paint.green("✓")} ${name} ${check.detail}`];
   const mark = check.state === "missing" ? paint.yellow("–") : paint.red("✗");

@@ -2,7 +2,7 @@ import { EXIT, type ExitCode } from "../exit-code.ts";
 import { lookAtAgent } from "../home/look.ts";
 import type { Invocation } from "../invocation.ts";
 import { commandLine } from "../invocation.ts";
-import { nameOf } from "../wording/names.ts";
+import { displayName } from "../wording/names.ts";
 import { plain } from "../wording/width.ts";
 import { revoke } from "./speak.ts";
 
@@ -19,7 +19,9 @@ export async function permissions(call: Invocation, word: string, options: { rev
     terminal.say("Nothing is always allowed: its programs ask each time, or their profile decides.");
   else
     await terminal.printLines([
-      ...all.map(({ key, worker_id, what }) => `${key.slice(0, 8)}  ${nameOf(now.roster, worker_id)}: ${plain(what)}`),
+      ...all.map(
+        ({ key, worker_id, what }) => `${key.slice(0, 8)}  ${displayName(now.roster, worker_id)}: ${plain(what)}`,
+      ),
       terminal.paint.dim(`Take one back: ${commandLine(call, "permissions", now.agent.id, "--revoke", "ID")}`),
     ]);
   return EXIT.done;

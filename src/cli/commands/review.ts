@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { type ExitCode, UsageError } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
-import { type SpeakOptions, speak, wordsOf } from "./speak.ts";
+import { type SpeakOptions, speak, wordsFrom } from "./speak.ts";
 
 // What a person does with an agent's work on their repository.
 
@@ -30,7 +30,7 @@ export async function reject(
   why: string,
   options: SpeakOptions,
 ): Promise<ExitCode> {
-  return speak(call, agent, { do: "reject", node_id, reason: await wordsOf(call, why) }, options);
+  return speak(call, agent, { do: "reject", node_id, reason: await wordsFrom(call, why) }, options);
 }
 
 export async function comment(
@@ -40,7 +40,12 @@ export async function comment(
 ): Promise<ExitCode> {
   const place = placeOf(at);
   const side = old ? ("old" as const) : ("new" as const);
-  return speak(call, agent, { do: "comment", node_id: node, ...place, side, text: await wordsOf(call, text) }, options);
+  return speak(
+    call,
+    agent,
+    { do: "comment", node_id: node, ...place, side, text: await wordsFrom(call, text) },
+    options,
+  );
 }
 
 export async function rebase(

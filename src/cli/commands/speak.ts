@@ -24,17 +24,17 @@ type SpokenCommand = CommandToAgent<Spoken>;
 
 export async function send(call: Invocation, agent: string, word: string, options: SpeakOptions): Promise<ExitCode> {
   const { to } = options;
-  return speak(call, agent, { do: "send", message: await wordsOf(call, word), ...(to && { to }) }, options);
+  return speak(call, agent, { do: "send", message: await wordsFrom(call, word), ...(to && { to }) }, options);
 }
 
 export async function answer(call: Invocation, agent: string, word: string, options: SpeakOptions): Promise<ExitCode> {
-  const response = await wordsOf(call, word);
+  const response = await wordsFrom(call, word);
   const question_id = questionId(options.question);
   return speak(call, agent, { do: "respond", response, ...(question_id && { question_id }) }, options);
 }
 
 export async function nudge(call: Invocation, agent: string, word: string, options: SpeakOptions): Promise<ExitCode> {
-  return speak(call, agent, { do: "nudge", message: await wordsOf(call, word) }, options);
+  return speak(call, agent, { do: "nudge", message: await wordsFrom(call, word) }, options);
 }
 
 export async function assign(call: Invocation, agent: string, node_id: string, worker: string): Promise<ExitCode> {
@@ -42,7 +42,7 @@ export async function assign(call: Invocation, agent: string, node_id: string, w
 }
 
 export async function cancel(call: Invocation, agent: string, node_id: string, why?: string): Promise<ExitCode> {
-  const reason = why === undefined ? {} : { reason: await wordsOf(call, why) };
+  const reason = why === undefined ? {} : { reason: await wordsFrom(call, why) };
   return speak(call, agent, { do: "cancel", node_id, ...reason }, {});
 }
 
@@ -56,7 +56,7 @@ export async function publish(
   node_id: string,
   { summary, detach: leave }: { summary?: string; detach?: boolean },
 ): Promise<ExitCode> {
-  const words = summary === undefined ? {} : { summary: await wordsOf(call, summary) };
+  const words = summary === undefined ? {} : { summary: await wordsFrom(call, summary) };
   return speak(call, agent, { do: "publish", node_id, ...words }, leave === undefined ? {} : { detach: leave });
 }
 
@@ -117,7 +117,7 @@ async function speakHere(
   }
 }
 
-export async function wordsOf({ terminal }: Invocation, word: string): Promise<string> {
+export async function wordsFrom({ terminal }: Invocation, word: string): Promise<string> {
   const text = (word === "-" ? await allOf(terminal.stdin) : word).trim();
   if (text === "") throw new UsageError("The message is empty.");
   if (text.length > LONGEST_WORDS) {

@@ -11,10 +11,10 @@ import { COORDINATOR } from "../../protocol/index.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { lookAtAgent } from "../home/look.ts";
 import type { Invocation } from "../invocation.ts";
-import { waitingWords } from "../wording/activity.ts";
+import { waitingNow } from "../wording/activity.ts";
 import { asleepWords } from "../wording/asleep.ts";
 import { amount, costOf } from "../wording/format.ts";
-import { nameOf } from "../wording/names.ts";
+import { displayName } from "../wording/names.ts";
 import type { Paint } from "../wording/paint.ts";
 import { openQuestions } from "../wording/question-text.ts";
 import { standingOf } from "../wording/standing.ts";
@@ -38,7 +38,7 @@ export function workersTable(now: Situation, standing: Standing, columns: number
     const tokens = spent ? spent.usage.input + spent.usage.output : 0;
     const node = "node_id" in worker ? worker.node_id : null;
     return [
-      { text: nameOf(now.roster, worker.id), paint: worker.status === "retired" ? paint.dim : paint.bold },
+      { text: displayName(now.roster, worker.id), paint: worker.status === "retired" ? paint.dim : paint.bold },
       {
         text: statusOf(worker, now, standing),
         paint:
@@ -68,7 +68,7 @@ function statusOf(worker: WorkerState, now: Situation, standing: Standing): stri
   if (trouble) return troubleWords(trouble);
   if (worker.status !== "waiting") return worker.status;
   const asleep = worker.id === COORDINATOR ? asleepWords(now, Date.now() / 1000) : undefined;
-  return asleep ?? waitingWords(worker);
+  return asleep ?? waitingNow(worker);
 }
 
 function isInTrouble({ id }: WorkerState, { troubles }: Situation, standing: Standing): boolean {

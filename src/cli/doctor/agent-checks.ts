@@ -13,7 +13,7 @@ import { openSandbox, type Sandbox } from "../../sandbox/index.ts";
 import { INSTALLED_BY, programsOf } from "../../workers/outside/programs.ts";
 import { loginInWords } from "../wording/login.ts";
 import { plain } from "../wording/width.ts";
-import type { Check } from "./checks.ts";
+import type { DoctorCheck } from "./checks.ts";
 
 interface CommandAnswer {
   code: number;
@@ -74,7 +74,7 @@ const AGENTS: readonly KnownAgent[] = [
 const claudeStatus = z.object({ loggedIn: z.boolean() });
 
 /** Checks the programs that can be hired: which are installed, in which version, and whether they are signed in. */
-export async function checkAgents({ home, env, config }: Settings, capMs: number): Promise<Check[]> {
+export async function checkAgents({ home, env, config }: Settings, capMs: number): Promise<DoctorCheck[]> {
   const programs = programsOf(config);
   const sandbox = await openSandbox({ unsafe: config.sandbox?.unsafe ?? false });
   const logins = new LoginBroker({ home, env, clock: systemClock, fetch });
@@ -95,7 +95,7 @@ interface CheckPorts {
   logins: LoginBroker;
 }
 
-async function checkAgent(agent: KnownAgent, profile: ProgramProfile, ports: CheckPorts): Promise<Check> {
+async function checkAgent(agent: KnownAgent, profile: ProgramProfile, ports: CheckPorts): Promise<DoctorCheck> {
   const { name, costs } = agent;
   const { env, home, logins } = ports;
   const [program = ""] = profile.command;
@@ -155,7 +155,7 @@ export async function programVersion(
 }
 
 /** A program of the config's own: one that speaks as one we know is asked what that one is asked. */
-async function checkOther(name: string, profile: ProgramProfile, ports: CheckPorts): Promise<Check> {
+async function checkOther(name: string, profile: ProgramProfile, ports: CheckPorts): Promise<DoctorCheck> {
   const { env, capMs } = ports;
   const { kind, command, quirks, env: variables = [] } = profile;
   const [program = "", script = ""] = command;

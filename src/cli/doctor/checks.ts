@@ -23,12 +23,12 @@ import { plain } from "../wording/width.ts";
 /**
  * One thing that was checked. `missing` is fine; `costs` says what is not possible without it. `broken` must be fixed.
  */
-export type Check = { name: string } & (
+export type DoctorCheck = { name: string } & (
   | { state: "ok"; detail: string }
   | { state: "missing" | "broken"; detail: string; costs: string }
 );
 
-export async function checkHome(home: string): Promise<Check> {
+export async function checkHome(home: string): Promise<DoctorCheck> {
   const name = "home";
   const there = await nearestFolder(home);
   const writable = await access(there, constants.W_OK).then(
@@ -48,14 +48,14 @@ export async function checkHome(home: string): Promise<Check> {
 }
 
 /** Whether other users of the machine could change files of the home that control what we run. */
-export function checkModes(home: string, env: Environment): Check[] {
+export function checkModes(home: string, env: Environment): DoctorCheck[] {
   const costs = "nothing runs in this home until it is fixed";
   return homeProblems(home, env).map((detail) => ({ name: "home", state: "broken", detail, costs }));
 }
 
 const ENOUGH_DISK = 1024 ** 3;
 
-export async function checkDisk(home: string): Promise<Check> {
+export async function checkDisk(home: string): Promise<DoctorCheck> {
   const name = "disk";
   const { bavail, bsize } = await statfs(await nearestFolder(home));
   const free = bavail * bsize;
@@ -72,7 +72,7 @@ const MODEL_KEYS = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OP
 const SEARCH_KEYS = ["BRAVE_API_KEY", "SERPER_API_KEY", "TAVILY_API_KEY", "SEARXNG_URL"];
 
 /** Names only: a key is never shown, not even in part. */
-export function checkKeys(env: Environment): Check[] {
+export function checkKeys(env: Environment): DoctorCheck[] {
   const rows = [
     {
       name: "model keys",
@@ -81,10 +81,10 @@ export function checkKeys(env: Environment): Check[] {
     },
     { name: "search keys", keys: SEARCH_KEYS, costs: "no web_search, except with models that search by themselves" },
   ];
-  return rows.flatMap(({ name, keys, costs }): Check[] => {
+  return rows.flatMap(({ name, keys, costs }): DoctorCheck[] => {
     const having = (state: ReturnType<typeof keyState>) => keys.filter((key) => keyState(env[key]) === state);
     const [set, malformed] = [having("set"), having("malformed")];
-    const found: Check[] = set.length > 0 ? [{ name, state: "ok", detail: set.join(", ") }] : [];
+    const found: DoctorCheck[] = set.length > 0 ? [{ name, state: "ok", detail: set.join(", ") }] : [];
     if (malformed.length > 0)
       found.push({
         name,
@@ -97,13 +97,13 @@ export function checkKeys(env: Environment): Check[] {
 }
 
 /** Lines of .env files that do not set what they seem to. */
-export function checkEnvFiles({ envProblems = [] }: Pick<Settings, "envProblems">): Check[] {
+export function checkEnvFiles({ envProblems = [] }: Pick<Settings, "envProblems">): DoctorCheck[] {
   const costs = "the variable of that line may be missing or wrong; the other lines are used";
   return envProblems.map((detail) => ({ name: ".env", state: "broken", detail, costs }));
 }
 
 /** Whether config.json is valid, and whether a running server uses it. */
-export async function checkConfig(settings: Settings): Promise<Check[]> {
+export async function checkConfig(settings: Settings): Promise<DoctorCheck[]> {
   const name = "config.json";
   const path = join(settings.home, name);
   const problem = await readConfig(path).then(
@@ -126,7 +126,7 @@ export async function checkConfig(settings: Settings): Promise<Check[]> {
 }
 
 /** Without its token, no command reaches the process that works in the home. */
-export function checkToken(home: string): Check[] {
+export function checkToken(home: string): DoctorCheck[] {
   const holder = liveHolder(home);
   const problem = holder?.url === undefined ? undefined : problemWithToken(home);
   if (problem === undefined) return [];
@@ -143,7 +143,7 @@ function problemWithToken(home: string): string | undefined {
 }
 
 /** Nothing is posted: that would disturb people. */
-export function checkChannels(settings: Settings): Check[] {
+export function checkChannels(settings: Settings): DoctorCheck[] {
   const name = "channels";
   try {
     const channels = channelsOf(settings, Date.now).map((channel) => `${channel.name} (${channel.to.join(", ")})`);
@@ -155,10 +155,10 @@ export function checkChannels(settings: Settings): Check[] {
 }
 
 /** Loads each extension, as a working process would. */
-export async function checkExtensions(settings: Settings): Promise<Check[]> {
+export async function checkExtensions(settings: Settings): Promise<DoctorCheck[]> {
   await using extensions = await openExtensions(settings, systemClock);
   const scrubber = scrubberFor(settings);
-  return extensions.states.map((each): Check => {
+  return extensions.states.map((each): DoctorCheck => {
     const name = "extension";
     if (each.state === "broken") {
       const detail = plain(scrubber.text(`${each.file}: ${each.problem}`));
@@ -171,14 +171,14 @@ export async function checkExtensions(settings: Settings): Promise<Check[]> {
 }
 
 /** Opens each server and asks for its tools, as a worker would. */
-export async function checkMcpServers(settings: Settings): Promise<Check[]> {
+export async function checkMcpServers(settings: Settings): Promise<DoctorCheck[]> {
   const { env, config } = settings;
   if (!config.mcp_servers) return [];
   const scrubber = scrubberFor(settings);
   const { McpServers } = await import("../../mcp/mcp-servers.ts");
   const servers = new McpServers(config.mcp_servers, { env, now: Date.now });
   try {
-    return (await servers.states()).map(({ name: server, state }): Check => {
+    return (await servers.states()).map(({ name: server, state }): DoctorCheck => {
       const name = `mcp ${server}`;
       if (state.is === "up")
         return { name, state: "ok", detail: plain(scrubber.text(`${state.tools} tools (${state.about})`)) };
@@ -193,7 +193,7 @@ export async function checkMcpServers(settings: Settings): Promise<Check[]> {
 const MOST_LISTED_BYTES = 4 * 1024 ** 2;
 const OLLAMA = "http://127.0.0.1:11434";
 
-export async function checkOllama(env: Environment, capMs: number): Promise<Check> {
+export async function checkOllama(env: Environment, capMs: number): Promise<DoctorCheck> {
   const name = "ollama";
   const base = (env.OLLAMA_BASE_URL ?? OLLAMA).replace(/\/(v1\/?)?$/, "");
   try {
@@ -210,14 +210,14 @@ export async function checkOllama(env: Environment, capMs: number): Promise<Chec
   }
 }
 
-export async function checkTmux(env: Environment, capMs: number): Promise<Check> {
+export async function checkTmux(env: Environment, capMs: number): Promise<DoctorCheck> {
   const name = "tmux";
   const path = await onPath(name, env);
   if (!path) return { name, state: "missing", detail: "not on PATH", costs: "no meshes of terminal agents" };
   return { name, state: "ok", detail: `${await versionSaidBy(path, "-V", env, capMs)} (${path})` };
 }
 
-export async function checkGit(env: Environment, capMs: number): Promise<Check> {
+export async function checkGit(env: Environment, capMs: number): Promise<DoctorCheck> {
   const name = "git";
   const costs = "no teams that change your repository (--write)";
   const path = await onPath(name, env);
@@ -228,7 +228,7 @@ export async function checkGit(env: Environment, capMs: number): Promise<Check> 
   return { name, state: "ok", detail: `${version} (${path})` };
 }
 
-export async function checkSandbox(unsafe: boolean): Promise<Check> {
+export async function checkSandbox(unsafe: boolean): Promise<DoctorCheck> {
   const name = "sandbox";
   const sandbox = await openSandbox({ unsafe });
   const test = await sandbox.selfTest();

@@ -3,11 +3,11 @@ import { COORDINATOR } from "../../protocol/ids.ts";
 import type { NodeId } from "../../protocol/index.ts";
 import type { Activity } from "../wording/activity.ts";
 import { amount, costOf, count, elapsedTime, type Spent, spentIn, spentSince } from "../wording/format.ts";
-import { nameOf } from "../wording/names.ts";
+import { displayName } from "../wording/names.ts";
+import { nodeTree, type TreeRow, whyWaiting } from "../wording/node-tree.ts";
 import type { Paint } from "../wording/paint.ts";
-import { isTold, stageTitle } from "../wording/stage-title.ts";
+import { isTold, stageHeadline } from "../wording/stage-title.ts";
 import { cutToWidth, headline, pad, plain, widthOf } from "../wording/width.ts";
-import { type TreeRow, whyWaiting, workTree } from "../wording/work-tree.ts";
 
 export interface TreeView {
   now: Situation;
@@ -28,7 +28,7 @@ export function statusTree({ now, activity, seconds, before, columns, lines, pai
   const shown = nodes.length <= room ? nodes : mostTelling(nodes, room - 1);
   const hidden = nodes.length - shown.length;
   const parentOf = (id: NodeId) => now.board.nodes[id]?.spec.parent_node_id ?? null;
-  const branches = workTree(shown, parentOf, "stemmed").map(({ node, stem }) =>
+  const branches = nodeTree(shown, parentOf, "stemmed").map(({ node, stem }) =>
     hidden > 0 ? { node, stem: stem.replace(/^└/, "├").replace(/^ /, "│") } : { node, stem },
   );
   const rows = [
@@ -61,7 +61,7 @@ function headOf(now: Situation, nodes: NodeState[], seconds: number, before: Spe
 /** Which stage it is, once there is something to tell apart. */
 function stagePart({ stages, agent: { run } }: Situation): string[] {
   const stage = stages.findLast((each) => each.run_id === run?.id);
-  return stage && isTold(stage) ? [stageTitle(stage).replace("Stage", "stage")] : [];
+  return stage && isTold(stage) ? [stageHeadline(stage).replace("Stage", "stage")] : [];
 }
 
 function rowOf({ node, stem }: TreeRow, now: Situation, activity: Activity, columns: number, paint: Paint): string[] {
@@ -80,9 +80,9 @@ function rowOf({ node, stem }: TreeRow, now: Situation, activity: Activity, colu
 function asideOf(node: NodeState, { board, roster }: Situation, activity: Activity): string {
   if (!("worker_id" in node)) {
     const isDone = (id: NodeId) => board.nodes[id]?.status === "completed";
-    return whyWaiting(node, isDone, (id) => nameOf(roster, id));
+    return whyWaiting(node, isDone, (id) => displayName(roster, id));
   }
-  return withActivity(nameOf(roster, node.worker_id), isUnderWay(node) ? activity.get(node.worker_id) : undefined);
+  return withActivity(displayName(roster, node.worker_id), isUnderWay(node) ? activity.get(node.worker_id) : undefined);
 }
 
 const LOOKS = {

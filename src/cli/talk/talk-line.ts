@@ -1,6 +1,6 @@
 import type { Question, Situation } from "../../projections/index.ts";
 import { failureOf } from "../wording/failure.ts";
-import { nameOf } from "../wording/names.ts";
+import { displayName } from "../wording/names.ts";
 import type { Paint } from "../wording/paint.ts";
 import { askerName, asksFor, openQuestions, questionText } from "../wording/question-text.ts";
 import { cutToWidth, plain, plainLines, widthOf, wrapAfter } from "../wording/width.ts";
@@ -112,7 +112,7 @@ export class TalkLine {
     const { paint, now } = this.#ports;
     const question = this.#bound === undefined ? this.#current() : this.#bound;
     const whom = question
-      ? cutToWidth(`answer ${askerName((id) => nameOf(now().roster, id), question)}`, columns / 2 - 3)
+      ? cutToWidth(`answer ${askerName((id) => displayName(now().roster, id), question)}`, columns / 2 - 3)
       : "";
     const prompt = whom === "" ? "› " : `${whom} › `;
     const asked = this.#asked(question, columns);
@@ -129,7 +129,7 @@ export class TalkLine {
     const { paint, now } = this.#ports;
     const open = openQuestions(now());
     if (!question) {
-      const list = open.map(({ id, worker_id }) => `${id} (${nameOf(now().roster, worker_id)})`).join(", ");
+      const list = open.map(({ id, worker_id }) => `${id} (${displayName(now().roster, worker_id)})`).join(", ");
       return open.length > 1
         ? [paint.yellow(cutToWidth(`? ${open.length} questions, /answer ID text: ${list}`, columns))]
         : [];
@@ -142,7 +142,9 @@ export class TalkLine {
       ? `${first} (${rest.length} more lines above; Enter shows them again)`
       : [first, ...rest.map((line) => plain(line))].join(" · ");
     return [
-      paint.yellow(cutToWidth(`? ${askerName((id) => nameOf(now().roster, id), question)}${more}: ${words}`, columns)),
+      paint.yellow(
+        cutToWidth(`? ${askerName((id) => displayName(now().roster, id), question)}${more}: ${words}`, columns),
+      ),
     ];
   }
 
@@ -184,7 +186,7 @@ export class TalkLine {
   #show(question: Question): void {
     const { paint, now, note, columns } = this.#ports;
     const [first = "", ...rest] = questionText(question);
-    const asks = `${askerName((id) => nameOf(now().roster, id), question)} ${asksFor(question)}: ${first}`;
+    const asks = `${askerName((id) => displayName(now().roster, id), question)} ${asksFor(question)}: ${first}`;
     const [head = "", ...more] = wrapAfter("? ", asks, columns());
     note(
       `${paint.yellow("?")} ${paint.bold(head.slice(2))}`,

@@ -30,7 +30,7 @@ export class CliProcess {
   constructor(words: readonly string[], options: CliOptions) {
     const child = spawn(process.execPath, [options.program ?? main, ...words], {
       cwd: options.folder,
-      env: surroundings(options),
+      env: processEnvironment(options),
       stdio: ["pipe", "pipe", "pipe"],
     });
     this.#child = child;
@@ -92,7 +92,7 @@ export function agiraph(words: readonly string[], options: CliOptions): Promise<
 }
 
 /** No keys, no colours, no local model: only what a test puts there. */
-export function surroundings({ folder, env = {} }: CliOptions): Record<string, string> {
+export function processEnvironment({ folder, env = {} }: CliOptions): Record<string, string> {
   // What was compiled before (test/global-setup.ts): in a home of its own each process would begin anew.
   const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
   return {

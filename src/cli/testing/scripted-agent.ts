@@ -7,7 +7,7 @@ import { type TemporaryHome, temporaryHome } from "../../testing/temporary-home.
 import { agiraph, type CliOptions, CliProcess, type Ended } from "./cli-process.ts";
 
 export const GOAL = "Paint the house";
-export const ask = (args: object): ProviderTurn => ({ calls: [{ name: "ask_human", args }] });
+export const askHuman = (args: object): ProviderTurn => ({ calls: [{ name: "ask_human", args }] });
 export const finish = (summary: string): ProviderTurn => ({ calls: [{ name: "finish", args: { summary } }] });
 
 /** A separate home for each test, with an agent `paint-house` whose model follows the test's script. */

@@ -1,6 +1,6 @@
 import { troubleWords } from "../../projections/trouble.ts";
 import type { Fact, WorkerId } from "../../protocol/index.ts";
-import { waitingWords as waitingPhrase } from "../../wording/phrases.ts";
+import { waitingWords } from "../../wording/phrases.ts";
 import { milliseconds, timestamp } from "./format.ts";
 import { plain } from "./width.ts";
 
@@ -22,7 +22,7 @@ export function applyToActivity(activity: Activity, fact: Fact): void {
       activity.set(fact.data.worker_id, plain(`${fact.data.tool} ${fact.data.gist === "{}" ? "" : fact.data.gist}`));
       return;
     case "worker.waiting":
-      activity.set(fact.data.worker_id, waitingWords(fact.data));
+      activity.set(fact.data.worker_id, waitingNow(fact.data));
       return;
     case "worker.busy":
       if (isWaiting(activity.get(fact.data.worker_id))) activity.set(fact.data.worker_id, "continues");
@@ -35,8 +35,8 @@ export function applyToActivity(activity: Activity, fact: Fact): void {
 }
 
 /** Why a worker waits, and until when, if that is known. */
-export function waitingWords(waiting: Parameters<typeof waitingPhrase>[0]): string {
-  return waitingPhrase(waiting, (seconds) => timestamp(seconds).slice(11));
+export function waitingNow(waiting: Parameters<typeof waitingWords>[0]): string {
+  return waitingWords(waiting, (seconds) => timestamp(seconds).slice(11));
 }
 
 function isWaiting(words: string | undefined): boolean {

@@ -10,18 +10,18 @@ import {
 import type { NodeId } from "../../protocol/index.ts";
 import { outcomeWords, POLICY } from "../../wording/phrases.ts";
 import { workWords } from "./branch-words.ts";
-import { nameOf } from "./names.ts";
+import { displayName } from "./names.ts";
+import { nodeTree, type TreeRow } from "./node-tree.ts";
 import type { Paint } from "./paint.ts";
 import { openQuestions } from "./question-text.ts";
-import { isTold, stageTitle } from "./stage-title.ts";
+import { isTold, stageHeadline } from "./stage-title.ts";
 import { type Cell, table } from "./table.ts";
 import { cutToWidth, headline } from "./width.ts";
-import { type TreeRow, workTree } from "./work-tree.ts";
 
 /** Stage by stage; sub-nodes under the node that made them. */
 export function boardTable(now: Situation, standing: Standing, columns: number, paint: Paint): string[] {
   const parentOf = (id: NodeId) => now.board.nodes[id]?.spec.parent_node_id ?? null;
-  const branches = workTree(Object.values(now.board.nodes), parentOf, "bare");
+  const branches = nodeTree(Object.values(now.board.nodes), parentOf, "bare");
   const withDependencies = branches.some(({ node }) => node.spec.dependencies.length > 0);
   const withWork = now.repository !== undefined && Object.keys(now.repository.nodes).length > 0;
   const more = { withDependencies, withWork };
@@ -49,7 +49,9 @@ function rowOf(
   const { roster, repository } = now;
   const question = openQuestions(now).find((each) => each.node_id === node.id);
   const who =
-    "worker_id" in node ? nameOf(roster, node.worker_id) : node.reserved_for && nameOf(roster, node.reserved_for);
+    "worker_id" in node
+      ? displayName(roster, node.worker_id)
+      : node.reserved_for && displayName(roster, node.reserved_for);
   return [
     { text: `${stem}${node.id}`, paint: paint.bold },
     { text: nodeStanding(node, now, standing), paint: question ? paint.yellow : colourOf(node, standing, paint) },
@@ -86,7 +88,7 @@ function stagesAt(branches: readonly TreeRow[], { stages }: Situation): Map<numb
 
 function stageLine(stage: Stage, { agent }: Situation): string {
   const run = agent.runs > 1 ? `${stage.run_id}, ` : "";
-  return `${run}${stageTitle(stage)} — ${stage.status}, ${POLICY[stage.contract.checkpoint_policy]}`;
+  return `${run}${stageHeadline(stage)} — ${stage.status}, ${POLICY[stage.contract.checkpoint_policy]}`;
 }
 
 function detailOf(node: NodeState): string {

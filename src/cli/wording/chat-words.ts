@@ -7,7 +7,7 @@ import {
   type Situation,
 } from "../../projections/index.ts";
 import { COORDINATOR, type Fact, HUMAN } from "../../protocol/index.ts";
-import { nameOf } from "./names.ts";
+import { displayName } from "./names.ts";
 import { askerName, questionText } from "./question-text.ts";
 import type { StoryLine } from "./story.ts";
 import { plainLines } from "./width.ts";
@@ -31,8 +31,8 @@ export function utteranceLines(said: RecentMessage, { roster, questions }: ChatS
   );
   if (open) return questionLines(open, roster);
   const isMine = from === HUMAN;
-  const whom = to === HUMAN || (isMine && to === COORDINATOR) ? "" : `${nameOf(roster, to)}: `;
-  return spread(nameOf(roster, from), isMine ? "tells" : "to_you", plainLines(`${whom}${text}`));
+  const whom = to === HUMAN || (isMine && to === COORDINATOR) ? "" : `${displayName(roster, to)}: `;
+  return spread(displayName(roster, from), isMine ? "tells" : "to_you", plainLines(`${whom}${text}`));
 }
 
 type ChatState = Pick<Situation, "roster" | "questions">;
@@ -41,7 +41,7 @@ type ChatState = Pick<Situation, "roster" | "questions">;
 function questionLines(question: Question, roster: Roster): StoryLine[] {
   const text = `${question.text.trimEnd()} (${question.id})`;
   return spread(
-    askerName((id) => nameOf(roster, id), question),
+    askerName((id) => displayName(roster, id), question),
     "asks",
     questionText({ ...question, text }),
   );

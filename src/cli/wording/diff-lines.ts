@@ -46,12 +46,12 @@ export function statLines(diff: RepositoryDiff, columns: number, paint: Paint): 
   return [
     ...table(rows, columns),
     ...(more > 0 ? [`… and ${count(more, "more file")}`] : []),
-    changeWords({ ...diff, files: diff.files_total }),
+    diffTotals({ ...diff, files: diff.files_total }),
   ];
 }
 
 /** `3 files changed, +12 −4` */
-export function changeWords(change: { files: number; insertions: number; deletions: number }): string {
+export function diffTotals(change: { files: number; insertions: number; deletions: number }): string {
   return `${count(change.files, "file")} changed, +${change.insertions} −${change.deletions}`;
 }
 

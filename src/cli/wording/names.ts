@@ -3,7 +3,7 @@ import { COORDINATOR, HUMAN } from "../../protocol/ids.ts";
 import { plain } from "./width.ts";
 
 /** The name that people see for a worker id; for the coordinator, its title. */
-export function nameOf(roster: Roster, id: string): string {
+export function displayName(roster: Roster, id: string): string {
   if (id === COORDINATOR) return "coordinator";
   if (id === HUMAN) return "you";
   if (id === "*") return "everyone";

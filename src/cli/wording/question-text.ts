@@ -3,7 +3,7 @@ import { HUMAN } from "../../protocol/index.ts";
 import { visible, visibleLines } from "../../protocol/visible.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { timestamp } from "./format.ts";
-import { nameOf } from "./names.ts";
+import { displayName } from "./names.ts";
 import { plain, plainLines } from "./width.ts";
 
 type ShownQuestion = Pick<Question, "text" | "choices" | "deadline_ts" | "default">;
@@ -52,7 +52,7 @@ function answerCommand(
 /** Every open question with its asker and the command that answers it. */
 export function waitingLines(call: Invocation, now: Situation): string[] {
   return openQuestions(now).flatMap((question) => [
-    `${askerName((id) => nameOf(now.roster, id), question)} ${asksFor(question)} (${question.id}):`,
+    `${askerName((id) => displayName(now.roster, id), question)} ${asksFor(question)} (${question.id}):`,
     ...questionText(question).map((line) => `  ${line}`),
     `  Answer: ${answerCommand(call, now, question)}`,
   ]);

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { call, fail, type Step, script, startTeam } from "../../testing/index.ts";
+import { call, fail, type ScriptStep, script, startTeam } from "../../testing/index.ts";
 import { resultLines } from "./result.ts";
 
 const write = (path: string) => call("write_file", { path, content: "Blue.\n" });
 
 /** What is printed at the end of a run, with paths from the run's folder. */
-async function printedAfter(...steps: Step[]): Promise<string[]> {
+async function printedAfter(...steps: ScriptStep[]): Promise<string[]> {
   await using team = await startTeam({ goal: "Go", coordinator: script(...steps) });
   await team.outcome();
   await team.agent.idle();

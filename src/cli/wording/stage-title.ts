@@ -7,6 +7,6 @@ export function isTold({ number, name }: Pick<Stage, "number" | "name">): boolea
 }
 
 /** `Stage 2: Synthesis`. */
-export function stageTitle({ number, name }: Pick<Stage, "number" | "name">): string {
+export function stageHeadline({ number, name }: Pick<Stage, "number" | "name">): string {
   return name === `Stage ${number}` ? name : `Stage ${number}: ${headline(name)}`;
 }

@@ -3,7 +3,7 @@ import { AGIRAPH, type Fact, type FactOf, type WorkerId } from "../../protocol/i
 import { lineOf, predicateOf, type Sentence, type Style } from "../../wording/sentence.ts";
 import { sentenceOf } from "../../wording/sentence-of.ts";
 import { milliseconds, money, timestamp } from "./format.ts";
-import { nameOf } from "./names.ts";
+import { displayName } from "./names.ts";
 import { askerName, questionText } from "./question-text.ts";
 import { openedLines } from "./repository-lines.ts";
 import { SpokenLines } from "./spoken-lines.ts";
@@ -53,7 +53,7 @@ export class Story {
 
   constructor(roster: () => Roster) {
     this.#roster = roster;
-    this.#style = { name: (id) => nameOf(this.#roster(), id), time: timestamp };
+    this.#style = { name: (id) => displayName(this.#roster(), id), time: timestamp };
   }
 
   hear(delta: { worker_id: WorkerId; kind: "text" | "reasoning"; text: string }): StoryLine[] {
@@ -114,7 +114,7 @@ export class Story {
   }
 
   #said(id: WorkerId, lines: string[]): StoryLine[] {
-    const who = nameOf(this.#roster(), id);
+    const who = displayName(this.#roster(), id);
     return lines.map((text) => line(who, "says", text)).filter(({ text }) => text !== "");
   }
 

@@ -2,7 +2,7 @@ import type { Situation, TriggerState } from "../../projections/index.ts";
 import { actionIn, conditionIn } from "../../runtime/time/trigger-text.ts";
 import { nextDue } from "../../triggers/due.ts";
 import { timestamp } from "./format.ts";
-import { nameOf } from "./names.ts";
+import { displayName } from "./names.ts";
 import type { Paint } from "./paint.ts";
 import { type Cell, table, tableWidth } from "./table.ts";
 import { cutToWidth, headline, plain, wrap } from "./width.ts";
@@ -21,7 +21,7 @@ export function triggerTable(
     { text: trigger.status, ...(trigger.status !== "active" && { paint: paint.dim }) },
     { text: nextWords(trigger, now, at) },
     { text: String(trigger.fired) },
-    { text: nameOf(now.roster, trigger.created_by) },
+    { text: displayName(now.roster, trigger.created_by) },
     { text: plain(conditionIn(trigger)) },
     { text: headline(actionIn(trigger.action)) },
   ]);

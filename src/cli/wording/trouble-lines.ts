@@ -1,12 +1,12 @@
 import { type Situation, type Trouble, troublesOf } from "../../projections/index.ts";
 import { timestamp } from "./format.ts";
-import { nameOf } from "./names.ts";
+import { displayName } from "./names.ts";
 import { plain } from "./width.ts";
 
 /** Whose model does not answer, since when, and what is being done about it. */
 export function troubleLines({ troubles, roster }: Situation): string[] {
   return troublesOf(troubles).flatMap((trouble) => [
-    `${nameOf(roster, trouble.worker_id)}: ${plain(trouble.message)}`,
+    `${displayName(roster, trouble.worker_id)}: ${plain(trouble.message)}`,
     `  ${triesOf(trouble)} failed since ${timeOf(trouble.since_ts)}${nextTry(trouble)}`,
   ]);
 }

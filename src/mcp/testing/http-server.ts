@@ -25,7 +25,7 @@ export async function httpServer(misbehave: Misbehaviour) {
     if (misbehave({ method, id, request, response })) return;
     if (method === "GET") response.writeHead(405).end();
     else if (id === undefined) response.writeHead(202).end();
-    else answer(response, id, RESULTS[method]);
+    else sendResult(response, id, RESULTS[method]);
   });
   server.on("connection", (socket) => {
     sockets.add(socket);
@@ -40,7 +40,7 @@ export async function httpServer(misbehave: Misbehaviour) {
   return { url, sockets, asked };
 }
 
-export function answer(response: ServerResponse, id: unknown, result: object | undefined): void {
+export function sendResult(response: ServerResponse, id: unknown, result: object | undefined): void {
   const message = result ? { result } : { error: { code: -32601, message: "unknown" } };
   response
     .writeHead(200, { "content-type": "application/json" })

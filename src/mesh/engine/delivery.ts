@@ -1,7 +1,7 @@
 import { addressName } from "../files/layout.ts";
 import type { MeshMessage } from "../files/mesh-message.ts";
 import type { Queues } from "../files/queue.ts";
-import { errorText, gist, type MeshContext } from "./mesh-context.ts";
+import { errorText, firstLineOf, type MeshContext } from "./mesh-context.ts";
 
 /**
  * The delivery of messages to one agent: what was sent, and what has arrived.
@@ -79,7 +79,7 @@ export class MessageDelivery {
       (error: unknown) => {
         if (isLate()) return;
         this.#told.set(name, { attempt, queue, went: "failed" });
-        this.#context.record({ type: "mesh.undelivered", data: { ...where, why: gist(errorText(error)) } });
+        this.#context.record({ type: "mesh.undelivered", data: { ...where, why: firstLineOf(errorText(error)) } });
       },
     );
   }

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import type { MeshConfig } from "../../protocol/index.ts";
-import { isEnd, type Script, ScriptedProject } from "../testing/scripted-project.ts";
+import { isEndOf, type Script, ScriptedProject } from "../testing/scripted-project.ts";
 
 /** TOPOLOGY-4: what does not succeed goes back to an agent, a few times. */
 const opened: ScriptedProject[] = [];
@@ -35,7 +35,7 @@ const steps = (project: ScriptedProject) => project.heard.map(({ agent, message 
 test("what fails goes back to the agent that is named, with why, and on from there", async () => {
   const project = await review(1);
   project.send("review", "bug.md", "# Fix it\n");
-  expect((await project.until(isEnd("review"))).type).toBe("mesh.completed");
+  expect((await project.until(isEndOf("review"))).type).toBe("mesh.completed");
   expect(steps(project)).toEqual([
     "reader bug.0.md",
     "fixer bug.1.md",
@@ -53,7 +53,7 @@ test("after so many rounds the task fails, with the last words; a restart in bet
   project.send("review", "bug.md", "# Fix it\n");
   await project.until(({ type, data }) => type === "mesh.failed" && "name" in data && data.name === "bug.2-r2.md");
   await project.reopen();
-  expect(await project.until(isEnd("review"))).toMatchObject({
+  expect(await project.until(isEndOf("review"))).toMatchObject({
     type: "mesh.failed",
     data: { why: "verifier: Still broken (6 left)." },
   });

@@ -16,7 +16,7 @@ import type { MeshConfig } from "../../protocol/index.ts";
 import { MeshConfigError } from "../declaration/config-json.ts";
 import { readMesh } from "../declaration/declared-mesh.ts";
 import { buildPrompt, promptText } from "../declaration/prompt.ts";
-import { isEnd, ScriptedProject } from "../testing/scripted-project.ts";
+import { isEndOf, ScriptedProject } from "../testing/scripted-project.ts";
 
 const solo: MeshConfig = { mesh: "m", type: "persistent", agents: ["x/a"] };
 const PROMPT = "meshes/agents/x/a/prompt.md";
@@ -53,7 +53,7 @@ test("MESHES-5: what comes for a mesh that is not trusted waits in its inbox, an
   expect([project.facts.length, project.told, [...project.meshes.meshes.keys()]]).toEqual([1, [], []]);
   trusted.add(held?.hash ?? "");
   await project.meshes.reload();
-  await project.until(isEnd("m", null, "1.md"));
+  await project.until(isEndOf("m", null, "1.md"));
   expect(project.meshes.held.size).toBe(0);
 });
 
@@ -71,7 +71,7 @@ test("MESHES-5: a mesh that changes at work goes on with the content that was tr
   expect(promptText(buildPrompt(declared, agent))).toContain("Be good.");
   expect(project.facts.at(-1)).toMatchObject({ type: "mesh.held", data: { changed: true } });
   project.send("m", "1.md", "# T\n");
-  await project.until(isEnd("m", null, "1.md"));
+  await project.until(isEndOf("m", null, "1.md"));
   trusted.clear();
   await project.meshes.distrust("m");
   expect([[...project.meshes.meshes.keys()], project.closed]).toEqual([[], ["m/a"]]);

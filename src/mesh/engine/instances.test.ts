@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { afterEach, expect, test } from "vitest";
 import { readMesh } from "../declaration/declared-mesh.ts";
-import { isEnd, type Script, ScriptedProject } from "../testing/scripted-project.ts";
+import { isEndOf, type Script, ScriptedProject } from "../testing/scripted-project.ts";
 
 const opened: ScriptedProject[] = [];
 afterEach(async () => {
@@ -31,7 +31,7 @@ test("instances of one mesh work at the same time, each in its own queues, from 
   await project.meshes.open();
   project.send("review", "a.md", "# A\n");
   project.send("review-2", "b.md", "# B\n");
-  const ends = await Promise.all([project.until(isEnd("review")), project.until(isEnd("review-2"))]);
+  const ends = await Promise.all([project.until(isEndOf("review")), project.until(isEndOf("review-2"))]);
   expect(ends.map(({ data }) => data)).toEqual([
     { mesh: "review", agent: null, name: "a.md", gist: "Done by review/worker." },
     { mesh: "review-2", agent: null, name: "b.md", gist: "Done by review-2/worker." },

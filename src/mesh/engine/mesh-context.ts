@@ -99,7 +99,7 @@ export class MeshContext {
   putAside(queues: Queues, from: QueueName, name: string, why: string): boolean {
     const aside = quarantine(queues, from, name, why);
     if (aside !== undefined) {
-      const data = { ...queues.address, name: aside, why: gist(why) };
+      const data = { ...queues.address, name: aside, why: firstLineOf(why) };
       this.record({ type: "mesh.quarantined", data });
     }
     return true;
@@ -108,8 +108,8 @@ export class MeshContext {
   ended(address: MeshAddress, name: string, end: "result" | "error", words: string): void {
     this.record(
       end === "error"
-        ? { type: "mesh.failed", data: { ...address, name, why: gist(words) } }
-        : { type: "mesh.completed", data: { ...address, name, gist: gist(words) } },
+        ? { type: "mesh.failed", data: { ...address, name, why: firstLineOf(words) } }
+        : { type: "mesh.completed", data: { ...address, name, gist: firstLineOf(words) } },
     );
   }
 }
@@ -119,7 +119,7 @@ function answerName(task: string, from: MeshAddress): string {
   return derivedName(task, `${addressName(from).replace("/", ".")}.done`);
 }
 
-export function gist(text: string): string {
+export function firstLineOf(text: string): string {
   const line = text.trim().split("\n", 1)[0] ?? "";
   return line.length > 200 ? `${line.slice(0, 199)}…` : line;
 }

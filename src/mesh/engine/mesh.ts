@@ -6,7 +6,7 @@ import { type QueueChanges, Queues } from "../files/queue.ts";
 import { UNCHANGED_MS } from "../files/queue-files.ts";
 import { AgentQueues } from "./agent-queues.ts";
 import { completedTasks } from "./completed-tasks.ts";
-import { errorText, gist, MeshContext } from "./mesh-context.ts";
+import { errorText, firstLineOf, MeshContext } from "./mesh-context.ts";
 import type { MeshPorts } from "./mesh-ports.ts";
 import { MeshTasks } from "./mesh-tasks.ts";
 import { OwedAnswers } from "./owed-answers.ts";
@@ -55,7 +55,7 @@ export class Mesh {
     this.#retry = new RetryLater({
       isOpen,
       onFirstFailure: (error) =>
-        this.#context.record({ type: "mesh.stalled", data: { mesh: this.name, why: gist(errorText(error)) } }),
+        this.#context.record({ type: "mesh.stalled", data: { mesh: this.name, why: firstLineOf(errorText(error)) } }),
       tryAgain: () => this.look(),
     });
   }

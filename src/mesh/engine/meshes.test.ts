@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { MeshFact } from "../../protocol/index.ts";
 import { format, MAX_MESSAGE } from "../files/message-file.ts";
-import { isEnd, type Script, type ScriptedOptions, ScriptedProject } from "../testing/scripted-project.ts";
+import { isEndOf, type Script, type ScriptedOptions, ScriptedProject } from "../testing/scripted-project.ts";
 
 const opened: ScriptedProject[] = [];
 afterEach(async () => {
@@ -32,7 +32,7 @@ test("sequential: a task goes from one to the next with what was done before, an
     agents: { writer: does("A draft."), critic: does("It is good.") },
   });
   project.send("review", "essay.md", "# Write an essay\n");
-  await project.until(isEnd("review"));
+  await project.until(isEndOf("review"));
   expect(project.heard.map(({ message }) => message)).toEqual([
     {
       name: "essay.0.md",
@@ -75,7 +75,7 @@ test("parallel: all get the same at once, and it is over when all are done", asy
     configs: [{ mesh: "looks", type: "task", topology: "parallel", agents: ["x/a", "x/b", "x/c"] }],
   });
   project.send("looks", "it.md", "# Look\n");
-  expect(await project.until(isEnd("looks"))).toEqual({
+  expect(await project.until(isEndOf("looks"))).toEqual({
     type: "mesh.completed",
     data: { mesh: "looks", agent: null, name: "it.md", gist: "a" },
   });
@@ -99,7 +99,7 @@ test("map-reduce: the reducer hears from every mapper", async () => {
     agents: { m1: does("1"), m2: does("2"), sum: does("3") },
   });
   project.send("count", "n.md", "# Count\n");
-  await project.until(isEnd("count"));
+  await project.until(isEndOf("count"));
   expect(project.heard.at(-1)?.message.body).toBe(
     "# Handoff from m1, m2 to sum\n\n## Previous Work\n\n### m1\n\n1\n\n### m2\n\n2\n\n## The Task\n\n# Count\n",
   );
@@ -124,7 +124,7 @@ test("hierarchical: one hands parts on, hears of each end, and ends the whole; a
     },
   });
   project.send("plan", "go.md", "# Build\n");
-  await project.until(isEnd("plan"));
+  await project.until(isEndOf("plan"));
   expect(told).toEqual([
     "lead: task from plan",
     "coder: task from plan/lead",
@@ -147,7 +147,7 @@ test("nested: a map-reduce within a sequence, then two at once, then whoever com
     ],
   });
   project.send("deep", "t.md", "# T\n");
-  await project.until(isEnd("deep"));
+  await project.until(isEndOf("deep"));
   expect(project.told.map((line) => line.replace(": task t.", " ")).toSorted()).toEqual([
     "a 0.md",
     "a 1.reduce.0.md",
@@ -181,7 +181,7 @@ test.each([
     gates: { tests: async () => left.shift() ?? null },
   });
   project.send("m", "t.md", "# T\n");
-  const { type } = await project.until(isEnd("m"));
+  const { type } = await project.until(isEndOf("m"));
   expect([type, left, project.told]).toEqual([`mesh.${end}`, [], told]);
 });
 
@@ -197,7 +197,7 @@ test("a gate that throws is one that did not pass; who gives up on a correction 
     },
   });
   project.send("m", "t.md", "# T\n");
-  expect(await project.until(isEnd("m"))).toEqual({
+  expect(await project.until(isEndOf("m"))).toEqual({
     type: "mesh.failed",
     data: { mesh: "m", agent: null, name: "t.md", why: "writer: I cannot." },
   });
@@ -229,7 +229,7 @@ test("across meshes: who asks another mesh for something hears of its end; under
     },
   });
   project.send("plan", "go.md", "# Go\n");
-  await project.until(isEnd("plan"));
+  await project.until(isEndOf("plan"));
   expect(heard).toEqual([
     "review: # Done: For review",
     "plan/c1: # Done: For c1",
@@ -253,7 +253,7 @@ test("what an agent says under another's name, to nobody, or of no task goes to 
     },
   });
   project.send("m", "t.md", "# T\n");
-  await project.until(isEnd("m"));
+  await project.until(isEndOf("m"));
   expect(project.facts.filter(isQuarantined).map(({ data }) => data)).toEqual([
     { mesh: "m", agent: "a", name: "1.md", why: '"from" says m/b, but it lies in the outbox of m/a.' },
     {
@@ -290,7 +290,7 @@ test("two questions to the human under one name are two", async () => {
   });
   for (const name of ["1.md", "2.md"]) {
     project.send("m", name, "# T\n");
-    await project.until(isEnd("m", null, name));
+    await project.until(isEndOf("m", null, name));
   }
   expect(project.toHuman.map(({ name }) => name)).toEqual(["q.md", "q~2.md"]);
 });
@@ -310,7 +310,7 @@ test("whatever a person calls a file: long, foreign, with spaces and signs, like
     configs: [{ mesh: "m", type: "persistent", agents: ["x/a", "x/b"], workflow: ["a", "b"] }],
   });
   for (const name of [...names, "my task & more.md"]) {
-    const end = project.next(isEnd("m"));
+    const end = project.next(isEndOf("m"));
     project.send("m", name, "# T\n");
     await end;
   }
@@ -325,7 +325,7 @@ test("a message as large as a message may be is handed on, cut where a message e
   });
   const header = format({ from: "human", to: "m", type: "task", status: "pending" }, "");
   project.send("m", "t.md", "x".repeat(MAX_MESSAGE - header.length));
-  await project.until(isEnd("m"));
+  await project.until(isEndOf("m"));
   const cut = "(cut: it was too long for a message)\n";
   expect(project.heard.map(({ message: { body } }) => [body.length > 900_000, body.includes(cut)])).toEqual([
     [true, true],
@@ -369,7 +369,7 @@ test("DELIVERY-1: what could not be told is told when the agent hears again, or 
   await project.until(({ type }) => type === "mesh.undelivered");
   failing = false;
   await project.meshes.tellAgain("m", "a");
-  await project.until(isEnd("m"));
+  await project.until(isEndOf("m"));
   expect([project.told, project.closed]).toEqual([["a: task t.0.md", "a: task t.0.md"], ["m/a"]]);
 });
 
@@ -424,7 +424,7 @@ test("archive: what was said for a task that is under way stays, whatever its ag
 test("archive: what has been complete for long is put away, and counts as done", async () => {
   const project = await open({ configs: [{ mesh: "m", type: "persistent", agents: ["x/a"] }] });
   project.send("m", "t.md", "# T\n");
-  await project.until(isEnd("m"));
+  await project.until(isEndOf("m"));
   expect([project.meshes.archive("m", 1), project.meshes.archive("m", -1)]).toEqual([0, 3]);
   expect([project.meshes.getQueueStatus("m"), project.queues("m", "a")]).toEqual([
     { inbox: 0, next: 0, active: 0, complete: 0, outbox: 0, quarantine: 0, archive: 1 },

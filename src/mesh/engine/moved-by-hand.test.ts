@@ -6,7 +6,7 @@ import type { MeshConfig, MeshFact } from "../../protocol/index.ts";
 import { buildPrompt, keepPrompt, promptText } from "../declaration/prompt.ts";
 import { ProjectLockedError } from "../files/lock.ts";
 import { Message } from "../files/message-operations.ts";
-import { isEnd, type ScriptedOptions, ScriptedProject } from "../testing/scripted-project.ts";
+import { isEndOf, type ScriptedOptions, ScriptedProject } from "../testing/scripted-project.ts";
 import { Meshes } from "./meshes.ts";
 import { readState } from "./state-file.ts";
 
@@ -45,7 +45,7 @@ test("QUEUE-4: a hand that moves a delegated task from active to complete ends i
   project.send("m", "t.md", "# T\n");
   await project.until(isTold("coder", "part.md"));
   project.move({ mesh: "m", agent: "coder" }, "part.md", "active", "complete");
-  await project.until(isEnd("m"));
+  await project.until(isEndOf("m"));
   expect(
     readFileSync(join(project.layout.queue({ mesh: "m", agent: "lead" }, "complete"), "t.0.result.md"), "utf8"),
   ).toContain("Heard: # Done: Part\n\n(It was moved to complete/ by hand; there are no words.)");
@@ -58,7 +58,7 @@ test("QUEUE-4: also while nobody was there", async () => {
   await project.meshes.close();
   project.move({ mesh: "m", agent: "coder" }, "part.md", "active", "complete");
   await project.reopen();
-  await project.until(isEnd("m"));
+  await project.until(isEndOf("m"));
   expect(project.queues("m", "lead").complete).toEqual(["part.m.coder.done.md", "t.0.md", "t.0.result.md"]);
 });
 
@@ -75,7 +75,7 @@ test("QUEUE-4: put back, past the line, done again: whoever moves a file is righ
   expect(project.queues("m", "a")).toEqual({ active: ["t.0.md"] });
 
   // Ended by hand: the mesh goes on as after any end.
-  const ended = project.next(isEnd("m", null, "t.md"));
+  const ended = project.next(isEndOf("m", null, "t.md"));
   project.move(own, "t.0.md", "active", "archive");
   await ended;
   expect([project.queues("m"), project.queues("m", "a")]).toEqual([{ complete: ["t.md"] }, { archive: ["t.0.md"] }]);
@@ -98,7 +98,7 @@ test("QUEUE-4: a step that somebody has done again ends with its new words, not 
   await project.until(isTold("b", "t.1.md"));
   words = "second";
   await laterThan(join(project.layout.queue(own, "complete"), "t.0.result.md"));
-  const again = project.next(isEnd("m", "a", "t.0.md"));
+  const again = project.next(isEndOf("m", "a", "t.0.md"));
   project.move(own, "t.0.md", "complete", "inbox");
   await again;
   expect(project.queues("m", "a")).toEqual({
@@ -109,7 +109,7 @@ test("QUEUE-4: a step that somebody has done again ends with its new words, not 
   expect(result()).toContain("second");
 
   words = "third";
-  const third = project.next(isEnd("m", "a", "t.0.md"));
+  const third = project.next(isEndOf("m", "a", "t.0.md"));
   project.move(own, "t.0.md", "complete", "active");
   await third;
   expect(result()).toContain("third");
@@ -122,7 +122,7 @@ test("QUEUE-4: a finished task put back into active is done again under another 
   });
   const own = { mesh: "m", agent: "coder" };
   project.send("m", "t.md", "# T\n");
-  await project.until(isEnd("m"));
+  await project.until(isEndOf("m"));
   const answered = project.next(isTold("lead", "part~2.m.coder.done.md"));
   project.move(own, "part.md", "complete", "active");
   await answered;
@@ -150,7 +150,7 @@ test("AGENT-QUEUE-4: cut off after the words of a task that waits, and begun aga
   await laterThan(join(project.layout.queue(own, "inbox"), "part.md"));
   const words = "---\nfrom: m/coder\nto: mesh\ntype: task-complete\nin-reply-to: part\n---\nDone.\n";
   project.put(own, "complete", "part.result.md", words);
-  const ended = project.next(isEnd("m", "coder", "part.md"));
+  const ended = project.next(isEndOf("m", "coder", "part.md"));
   await project.meshes.open();
   await ended;
   expect(project.queues("m", "coder")).toEqual({ complete: ["part.md", "part.result.md"] });
@@ -172,7 +172,7 @@ test("names as long as a file system takes: done, done again and put aside, each
   const project = await open({ configs: [{ ...pair, agents: ["x/a"] }] });
   const name = `${"n".repeat(252)}.md`;
   for (const time of [1, 2]) {
-    const ended = project.next(isEnd("m"));
+    const ended = project.next(isEndOf("m"));
     project.send("m", name, `# ${time}\n`);
     await ended;
   }
@@ -213,7 +213,7 @@ test("deleted folders are made again, and what comes later goes through", async 
     const inbox = project.layout.queue({ mesh: "m", agent: null }, "inbox");
     await expect.poll(() => existsSync(inbox) && existsSync(folder)).toBe(true);
     project.send("m", name, "# T\n");
-    await project.until(isEnd("m", null, name));
+    await project.until(isEndOf("m", null, name));
   }
   expect(project.facts.filter(({ type }) => type === "mesh.stalled")).toEqual([]);
 });
@@ -244,7 +244,7 @@ test("MESH-5: what cannot be written now is said once, tried again, and done whe
   project.send("m", "t.md", "# T\n");
   await project.until(({ type }) => type === "mesh.stalled");
   rmSync(join(project.layout.running, "tmp"));
-  await project.until(isEnd("m"));
+  await project.until(isEndOf("m"));
   expect([project.facts.filter(({ type }) => type === "mesh.stalled").length, project.told]).toEqual([
     1,
     ["a: task t.0.md"],
@@ -329,7 +329,7 @@ test("two agents whose sessions would have one name are refused, at the start an
 test("MESHES-1: a changed prompt or capability is seen, holds from the next prompt on, and the next task is for a new member", async () => {
   const project = await open({ configs: [{ ...pair, agents: ["x/a"], capabilities: ["search"] }] });
   project.send("m", "1.md", "# T\n");
-  await project.until(isEnd("m", null, "1.md"));
+  await project.until(isEndOf("m", null, "1.md"));
   const reloaded = project.next(({ type }) => type === "mesh.reloaded");
   project.write("meshes/agents/x/a/prompt.md", "You are {{agent}} of {{mesh}}.\n");
   await reloaded;
@@ -337,7 +337,7 @@ test("MESHES-1: a changed prompt or capability is seen, holds from the next prom
   project.write("meshes/capabilities/search.md", "Search well.\n");
   await able;
   project.send("m", "2.md", "# T\n");
-  await project.until(isEnd("m", null, "2.md"));
+  await project.until(isEndOf("m", null, "2.md"));
   expect(project.closed).toEqual(["m/a"]);
 
   const { declared } = project.meshes.meshes.get("m") ?? {};
@@ -403,7 +403,7 @@ test("MESHES-4: at a start nothing moves before all are there: what waits for a 
   utimesSync(join(project.layout.queue({ mesh: "a-first", agent: "asker" }, "outbox"), "more.md"), 1, 1);
   utimesSync(join(project.layout.queue({ mesh: "z-last", agent: "helper" }, "outbox"), "end.md"), 1, 1);
   await project.reopen();
-  await project.until(isEnd("a-first"));
+  await project.until(isEndOf("a-first"));
   expect(project.facts.filter(({ type }) => type === "mesh.quarantined")).toEqual([]);
   expect(project.told).toContain("helper: ask more.md");
 });
@@ -439,7 +439,7 @@ test("state.json follows, whole; the seed's operations on files work from outsid
   expect(Message.getMessages(project.layout, address, "active")).toEqual(["2601020304-0001-fix-the-bug.md"]);
   const message = Message.parseMessage(join(project.layout.queue(address, "active"), "2601020304-0001-fix-the-bug.md"));
   expect(message && "body" in message && message.body).toBe("# Fix the bug\n\nSoon.\n");
-  const ended = project.next(isEnd("m"));
+  const ended = project.next(isEndOf("m"));
   Message.moveMessage(project.layout, address, "2601020304-0001-fix-the-bug.md", "active", "complete");
   await ended;
 });

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { MeshConfig } from "../../protocol/index.ts";
-import { isEnd, ScriptedProject } from "../testing/scripted-project.ts";
+import { isEndOf, ScriptedProject } from "../testing/scripted-project.ts";
 
 const opened: ScriptedProject[] = [];
 afterEach(async () => {
@@ -27,7 +27,7 @@ test("an agent that is added while the mesh works, with folders that lead elsewh
   expect(readdirSync(join(project.dir, "elsewhere"))).toEqual([]);
   expect([...project.meshes.problems.keys()]).toEqual([".ai/tx/mesh/m/agents/b"]);
   project.send("m", "it.md", "# It\n");
-  await project.until(isEnd("m"));
+  await project.until(isEndOf("m"));
   expect(project.told).toEqual(["a: task it.0.md"]);
 });
 
@@ -42,7 +42,7 @@ test("MESH-5: the queues of an added agent that cannot be made now are made when
   project.send("m", "it.md", "# It\n");
   await project.until(({ type }) => type === "mesh.stalled");
   rmSync(inTheWay);
-  await project.until(isEnd("m"));
+  await project.until(isEndOf("m"));
   expect(project.told).toEqual(["a: task it.0.md", "b: task it.1.md"]);
 });
 
@@ -51,12 +51,12 @@ test("MESHES-2, MESH-5: an ephemeral mesh whose folder cannot be put away still 
   opened.push(project);
   writeFileSync(project.layout.archive, "in the way");
   project.send("m", "first.md", "# First\n");
-  await project.until(isEnd("m"));
+  await project.until(isEndOf("m"));
   // Its member is dismissed right before its folder would be put away.
   while (project.closed.length === 0) await new Promise(setImmediate);
   await new Promise(setImmediate);
   project.send("m", "second.md", "# Second\n");
-  await project.until(isEnd("m", null, "second.md"));
+  await project.until(isEndOf("m", null, "second.md"));
   expect(project.told).toEqual(["a: task first.0.md", "a: task second.0.md"]);
 });
 
@@ -75,7 +75,7 @@ test("AGENT-QUEUE-3: an end that names a path is put aside, and the file that it
   project.send("m", "it.md", "# It\n");
   const [aside] = await Promise.all([
     project.until(({ type }) => type === "mesh.quarantined"),
-    project.until(isEnd("m")),
+    project.until(isEndOf("m")),
   ]);
   expect(aside.data).toMatchObject({ why: expect.stringContaining('"in-reply-to": expected the name of a message') });
   expect(readdirSync(project.dir).filter((name) => name.startsWith("README"))).toEqual(["README.md"]);

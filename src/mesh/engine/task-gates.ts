@@ -1,4 +1,4 @@
-import { errorText, gist, type MeshContext } from "./mesh-context.ts";
+import { errorText, firstLineOf, type MeshContext } from "./mesh-context.ts";
 
 /** The gates of a mesh: checks that a task must pass, run one after the other, and for one task at a time. */
 export class TaskGates {
@@ -38,7 +38,7 @@ export class TaskGates {
       const run = async () => this.#context.ports.gate(gate);
       const why = await run().catch((error: unknown) => `The gate itself failed: ${errorText(error)}`);
       if (!this.#context.isOpen) return null;
-      const data = { mesh: this.#context.mesh, gate, ok: why === null, why: gist(why ?? "") };
+      const data = { mesh: this.#context.mesh, gate, ok: why === null, why: firstLineOf(why ?? "") };
       this.#context.record({ type: "mesh.gate", data });
       if (why !== null) return `The gate ${gate} did not pass:\n\n${why}`;
     }

@@ -165,7 +165,7 @@ export class ScriptedProject {
 }
 
 /** The end of a mesh's task, or of an agent's. */
-export function isEnd(mesh: string, agent: string | null = null, name?: string): (fact: MeshFact) => boolean {
+export function isEndOf(mesh: string, agent: string | null = null, name?: string): (fact: MeshFact) => boolean {
   return (fact) =>
     (fact.type === "mesh.completed" || fact.type === "mesh.failed") &&
     fact.data.mesh === mesh &&

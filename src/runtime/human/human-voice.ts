@@ -21,12 +21,12 @@ export interface Seen {
 }
 
 interface VoicePorts {
-  log: Pick<PendingLog, "append" | "settled">;
+  log: Pick<PendingLog, "append" | "drained">;
   /** With what is appended and not yet on disk: everything is decided by it. */
   pending(): Situation;
   team(run: RunId): Team;
   /** Resolves when a start that is under way has been recorded. */
-  settled(): Promise<unknown>;
+  drained(): Promise<unknown>;
   /** The next run; false when another has begun meanwhile. */
   begin(order: AgentStart): Promise<boolean>;
   /** An agent that rests takes up its work; resolves with what keeps it from that, in words. */
@@ -48,8 +48,8 @@ export class HumanVoice {
   }
 
   async send(text: string, to: string): Promise<string> {
-    const { pending, team, settled, begin, goOn, readGoal } = this.#ports;
-    await settled();
+    const { pending, team, drained, begin, goOn, readGoal } = this.#ports;
+    await drained();
     await readGoal();
     checkNotArchived(pending());
     const { agent } = pending();
@@ -101,6 +101,6 @@ export class HumanVoice {
   }
 
   async #append(...facts: NewFact[]): Promise<void> {
-    await (facts.length > 0 ? this.#ports.log.append({ facts }).durable : this.#ports.log.settled());
+    await (facts.length > 0 ? this.#ports.log.append({ facts }).durable : this.#ports.log.drained());
   }
 }

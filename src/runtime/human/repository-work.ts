@@ -77,7 +77,7 @@ export class RepositoryWork {
     if (tip === base)
       throw new HumanRefusal("conflict", `${branch} has no changes yet, so there is nothing to accept.`);
     const person = await this.#person(repository, into ?? source);
-    await repository.branch.follow();
+    await repository.branch.syncGit();
     const { git, repository: agent } = repository;
     const order = {
       title: title ?? this.#title(),
@@ -177,7 +177,7 @@ export class RepositoryWork {
 
   async #near({ repository, state }: TeamRepository, ref: string): Promise<string> {
     const { base, tip } = state;
-    const [commits, saved] = await Promise.all([repository.log(base, tip, MOST_NEAR), repository.snapshots()]);
+    const [commits, saved] = await Promise.all([repository.commits(base, tip, MOST_NEAR), repository.snapshots()]);
     const length = Math.max(ref.length, SHORTEST_ID);
     return didYouMean(
       ref,
@@ -221,7 +221,7 @@ export class RepositoryWork {
   }
 
   async #body({ repository, state }: TeamRepository): Promise<string> {
-    const commits = await repository.log(state.base, state.tip, 200);
+    const commits = await repository.commits(state.base, state.tip, 200);
     return [this.#ports.pending().agent.goal, ...commits.map(({ subject }) => `- ${subject}`)]
       .join("\n\n")
       .slice(0, 20_000);

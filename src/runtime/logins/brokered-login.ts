@@ -105,7 +105,7 @@ export class BrokeredLogin {
   }
 
   /** Waits for a renewal that is under way: its answer must not be lost. */
-  async settled(): Promise<void> {
+  async drained(): Promise<void> {
     await this.#renewing?.catch(() => {});
   }
 

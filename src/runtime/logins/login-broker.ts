@@ -109,7 +109,7 @@ export class LoginBroker {
   /** Nothing is renewed any more; what is under way is finished, since its answer is the only one there is. */
   async close(): Promise<void> {
     this.#over.abort(new Error("the runtime has ended"));
-    await Promise.all([...this.#logins.values()].map(({ login }) => login.settled()));
+    await Promise.all([...this.#logins.values()].map(({ login }) => login.drained()));
   }
 
   #lentBy({ share = [] }: Pick<ProgramProfile, "share">): Lent[] {

@@ -211,7 +211,7 @@ class MeshProject implements HostedMeshes {
   }
 
   recorded(): Promise<void> {
-    return this.#record.settled();
+    return this.#record.drained();
   }
 
   attachWords(mesh: string, agent: string): string[] | null {

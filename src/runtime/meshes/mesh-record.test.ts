@@ -29,7 +29,7 @@ test("MESH-RECORD-3: of facts that are appended together, those of a command hav
   const { record, appended } = keptRecord();
   actingAs(ACTOR, () => record.record(closed("a")));
   record.record(closed("b"));
-  await record.settled();
+  await record.drained();
   expect(appended).toEqual([[{ ...closed("a"), actor: ACTOR }, closed("b")]]);
 });
 
@@ -41,6 +41,6 @@ test("MESH-RECORD-3: a fact that a command expects has its actor, once, and not 
   record.expected.expect(isOf("c"));
   forget();
   for (const mesh of ["a", "a", "b", "c"]) record.record(closed(mesh));
-  await record.settled();
+  await record.drained();
   expect(appended.flat().map(({ actor }) => actor)).toEqual([ACTOR, undefined, undefined, undefined]);
 });

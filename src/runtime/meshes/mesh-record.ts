@@ -67,7 +67,7 @@ export class MeshRecord {
   }
 
   /** Resolves when what was recorded so far is on disk, or the disk refuses it. */
-  async settled(): Promise<void> {
+  async drained(): Promise<void> {
     await this.#writing;
   }
 

@@ -14,11 +14,11 @@ interface BranchPorts {
   clock: Pick<Clock, "now">;
   repository: AgentRepository;
   checks: CommitChecks;
-  settings(): Promise<ProjectConfig>;
+  projectConfig(): Promise<ProjectConfig>;
 }
 
 /** What is to come into the branch. */
-export interface Offer {
+export interface MergeCandidate {
   node_id: NodeId;
   worker_id: string;
   commit: string;
@@ -41,7 +41,7 @@ export type Changed =
   { ok: true; moved: NewFact | null } | { ok: false; why: "conflict" | "checks"; files: string[]; text: string };
 
 /** For whom checks run, and what they may read. */
-type CheckPlace = Pick<Offer, "access" | "node_id">;
+type CheckPlace = Pick<MergeCandidate, "access" | "node_id">;
 
 /**
  * The agent's branch: what comes into it, one after the other.
@@ -73,18 +73,18 @@ export class Branch {
     return this.#mutex.acquire(signal);
   }
 
-  /** Only while it is locked. Nothing has moved when it resolves: the caller appends `moved`, then calls `follow`. */
-  async integrate(offer: Offer, signal: AbortSignal): Promise<Integrated> {
+  /** Only while it is locked. Nothing has moved when it resolves: the caller appends `moved`, then calls `syncGit`. */
+  async integrate(candidate: MergeCandidate, signal: AbortSignal): Promise<Integrated> {
     const { repository } = this.#ports;
     const { tip } = this.state;
-    const { commit, node_id } = offer;
-    if (await repository.isAncestor(commit, tip)) return this.#unchanged(offer, signal);
-    const merged = await this.#merged(tip, commit, offer.title, signal);
-    if (merged.kind === "conflict") return this.#refuse(offer, "conflict", merged.files, merged.text);
+    const { commit, node_id } = candidate;
+    if (await repository.isAncestor(commit, tip)) return this.#unchanged(candidate, signal);
+    const merged = await this.#merged(tip, commit, candidate.title, signal);
+    if (merged.kind === "conflict") return this.#refuse(candidate, "conflict", merged.files, merged.text);
     const stats = await repository.stats(tip, merged.commit);
-    if (stats.files === 0) return this.#unchanged(offer, signal);
-    const failed = await this.#failedCheck(offer, merged.commit, signal);
-    if (failed) return this.#refuse(offer, "checks", [], failedText(failed));
+    if (stats.files === 0) return this.#unchanged(candidate, signal);
+    const failed = await this.#failedCheck(candidate, merged.commit, signal);
+    if (failed) return this.#refuse(candidate, "checks", [], failedText(failed));
     await repository.keep(`refs/agiraph/merges/${merged.commit}`, merged.commit);
     const { tree, parent, files, insertions, deletions } = stats;
     const published = { commit, tree, parent, merged: merged.commit, files, insertions, deletions };
@@ -92,9 +92,9 @@ export class Branch {
   }
 
   /** The project's checks are about what comes in, the node's own about what it was asked for. */
-  async #unchanged(offer: Offer, signal: AbortSignal): Promise<Integrated> {
-    const failed = await this.#recorded(offer, this.state.tip, offer.checks, "node", signal);
-    return failed ? this.#refuse(offer, "checks", [], failedText(failed)) : { kind: "nothing" };
+  async #unchanged(candidate: MergeCandidate, signal: AbortSignal): Promise<Integrated> {
+    const failed = await this.#recorded(candidate, this.state.tip, candidate.checks, "node", signal);
+    return failed ? this.#refuse(candidate, "checks", [], failedText(failed)) : { kind: "nothing" };
   }
 
   /** Takes a node's work out again. Only while it is locked. */
@@ -124,7 +124,7 @@ export class Branch {
   }
 
   /** git's branch as the facts say it is. */
-  async follow(): Promise<void> {
+  async syncGit(): Promise<void> {
     const { repository } = this.#ports;
     const { branch, tip } = this.state;
     const there = await repository.tip(branch);
@@ -148,7 +148,7 @@ export class Branch {
   }
 
   async #refuse(
-    { node_id, worker_id, commit }: Offer,
+    { node_id, worker_id, commit }: MergeCandidate,
     why: "conflict" | "checks",
     files: string[],
     text: string,
@@ -159,31 +159,32 @@ export class Branch {
   }
 
   /** The first check that keeps it out. */
-  async #failedCheck(offer: Offer, merged: string, signal: AbortSignal): Promise<CheckResult | undefined> {
-    const settings = await this.#ports.settings();
-    const ofProject = settings.checks.filter((command) => !offer.checks.includes(command));
-    const own = await this.#recorded(offer, merged, offer.checks, "node", signal);
+  async #failedCheck(candidate: MergeCandidate, merged: string, signal: AbortSignal): Promise<CheckResult | undefined> {
+    const project = await this.#ports.projectConfig();
+    const ofProject = project.checks.filter((command) => !candidate.checks.includes(command));
+    const own = await this.#recorded(candidate, merged, candidate.checks, "node", signal);
     if (own) return own;
-    return this.#recorded(offer, merged, ofProject, "project", signal);
+    return this.#recorded(candidate, merged, ofProject, "project", signal);
   }
 
   async #recorded(
-    offer: Offer,
+    candidate: MergeCandidate,
     merged: string,
     commands: readonly string[],
     of: "node" | "project",
     signal: AbortSignal,
   ): Promise<CheckResult | undefined> {
-    const known = this.state.nodes[offer.node_id]?.checks ?? {};
+    const known = this.state.nodes[candidate.node_id]?.checks ?? {};
     const open = commands.filter((command) => !(known[command]?.ok && known[command]?.commit === merged));
     const { tip } = this.state;
     const keepsOut = async (result: CheckResult): Promise<boolean> => {
-      const isRedBefore = of === "project" && !result.ok && (await this.#failsAt(tip, result.command, offer, signal));
-      const facts = [checkFact(offer.node_id, merged, of, result, isRedBefore)];
+      const isRedBefore =
+        of === "project" && !result.ok && (await this.#failsAt(tip, result.command, candidate, signal));
+      const facts = [checkFact(candidate.node_id, merged, of, result, isRedBefore)];
       await this.#ports.log.append({ facts }).durable;
-      return !result.ok && !isRedBefore && !(of === "project" && offer.mayBeRed);
+      return !result.ok && !isRedBefore && !(of === "project" && candidate.mayBeRed);
     };
-    return this.#firstThat(keepsOut, merged, open, offer, signal);
+    return this.#firstThat(keepsOut, merged, open, candidate, signal);
   }
 
   /** Also after a failed check that keeps nothing out: what comes after it may. */
@@ -209,7 +210,7 @@ export class Branch {
     check: CheckPlace,
     signal: AbortSignal,
   ): Promise<{ failed: CheckResult | undefined; checks: BranchCheck[] }> {
-    const settings = await this.#ports.settings();
+    const project = await this.#ports.projectConfig();
     const checks: BranchCheck[] = [];
     const isNew = async ({ ok, command, ms, output }: CheckResult) => {
       const isRedBefore = !ok && (await this.#failsAt(before, command, check, signal));
@@ -217,7 +218,7 @@ export class Branch {
       checks.push({ command, ok, ms, ...more });
       return !ok && !isRedBefore;
     };
-    return { failed: await this.#firstThat(isNew, commit, settings.checks, check, signal), checks };
+    return { failed: await this.#firstThat(isNew, commit, project.checks, check, signal), checks };
   }
 
   async #results(
@@ -226,8 +227,8 @@ export class Branch {
     { node_id, access }: CheckPlace,
     signal: AbortSignal,
   ): Promise<CheckResult[]> {
-    const settings = await this.#ports.settings();
-    return this.#ports.checks.run(commit, commands, { node: node_id, settings, access }, signal);
+    const project = await this.#ports.projectConfig();
+    return this.#ports.checks.run(commit, commands, { node: node_id, project, access }, signal);
   }
 
   /** Whether the check fails there too. */

@@ -48,7 +48,7 @@ export class CommitChecks {
   async run(
     commit: string,
     commands: readonly string[],
-    { node, settings, access }: { node: NodeId; settings: ProjectConfig; access: CheckAccess },
+    { node, project, access }: { node: NodeId; project: ProjectConfig; access: CheckAccess },
     signal: AbortSignal,
   ): Promise<CheckResult[]> {
     if (commands.length === 0) return [];
@@ -56,7 +56,7 @@ export class CommitChecks {
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true, mode: 0o700 });
     try {
-      return await this.#runIn(folder, commit, commands, { settings, access }, signal);
+      return await this.#runIn(folder, commit, commands, { project, access }, signal);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -66,15 +66,15 @@ export class CommitChecks {
     folder: string,
     commit: string,
     commands: readonly string[],
-    { settings, access }: { settings: ProjectConfig; access: CheckAccess },
+    { project, access }: { project: ProjectConfig; access: CheckAccess },
     signal: AbortSignal,
   ): Promise<CheckResult[]> {
     const { scripts, setup, included, agentDir } = this.#ports;
     const repository = repositoryDir(agentDir);
     const inside = { cwd: folder, write: [folder], read: [repository, ...access.read] };
-    await scripts.answer(checkoutScript({ repository, folder, commit }), inside, signal);
-    await included.bring(folder, settings.limits);
-    const prepared = await setup.run(folder, commit, settings, signal);
+    await scripts.lastLine(checkoutScript({ repository, folder, commit }), inside, signal);
+    await included.bring(folder, project.limits);
+    const prepared = await setup.run(folder, commit, project, signal);
     const [first = ""] = commands;
     if (prepared && !prepared.ok) {
       const output = `The setup of the project failed, so the check could not run.\n${prepared.output}`;
@@ -82,11 +82,11 @@ export class CommitChecks {
     }
     const results: CheckResult[] = [];
     const network = access.hosts.length > 0 ? { network: { allow: [...access.hosts] } } : {};
-    const limits = { diskBytes: settings.limits.checkout_mb * 1024 * 1024 };
+    const limits = { diskBytes: project.limits.checkout_mb * 1024 * 1024 };
     for (const command of commands) {
       const { ok, ms, output } = await scripts.run(
         command,
-        { ...inside, env: access.env, seconds: settings.limits.check_seconds, limits, ...network },
+        { ...inside, env: access.env, seconds: project.limits.check_seconds, limits, ...network },
         signal,
       );
       results.push({ command, ok, ms, output: ok ? endOf(output) : failureExcerpt(output) });

@@ -55,7 +55,7 @@ export class NodeClones {
     const { name } = spawned;
     const email = `${node.id}@agiraph.localhost`;
     const script = cloneScript({ repository: this.#repository, folder, branch: node.id, commit: at, name, email });
-    const { rest } = await this.#ports.scripts.answer(script, this.#access(node, []), signal);
+    const { rest } = await this.#ports.scripts.lastLine(script, this.#access(node, []), signal);
     return { commit: rest, isNew };
   }
 
@@ -64,7 +64,7 @@ export class NodeClones {
     return this.#withTransit(node.id, async (transit) => {
       const bundle = join(transit, "work.bundle");
       const script = commitScript({ folder: this.folder(node), message, bundle, base });
-      const { word, rest } = await this.#ports.scripts.answer(script, this.#access(node, [transit]), signal);
+      const { word, rest } = await this.#ports.scripts.lastLine(script, this.#access(node, [transit]), signal);
       if (word === "REFUSED") return { kind: "refused", reason: rest };
       if (word === "NOTHING") return { kind: "nothing" };
       const received = await this.#ports.repository.receive(bundle, node.id);
@@ -82,7 +82,7 @@ export class NodeClones {
       const bundle = join(transit, "saved.bundle");
       const message = `What was left in the clone of ${node.id}`;
       const script = snapshotScript({ folder: this.folder(node), message, bundle, base });
-      const { word, rest } = await this.#ports.scripts.answer(script, this.#access(node, [transit]), signal);
+      const { word, rest } = await this.#ports.scripts.lastLine(script, this.#access(node, [transit]), signal);
       if (word === "NOTHING") return undefined;
       const received = await this.#ports.repository.receive(bundle, node.id);
       if (!received.ok) throw new Error(`${this.folder(node)}: ${received.reason}`);

@@ -43,14 +43,14 @@ export class ProjectSetup {
   async run(
     folder: string,
     commit: string,
-    settings: ProjectConfig,
+    project: ProjectConfig,
     signal: AbortSignal,
   ): Promise<SetupResult | undefined> {
-    const { setup } = settings;
+    const { setup } = project;
     if (setup === null) return undefined;
-    const kept = join(setupsDir(this.#ports.agentDir), await this.#keyOf(commit, settings));
+    const kept = join(setupsDir(this.#ports.agentDir), await this.#keyOf(commit, project));
     if (existsSync(join(kept, DONE))) return this.#copied(folder, kept, signal);
-    const hosts = [...new Set([...this.#ports.hosts(), ...settings.hosts])];
+    const hosts = [...new Set([...this.#ports.hosts(), ...project.hosts])];
     const result = await this.#ports.scripts.run(
       setup.command,
       {
@@ -58,7 +58,7 @@ export class ProjectSetup {
         write: [folder],
         read: [repositoryDir(this.#ports.agentDir)],
         seconds: setup.timeout_seconds,
-        limits: { diskBytes: settings.limits.checkout_mb * 1024 * 1024 },
+        limits: { diskBytes: project.limits.checkout_mb * 1024 * 1024 },
         ...(hosts.length > 0 && { network: { allow: hosts } }),
       },
       signal,

@@ -65,7 +65,7 @@ export class SandboxedScripts {
   }
 
   /** Of a script of ours: the word that its last line begins with, and the rest of that line. */
-  async answer(script: string, access: ScriptAccess, signal: AbortSignal): Promise<{ word: string; rest: string }> {
+  async lastLine(script: string, access: ScriptAccess, signal: AbortSignal): Promise<{ word: string; rest: string }> {
     const { ok, output } = await this.run(script, access, signal);
     const last = output.trimEnd().split("\n").at(-1) ?? "";
     const [, word = "", rest = ""] = /^([A-Z]+)(?: (.*))?$/.exec(last) ?? [];

@@ -12,7 +12,7 @@ import type { NewFact, NodeId } from "../../protocol/index.ts";
 import { AgentRepository, Git, type PersonRepository, resolveBase } from "../../repository/index.ts";
 import type { Sandbox } from "../../sandbox/index.ts";
 import { cloneDir, gitTemporaryDir, repositoryDir } from "../../store/paths.ts";
-import type { Offered, OfferedWork, RepositoryPort } from "../../workers/workplace.ts";
+import type { ReadyToPublish, RepositoryPort, WorkToPublish } from "../../workers/workplace.ts";
 import { type ProjectConfig, projectEntryFor, readProjectConfig, receiveLimitsOf } from "../config/project-config.ts";
 import { folderVariables } from "../programs/folder-variables.ts";
 import type { PendingLog } from "../state/pending-log.ts";
@@ -69,7 +69,7 @@ export class TeamRepository implements RepositoryPort {
   readonly #clones: NodeClones;
   readonly #setup: ProjectSetup;
   readonly #included: IncludedFiles;
-  #settings: { of: string; config: ProjectConfig } | undefined;
+  #projectConfig: { of: string; config: ProjectConfig } | undefined;
 
   constructor(ports: TeamRepositoryPorts) {
     const { log, now, pending, clock, services } = ports;
@@ -82,7 +82,15 @@ export class TeamRepository implements RepositoryPort {
     this.#setup = new ProjectSetup({ agentDir: log.dir, repository, scripts, hosts: () => this.#hosts });
     this.#included = new IncludedFiles({ git: this.git, source: () => this.state.source });
     const checks = new CommitChecks({ agentDir: log.dir, scripts, setup: this.#setup, included: this.#included });
-    this.branch = new Branch({ log, now, pending, clock, repository, checks, settings: () => this.settings() });
+    this.branch = new Branch({
+      log,
+      now,
+      pending,
+      clock,
+      repository,
+      checks,
+      projectConfig: () => this.projectConfig(),
+    });
   }
 
   /** Before anybody works. */
@@ -96,8 +104,8 @@ export class TeamRepository implements RepositoryPort {
       throw new RepositoryProblem(
         `The repository of ${log.id} is missing: ${this.repository.dir}. Restore it from a backup.`,
       );
-    await this.settings();
-    await this.branch.follow();
+    await this.projectConfig();
+    await this.branch.syncGit();
     await this.#endAgain();
   }
 
@@ -112,20 +120,20 @@ export class TeamRepository implements RepositoryPort {
   }
 
   /** As the person's newest commit has it that the branch knows: what a worker writes there does not count. */
-  async settings(): Promise<ProjectConfig> {
+  async projectConfig(): Promise<ProjectConfig> {
     const { upstream, source } = this.state;
     const entry = projectEntryFor(this.#ports.services.config.projects, source);
     const of = JSON.stringify([upstream, entry]);
-    if (this.#settings?.of === of) return this.#settings.config;
+    if (this.#projectConfig?.of === of) return this.#projectConfig.config;
     const read = await readProjectConfig(this.repository, upstream, entry);
     if (!read.ok) throw new RepositoryProblem(read.reason);
     this.repository.limit(receiveLimitsOf(read.config.limits));
-    this.#settings = { of, config: read.config };
+    this.#projectConfig = { of, config: read.config };
     return read.config;
   }
 
   async about(): Promise<string> {
-    const { checks } = await this.settings();
+    const { checks } = await this.projectConfig();
     return leadWords(this.state, checks);
   }
 
@@ -137,9 +145,9 @@ export class TeamRepository implements RepositoryPort {
     const { commit, isNew } = await this.#clones.open(node, worker, tip, signal);
     if (!isNew && nodes[node.id]) return;
     const folder = this.#clones.folder(node);
-    const settings = await this.settings();
-    const included = await this.#included.bring(folder, settings.limits);
-    const setup = await this.#setup.run(folder, commit, settings, signal);
+    const projectConfig = await this.projectConfig();
+    const included = await this.#included.bring(folder, projectConfig.limits);
+    const setup = await this.#setup.run(folder, commit, projectConfig, signal);
     const facts: NewFact[] = [];
     if (setup) {
       const { output, ...result } = setup;
@@ -150,10 +158,12 @@ export class TeamRepository implements RepositoryPort {
     if (!isReady) await this.#clones.remove(node);
     await log.append({ facts }).durable;
     if (!isReady)
-      throw new RepositoryProblem(`The setup of the project failed (${settings.setup?.command}):\n${setup?.output}`);
+      throw new RepositoryProblem(
+        `The setup of the project failed (${projectConfig.setup?.command}):\n${setup?.output}`,
+      );
   }
 
-  async offer(work: OfferedWork, signal: AbortSignal): Promise<Offered> {
+  async makeReady(work: WorkToPublish, signal: AbortSignal): Promise<ReadyToPublish> {
     const { node, summary } = work;
     const base = this.state.nodes[node.id]?.clone_at;
     if (base === undefined) throw new Error(`${node.id} has no clone`);
@@ -161,9 +171,9 @@ export class TeamRepository implements RepositoryPort {
     if (made.kind === "refused") return { ok: false, reason: made.reason };
     const unlock = await this.branch.lock(signal);
     try {
-      const offered = await this.#integrated(work, made.kind === "commit" ? made.commit : undefined, signal);
-      if (!offered.ok) unlock();
-      return offered.ok ? { ...offered, end: unlock } : offered;
+      const ready = await this.#integrated(work, made.kind === "commit" ? made.commit : undefined, signal);
+      if (!ready.ok) unlock();
+      return ready.ok ? { ...ready, end: unlock } : ready;
     } catch (error) {
       unlock();
       throw error;
@@ -171,22 +181,22 @@ export class TeamRepository implements RepositoryPort {
   }
 
   async #integrated(
-    { node, worker, checks, scope, toHuman }: OfferedWork,
+    { node, worker, checks, scope, toHuman }: WorkToPublish,
     commit: string | undefined,
     signal: AbortSignal,
-  ): Promise<Offered> {
+  ): Promise<ReadyToPublish> {
     const { log, now } = this.#ports;
     const binds = await scope.binds();
     const { PROJECT: _, ...folders } = folderVariables(scope, now().agent);
     const env = { ...folders, ...TRUSTING };
     const access = { read: [...binds.read, ...binds.write], env, hosts: this.#hosts };
-    const offer = {
+    const candidate = {
       ...{ node_id: node.id, worker_id: worker.id, checks, access },
       commit: commit ?? this.state.tip,
       title: `Merge ${node.id}: ${firstLine(node.spec.task)}`,
       mayBeRed: node.spec.allow_red === true,
     };
-    const result = await this.branch.integrate(offer, signal);
+    const result = await this.branch.integrate(candidate, signal);
     const has = (at: string) => (path: string) =>
       this.repository.has(at, path.replace(/^(?:\.\/|repo\/)/, "").replace(/\/$/, ""));
     const nothing = { landed: async () => {}, end: () => {} };
@@ -209,7 +219,7 @@ export class TeamRepository implements RepositoryPort {
       commit: published,
       facts: [moved],
       has: has(published.merged),
-      landed: () => this.branch.follow(),
+      landed: () => this.branch.syncGit(),
       end: () => {},
     };
   }
@@ -224,7 +234,7 @@ export class TeamRepository implements RepositoryPort {
       if (!reverted.ok) return { ok: false, said: cannotRevert(id, reverted) };
       const rejected: NewFact = { type: "review.rejected", data: { node_id: id, by, why } };
       await this.#ports.log.append({ facts: [rejected, ...(reverted.moved ? [reverted.moved] : [])] }).durable;
-      await this.branch.follow();
+      await this.branch.syncGit();
       return { ok: true, said: `The work of ${id} is no longer in the branch.` };
     } finally {
       unlock();
@@ -244,7 +254,7 @@ export class TeamRepository implements RepositoryPort {
     try {
       const result = await this.branch.takeIn(upstream, this.#ownChecks, signal);
       if (result.ok && result.moved) await this.#ports.log.append({ facts: [result.moved] }).durable;
-      await this.branch.follow();
+      await this.branch.syncGit();
       return { result, branch: this.state.branch };
     } finally {
       unlock();

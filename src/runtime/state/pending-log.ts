@@ -5,7 +5,7 @@ import type { RecentFacts } from "./recent-facts.ts";
 
 export interface PendingLog extends AgentLog {
   /** Resolves when everything appended so far is on disk: for those who are told that something was decided before. */
-  settled(): Promise<void>;
+  drained(): Promise<void>;
 }
 
 /**
@@ -23,7 +23,7 @@ export function pendingLog(
   let refusals = 0;
   let latest = Promise.resolve();
   return {
-    settled: () => latest,
+    drained: () => latest,
     id: log.id,
     dir: log.dir,
     get seq() {

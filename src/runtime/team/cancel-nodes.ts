@@ -13,7 +13,7 @@ import {
 import { conversationFile } from "../../store/paths.ts";
 import type { ConversationEntries } from "../../store/store.ts";
 import { entriesOn, lastNodeIn } from "../../workers/loop/past.ts";
-import { gist } from "../../workers/loop/recorded-loop.ts";
+import { gistOfText } from "../../workers/loop/recorded-loop.ts";
 import { freedFrom, isTaken } from "../state/taken-node.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
 
@@ -118,7 +118,7 @@ export function cutOffCalls(
     .filter(({ id }) => !answered.has(id))
     .map(({ id, name }): ResultEntry => ({ role: "tool", call_id: id, tool: name, ok: false, content }));
   const facts = entries.map(({ call_id, tool, ok }): NewFact => {
-    const result = { call_id, tool, ok, ms: 0, gist: gist(content) };
+    const result = { call_id, tool, ok, ms: 0, gist: gistOfText(content) };
     return { type: "tool.result", data: { worker_id, node_id, ...result } };
   });
   return { facts, entries };

@@ -125,7 +125,7 @@ export class Workforce {
       const { log, now, pending, files, services } = this.#ports;
       const stopWork = async (id: NodeId) => {
         // Somebody to whom it was just given begins when that is on disk.
-        await log.settled();
+        await log.drained();
         await this.#tasks.end(id, new Error("somebody else is to have it, or nobody"));
       };
       const folderWritten = async (id: NodeId) => {

@@ -40,7 +40,7 @@ test("that it fired is on disk before anything is done about it; who dies in bet
     await world.stop();
     world.dies = () => undefined;
     world.start();
-    await world.settled();
+    await world.drained();
     const at = death === "before" ? NEW_YEAR + 60 : NEW_YEAR + 5;
     expect(world.done).toEqual([{ key: `trigger-1@${NEW_YEAR + 5}`, what: "wake: go", at }]);
     expect({ repeats: world.repeats, undone: world.now.triggers.undone }).toEqual({
@@ -111,7 +111,7 @@ test("an event fires once for each fact that fits, by pattern and filter, also i
   const second = world.facts.length;
   await world.pass(HOUR);
   world.start();
-  await world.settled();
+  await world.drained();
   expect(world.done.map(({ key, at }) => [key, at])).toEqual([
     [`trigger-1#${first}`, NEW_YEAR],
     [`trigger-1#${second}`, NEW_YEAR + HOUR],
@@ -223,7 +223,7 @@ async function withTriggers(...orders: TriggerOrder[]): Promise<TriggerWorld> {
   });
   world.start();
   for (const order of orders) expect(await world.schedule.create("coordinator", order)).toMatch(/^Scheduled trigger-/);
-  await world.settled();
+  await world.drained();
   return world;
 }
 

@@ -15,7 +15,7 @@ import { workerIdOf } from "../team/worker-names.ts";
 import { actionIn, conditionIn } from "./trigger-text.ts";
 
 export interface SchedulePorts {
-  log: Pick<PendingLog, "append" | "settled">;
+  log: Pick<PendingLog, "append" | "drained">;
   /** With what is appended and not yet on disk: everything is decided by it. */
   pending(): Situation;
   clock: Pick<Clock, "now">;
@@ -111,7 +111,7 @@ export class Schedule {
   async cancel(by: string, id: string): Promise<ToolOutput> {
     const trigger = this.#named(id);
     if (typeof trigger === "string") return refusal(trigger);
-    if (trigger.status === "cancelled") await this.#ports.log.settled();
+    if (trigger.status === "cancelled") await this.#ports.log.drained();
     if (trigger.status === "cancelled") return `${trigger.id} is cancelled.`;
     if (isOver(trigger)) return refusal(`${trigger.id} is over (${trigger.status}); there is nothing to cancel.`);
     await this.#append({ type: "trigger.cancelled", data: { trigger_id: trigger.id, by } });

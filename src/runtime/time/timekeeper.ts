@@ -4,7 +4,7 @@ import type { RunId, Watched } from "../../protocol/index.ts";
 import { writeTriggers } from "../../store/run/triggers-file.ts";
 import type { Sight } from "../../triggers/change.ts";
 import { MEMORY_UPKEEP } from "../../workers/coordinator/cycles.ts";
-import { upkeepOf } from "../../workers/worker-memory.ts";
+import { memoryUpkeep } from "../../workers/worker-memory.ts";
 import type { PendingLog } from "../state/pending-log.ts";
 import type { Team } from "../team/team.ts";
 import { Alarms } from "./alarms.ts";
@@ -42,7 +42,7 @@ interface Timekeeper {
 export function timekeeper(ports: TimePorts): Timekeeper {
   const { log, now, pending, clock, timeZone, team, begin, goOn, readGoal, look, failed } = ports;
   const upkeep = async (_: unknown, key: string) => {
-    const task = await upkeepOf({ log, clock, timeZone: timeZone() });
+    const task = await memoryUpkeep({ log, clock, timeZone: timeZone() });
     if (task) await actions.wake(task, key);
   };
   const callbacks: Callbacks = { ...ports.callbacks, [MEMORY_UPKEEP]: upkeep };

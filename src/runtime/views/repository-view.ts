@@ -42,7 +42,7 @@ export class RepositoryReader {
     // From what the person's branch is now: what they did themselves is not the team's.
     const [{ files, insertions, deletions }, commits, snapshots] = await Promise.all([
       this.#repository.stats(upstream, tip),
-      this.#repository.log(base, tip, MOST_COMMITS + 1),
+      this.#repository.commits(base, tip, MOST_COMMITS + 1),
       this.#repository.snapshots(),
     ]);
     return {

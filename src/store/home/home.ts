@@ -11,7 +11,7 @@ import { isRunning, processMark } from "./process-mark.ts";
  *
  * HOME-1. One writer: the lock is released when its holder ends, so a crash never leaves a home locked. Deleting
  *     `home.lock` does not let a second writer in: it finds the first one running, and the first one takes the new
- *     file's lock with its next commit.
+ *     file's lock with its next write.
  * HOME-2. VERSION is written last, when the folders are on disk: if it exists, the home is complete. It is never
  *     rewritten.
  */

@@ -8,9 +8,9 @@ import type { Damage } from "./damage.ts";
 import { followFacts } from "./follow.ts";
 import type { Journal } from "./journal.ts";
 import { entryHead, factHead } from "./line.ts";
+import { bytesToRead, factPosition, type LogSnapshotFile, loadLogSnapshot, saveLogSnapshot } from "./log-snapshot.ts";
 import type { OpenFiles } from "./open-files.ts";
 import { type OnRecord, type Records, scanRecords } from "./record-scan.ts";
-import { bytesToRead, factPosition, loadSnapshot, type SnapshotFile, saveSnapshot } from "./snapshot.ts";
 import { inspectTail, LogStream, seekSeq } from "./stream.ts";
 
 /** What the logs of one home share. Without a journal the home was opened read-only. */
@@ -50,7 +50,7 @@ export class FileAgentLog implements AgentLog {
 
   static async open(shared: Shared, id: AgentId, onClose: () => void): Promise<FileAgentLog> {
     const log = new FileAgentLog(shared, id, onClose);
-    await shared.journal?.settled();
+    await shared.journal?.drained();
     return log;
   }
 
@@ -80,7 +80,7 @@ export class FileAgentLog implements AgentLog {
       for (const head of heads) journal.queue(conversation, head);
     }
     const durable = new Promise<void>((resolve, reject) => {
-      journal.commit({ onDisk: () => this.#tell(facts), resolve, reject });
+      journal.writeQueue({ onDisk: () => this.#tell(facts), resolve, reject });
     });
     return { facts, durable };
   }
@@ -144,7 +144,7 @@ export class FileAgentLog implements AgentLog {
   }
 
   async snapshot<T>(name: string, version: number): Promise<{ seq: number; state: T } | undefined> {
-    const snapshot = loadSnapshot(this.#snapshot(name, version));
+    const snapshot = loadLogSnapshot(this.#snapshot(name, version));
     if (snapshot === undefined) return undefined;
     const { position, state } = snapshot;
     const fits = position.seq === 0 || this.#positionOf(position.seq, position.offset)?.crc === position.crc;
@@ -158,21 +158,21 @@ export class FileAgentLog implements AgentLog {
   async saveSnapshot(name: string, version: number, seq: number, state: unknown): Promise<void> {
     if (!this.#shared.savesSnapshots) {
       // A snapshot of facts that a crash could still take away would outlive them.
-      if (seq > this.#events.durableSeq) await this.#writable().settled();
+      if (seq > this.#events.durableSeq) await this.#writable().drained();
       this.#writable();
     }
     const position = seq === 0 ? { seq, offset: 0, crc: "" } : this.#positionOf(seq);
     if (position === undefined)
       throw new StoreUsageError(`${this.id} has no fact ${seq} on disk, so no snapshot can be taken there.`);
-    saveSnapshot(this.#snapshot(name, version), position, state);
+    saveLogSnapshot(this.#snapshot(name, version), position, state);
   }
 
-  #snapshot(name: string, version: number): SnapshotFile {
+  #snapshot(name: string, version: number): LogSnapshotFile {
     return { disk: this.#shared.disk, agentFolder: this.dir, name, version };
   }
 
   async close(): Promise<void> {
-    await this.#shared.journal?.settled();
+    await this.#shared.journal?.drained();
     this.#closed = true;
     for (const { path } of [this.#events, ...this.#conversations.values()]) this.#shared.files.close(path);
     this.#onClose();
@@ -248,7 +248,7 @@ export class FileAgentLog implements AgentLog {
     if (journal === undefined || journal.failure !== undefined) return;
     const fact = this.#numbered({ type: "log.repaired", data: repair }, ++events.seq, Math.round(clock.now()) / 1000);
     journal.queue(events, factHead(fact));
-    journal.commit({ onDisk: () => this.#tell([fact]), resolve: () => {}, reject: () => {} });
+    journal.writeQueue({ onDisk: () => this.#tell([fact]), resolve: () => {}, reject: () => {} });
   }
 
   async #reading<T>(path: string, none: T, use: (file: DiskFile) => Promise<T>): Promise<T> {
@@ -299,7 +299,7 @@ function tellAll(listeners: Iterable<(fact: Fact) => void>, fact: Fact): void {
     try {
       listener(fact);
     } catch (error) {
-      // A listener's bug must neither stop the commit nor go unseen.
+      // A listener's bug must neither stop the write nor go unseen.
       queueMicrotask(() => {
         throw error;
       });

@@ -148,7 +148,7 @@ test("journal records whose file is gone are set aside, and the rest of the home
   expect(readFileSync(join(left.path, repairs[0]?.aside ?? ""), "utf8")).toContain('"type":"agent.paused"');
 });
 
-test("an unfinished commit at the end of a journal is kept aside and reported; nobody had been told of it", async () => {
+test("an unfinished write at the end of a journal is kept aside and reported; nobody had been told of it", async () => {
   const home = await homeWith(1);
   mkdirSync(join(home, "journal"), { recursive: true });
   writeFileSync(join(home, "journal/000000000009.journal"), Buffer.from([0xff, 0x41, 0x47, 0x4a, 1, 2, 3, 0, 0, 0]));
@@ -157,7 +157,7 @@ test("an unfinished commit at the end of a journal is kept aside and reported; n
   expect(repairs).toEqual([
     {
       file: "journal/000000000009.journal",
-      what: "the last commit was not finished; nothing of it had been acknowledged",
+      what: "the last write was not finished; nothing of it had been acknowledged",
       aside: expect.stringContaining("damaged/journal~000000000009.journal@0-"),
     },
   ]);

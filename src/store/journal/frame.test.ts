@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { FrameWriter } from "./frame.ts";
 import { scanJournal, withoutRoom } from "./recovery.ts";
 
-type Commit = { path: string; offset: number; heads: string[] }[];
+type Write = { path: string; offset: number; heads: string[] }[];
 
-const commits = fc.array(
+const writes = fc.array(
   fc.array(
     fc.record({
       path: fc.constantFrom(
@@ -21,10 +21,10 @@ const commits = fc.array(
   { minLength: 1, maxLength: 5 },
 );
 
-function journalOf(list: Commit[]): { journal: Buffer; ends: number[] } {
+function journalOf(list: Write[]): { journal: Buffer; ends: number[] } {
   const writer = new FrameWriter();
-  const frames = list.map((commit, index) => {
-    for (const { path, offset, heads } of commit) writer.add(path, offset, heads);
+  const frames = list.map((write, index) => {
+    for (const { path, offset, heads } of write) writer.add(path, offset, heads);
     const frame = Buffer.from(writer.finish(index + 1));
     writer.reset();
     return frame;
@@ -39,22 +39,22 @@ function numbersIn(journal: Buffer): number[] {
   );
 }
 
-test("a journal gives back every commit, each line where it belongs, and takes room for the end", () => {
+test("a journal gives back every write, each line where it belongs, and takes room for the end", () => {
   fc.assert(
-    fc.property(commits, fc.nat(10_000), (list, room) => {
+    fc.property(writes, fc.nat(10_000), (list, room) => {
       const { journal } = journalOf(list);
       const found = [...scanJournal(withoutRoom(Buffer.concat([journal, Buffer.alloc(room)])))];
       const segments = found.map(
         (one) => one.kind === "frame" && one.frame.segments.map(({ path, offset }) => ({ path, offset })),
       );
-      expect(segments).toEqual(list.map((commit) => commit.map(({ path, offset }) => ({ path, offset }))));
+      expect(segments).toEqual(list.map((write) => write.map(({ path, offset }) => ({ path, offset }))));
     }),
   );
 });
 
-test("a journal cut anywhere gives the commits that are whole and no other", () => {
+test("a journal cut anywhere gives the writes that are whole and no other", () => {
   fc.assert(
-    fc.property(commits, fc.double({ min: 0, max: 1, noNaN: true }), (list, where) => {
+    fc.property(writes, fc.double({ min: 0, max: 1, noNaN: true }), (list, where) => {
       const { journal, ends } = journalOf(list);
       const cut = Math.floor(where * journal.length);
       expect(numbersIn(journal.subarray(0, cut))).toEqual(
@@ -64,10 +64,10 @@ test("a journal cut anywhere gives the commits that are whole and no other", () 
   );
 });
 
-test("a flipped byte costs the commit it is in and no other", () => {
+test("a flipped byte costs the write it is in and no other", () => {
   fc.assert(
     fc.property(
-      commits,
+      writes,
       fc.double({ min: 0, max: 0.999, noNaN: true }),
       fc.integer({ min: 1, max: 255 }),
       (list, where, flip) => {
@@ -81,7 +81,7 @@ test("a flipped byte costs the commit it is in and no other", () => {
   );
 });
 
-test("an older commit that lies behind a newer one is a leftover, not a commit", () => {
+test("an older write that lies behind a newer one is a leftover, not a write", () => {
   const { journal, ends } = journalOf([
     [{ path: "a", offset: 0, heads: ["one"] }],
     [{ path: "a", offset: 9, heads: ["two"] }],

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { LINE_EXTRA, sealLine } from "./line.ts";
 
 /**
- * A frame is one commit in the journal: lines for any number of streams, and where they belong.
+ * A frame is one write in the journal: lines for any number of streams, and where they belong.
  *   magic 4 · crc 4 · length of the lines 4 · length of the index 4 · number 8 · lines · index
  *
  * The index is JSON: [[stream, offset, length], …]. It follows the lines so that each line is encoded once, in place.

@@ -10,7 +10,7 @@ export interface JournalFile {
 }
 
 /**
- * A write that extends the file costs the file system an additional commit (measured: twice the CPU and latency), so
+ * A write that extends the file costs the file system an additional transaction (measured: twice the CPU and latency), so
  * the file is extended rarely, by zeros that are written with a frame. Readers take zeros for the end.
  */
 export function roomAhead(file: JournalFile, frame: Buffer, limit: number): Buffer {

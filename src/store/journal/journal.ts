@@ -10,20 +10,20 @@ import { journalName } from "./recovery.ts";
 import type { LogStream } from "./stream.ts";
 
 /**
- * The group commit: everything that was appended meanwhile, by anyone and to any file, goes to disk in one write.
+ * The group write: everything that was appended meanwhile, by anyone and to any file, goes to disk in one write.
  *
- * JOURNAL-1. A commit is one frame, written through; only then are its lines put into their plain files (unsynced), and
+ * JOURNAL-1. A write is one frame, written through; only then are its lines put into their plain files (unsynced), and
  *     only then is the append acknowledged. So after a crash the journal is level with or ahead of the files, never
  *     behind.
- * JOURNAL-2. One commit at a time; the next begins after a turn of the event loop, so that callers that were just woken
+ * JOURNAL-2. One write at a time; the next begins after a turn of the event loop, so that callers that were just woken
  *     can join it.
- * JOURNAL-3. A failed commit is rolled back: first the files, then the journal are truncated to the last commit,
+ * JOURNAL-3. A failed write is rolled back: first the files, then the journal are truncated to the last write,
  *     everything waiting is refused, and numbers are reset. If there was no room, or no file could be opened, the next
- *     commit may succeed; after any other failure nothing is acknowledged any more.
+ *     write may succeed; after any other failure nothing is acknowledged any more.
  * JOURNAL-5. What was refused does not exist after a restart. A frame that is on disk and cannot be rolled back is
  *     acknowledged: opening the home will write its lines to their files. Only if the journal itself cannot be
  *     truncated is the outcome unknown until then, and the error says so.
- * JOURNAL-4. A journal is removed only when the files it covers, and their names, are synced (the checkpoint).
+ * JOURNAL-4. A journal is removed only when the files it covers, and their names, are synced.
  */
 export class Journal {
   readonly #disk: Disk;
@@ -34,12 +34,12 @@ export class Journal {
   readonly #frame = new FrameWriter();
   #file: JournalFile | undefined;
   #number: number;
-  #queue: Commit = { streams: [], waiting: [] };
+  #queue: JournalWrite = { streams: [], waiting: [] };
   #busy = false;
   #idle: (() => void)[] = [];
-  #checkpoint: Promise<void> | undefined;
+  #removal: Promise<void> | undefined;
   #failure: Error | undefined;
-  /** The last commit was refused for want of room. */
+  /** The last write was refused for want of room. */
   #full: Error | undefined;
   #closing = false;
   /** Called when `writeError` begins and when it ends. */
@@ -59,7 +59,7 @@ export class Journal {
     return this.#failure ?? (this.#closing ? this.#closed() : undefined);
   }
 
-  /** Why the last commit was refused, until one succeeds. */
+  /** Why the last write was refused, until one succeeds. */
   get writeError(): Error | undefined {
     return this.#failure ?? this.#full;
   }
@@ -68,8 +68,8 @@ export class Journal {
     if (stream.queued.push(head) === 1) this.#queue.streams.push(stream);
   }
 
-  /** Tells `waiting` how the commit went that takes everything queued so far. */
-  commit(waiting: CommitWaiter): void {
+  /** Tells `waiting` how the write of everything queued so far went. */
+  writeQueue(waiting: WriteWaiter): void {
     this.#queue.waiting.push(waiting);
     if (this.#busy) return;
     this.#busy = true;
@@ -77,7 +77,7 @@ export class Journal {
   }
 
   /** Resolves when nothing is under way. */
-  async settled(): Promise<void> {
+  async drained(): Promise<void> {
     while (this.#busy) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
@@ -85,8 +85,8 @@ export class Journal {
   async close(): Promise<void> {
     // From here on nothing is taken: what came after the files were synced would be acknowledged with no journal behind it.
     this.#closing = true;
-    await this.settled();
-    await this.#checkpoint;
+    await this.drained();
+    await this.#removal;
     if (this.#failure === undefined && this.#file !== undefined) await this.#finish(this.#file.path, 4);
     this.#file?.handle.close();
     this.#file = undefined;
@@ -102,7 +102,7 @@ export class Journal {
     const file = this.#file;
     if (this.#failure === undefined && !this.#isHomeOurs())
       this.#break(new Error("another process has taken the home: home.lock was deleted while it was held"));
-    const full = file !== undefined && file.end >= this.#limit && this.#checkpoint === undefined;
+    const full = file !== undefined && file.end >= this.#limit && this.#removal === undefined;
     if (this.#failure !== undefined) this.#refuse([], NOTHING, this.#failure);
     else if (file !== undefined && !full) this.#write(file);
     else this.#turnOver().then(this.#write, (error: unknown) => this.#takeBack([], NOTHING, error, false));
@@ -136,12 +136,7 @@ export class Journal {
   };
 
   /** The frame is on disk: put its lines where people look for them, then tell everybody (JOURNAL-1). */
-  #complete(
-    file: JournalFile,
-    frame: Buffer,
-    segments: readonly QueuedLines[],
-    waiting: readonly CommitWaiter[],
-  ): void {
+  #complete(file: JournalFile, frame: Buffer, segments: readonly QueuedLines[], waiting: readonly WriteWaiter[]): void {
     try {
       this.#files.ready(segments.map(({ stream }) => stream.path));
       for (const { stream, from, to } of segments)
@@ -159,7 +154,7 @@ export class Journal {
     this.#next();
   }
 
-  #acknowledge(segments: readonly QueuedLines[], waiting: readonly CommitWaiter[]): void {
+  #acknowledge(segments: readonly QueuedLines[], waiting: readonly WriteWaiter[]): void {
     for (const { stream, seq } of segments) stream.durableSeq = seq;
     for (const one of waiting) one.onDisk();
     for (const one of waiting) one.resolve();
@@ -168,7 +163,7 @@ export class Journal {
   /** JOURNAL-3, JOURNAL-5. */
   #takeBack(
     segments: readonly QueuedLines[],
-    waiting: readonly CommitWaiter[],
+    waiting: readonly WriteWaiter[],
     error: unknown,
     isInJournal: boolean,
   ): void {
@@ -178,7 +173,7 @@ export class Journal {
     const outcome = this.#undo(segments, isInJournal);
     if (outcome !== "taken back" || !(isOfFiles || isDiskFull(error))) refusal = this.#break(error, outcome);
     if (outcome === "kept") {
-      // What was queued meanwhile is refused with what follows, and does not count on this commit any less.
+      // What was queued meanwhile is refused with what follows, and does not count on this write any less.
       this.#acknowledge(segments, waiting);
       this.#refuse([], NOTHING, refusal);
       return;
@@ -188,7 +183,7 @@ export class Journal {
     this.#refuse(segments, waiting, refusal);
   }
 
-  /** Files before the journal: were it the other way round, a crash between could leave half of a commit in them. */
+  /** Files before the journal: were it the other way round, a crash between could leave half of a write in them. */
   #undo(segments: readonly QueuedLines[], isInJournal: boolean): "taken back" | "kept" | "unknown" {
     try {
       for (const { stream } of segments) this.#files.cut(stream.path, stream.size);
@@ -207,7 +202,7 @@ export class Journal {
   }
 
   /** Everything that waits counted on what failed, so all of it is refused and the numbers go back. */
-  #refuse(segments: readonly QueuedLines[], waiting: readonly CommitWaiter[], error: Error): void {
+  #refuse(segments: readonly QueuedLines[], waiting: readonly WriteWaiter[], error: Error): void {
     const { streams, waiting: later } = this.#queue;
     this.#queue = { streams: [], waiting: [] };
     for (const stream of [...segments.map((segment) => segment.stream), ...streams]) {
@@ -246,7 +241,7 @@ export class Journal {
     for (const resolve of idle) resolve();
   }
 
-  /** A new journal; the old one goes in the background, while commits go on. */
+  /** A new journal; the old one goes in the background, while writes go on. */
   async #turnOver(): Promise<JournalFile> {
     const path = join(journalDir(this.#root), journalName(this.#number));
     const handle = this.#disk.open(path, "journal");
@@ -261,8 +256,8 @@ export class Journal {
     this.#file = file;
     if (old === undefined) return file;
     old.handle.close();
-    this.#checkpoint = this.#finish(old.path, 1).finally(() => {
-      this.#checkpoint = undefined;
+    this.#removal = this.#finish(old.path, 1).finally(() => {
+      this.#removal = undefined;
     });
     return file;
   }
@@ -289,26 +284,26 @@ export class Journal {
 export interface JournalOptions {
   nextNumber: number;
   limit: number;
-  /** Asked before each commit: whether this process still has the home. */
+  /** Asked before each write: whether this process still has the home. */
   isOurs?: () => boolean;
 }
 
-export interface CommitWaiter {
+export interface WriteWaiter {
   /** Before anybody's promise is resolved: followers first. */
   onDisk(): void;
   resolve(): void;
   reject(error: Error): void;
 }
 
-interface Commit {
+interface JournalWrite {
   streams: LogStream[];
-  waiting: CommitWaiter[];
+  waiting: WriteWaiter[];
 }
 
 /** Until the next look whether a file can be opened again. */
 const NO_FILES_MS = 1000;
 
-const NOTHING: readonly CommitWaiter[] = [];
+const NOTHING: readonly WriteWaiter[] = [];
 
 /** Lines of one stream within the frame. */
 interface QueuedLines {

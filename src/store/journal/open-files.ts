@@ -2,8 +2,8 @@ import { dirname, join } from "node:path";
 import { type Disk, type DiskFile, isOutOfFiles } from "../disk/disk.ts";
 
 /**
- * The plain files being written: opened when first needed, least recently used ones closed, with a list of what a
- * checkpoint has to sync.
+ * The plain files being written: opened when first needed, least recently used ones closed, with a list of what
+ * must be synced before a journal may be removed.
  *
  * OPEN-FILES-1. Everything written since the last `takeUnsynced` is in the next one, even if its file was closed
  *     meanwhile.
@@ -76,7 +76,7 @@ export class OpenFiles {
     if ((this.#disk.size(join(this.#root, path)) ?? 0) > size) this.get(path).truncate(size);
   }
 
-  /** After a crash a name may be visible and yet not on disk: it is synced with the next checkpoint. */
+  /** After a crash a name may be visible and yet not on disk: it is synced before the next journal is removed. */
   distrust(path: string): void {
     this.#files.add(path);
     for (let dir = dirname(path); ; dir = dirname(dir)) {
@@ -93,7 +93,7 @@ export class OpenFiles {
     return unsynced;
   }
 
-  /** Files, then folders. While commits go on, a single lane: a checkpoint must not take the threads they need. */
+  /** Files, then folders. While writes go on, a single lane: removing a journal must not take the threads they need. */
   async sync({ files, dirs }: Unsynced, lanes: number): Promise<void> {
     await inLanes(files, lanes, (path) => this.#syncFile(path));
     await inLanes(dirs, lanes, (dir) => this.#syncDir(join(this.#root, dir)));

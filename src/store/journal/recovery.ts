@@ -8,7 +8,7 @@ import type { OpenFiles } from "./open-files.ts";
 /**
  * Brings the plain files up to date with the journals, after a crash.
  *
- * RECOVERY-0. The journals are synced first: a commit that was in progress when the process died may be visible but not
+ * RECOVERY-0. The journals are synced first: a write that was in progress when the process died may be visible but not
  *     on disk, and half of it in the files would outlive it.
  * RECOVERY-1. Every complete frame is written again, even if its bytes seem to be there: what is visible may not be on
  *     disk.
@@ -36,8 +36,8 @@ export async function recover(
       } else {
         const what =
           found.to === journal.length
-            ? "the last commit was not finished; nothing of it had been acknowledged"
-            : "a commit was damaged; what followed it was kept";
+            ? "the last write was not finished; nothing of it had been acknowledged"
+            : "a write was damaged; what followed it was kept";
         damage.setAside(`journal/${name}`, found.from, journal.subarray(found.from, found.to), what);
       }
     }
@@ -93,7 +93,7 @@ export function* scanJournal(journal: Buffer): Generator<ScannedFrame> {
   let last = 0;
   for (let at = 0; at < journal.length; ) {
     const frame = readFrame(journal, at);
-    // Numbers only grow: an older frame is a leftover of a commit that was taken back.
+    // Numbers only grow: an older frame is a leftover of a write that was taken back.
     if (frame !== undefined && frame.number > last) {
       yield { kind: "frame", frame };
       last = frame.number;

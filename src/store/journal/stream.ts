@@ -12,7 +12,7 @@ export class LogStream {
   durableSeq: number;
   /** Where the next record goes; everything before is on disk. */
   size: number;
-  /** Heads of lines that wait for the next commit. */
+  /** Heads of lines that wait for the next write. */
   queued: string[] = [];
 
   constructor(path: string, seq: number, size: number) {

@@ -13,7 +13,7 @@ import { MAX_PUBLISHED_BYTES, type ScratchSurvey, walkErrorWords } from "./publi
 /** Where the copy that becomes `published/` is made. It is never writable in a sandbox. */
 export const COPY_FOLDER = `${UNFINISHED}published`;
 
-/** So many files are written before they are synced together: the file system then needs one commit for them all. */
+/** So many files are written before they are synced together: the file system then needs one transaction for them all. */
 const SYNCED_TOGETHER = 64;
 
 const sync = promisify(fsync);

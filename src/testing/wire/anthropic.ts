@@ -1,12 +1,12 @@
 import type { WireFinish } from "../provider-turn.ts";
-import { type JsonRecord, recordOf, recordsOf, stringOf, wordsOf } from "./json.ts";
+import { contentWords, type JsonRecord, recordOf, recordsOf, stringOf } from "./json.ts";
 import { frame, joined, type ProviderMessage, type ProviderWire, pieces, type WireReply } from "./wire.ts";
 
 /** Anthropic Messages: `POST /v1/messages`. */
 export const anthropicWire: ProviderWire = {
   read(body) {
     return {
-      system: wordsOf(body.system),
+      system: contentWords(body.system),
       messages: joined(recordsOf(body.messages).flatMap(readMessage)),
       tools: recordsOf(body.tools).map((tool) => stringOf(tool.name)),
     };
@@ -196,11 +196,11 @@ function readMessage(message: JsonRecord): ProviderMessage[] {
     const calls = blocks
       .filter((block) => block.type === "tool_use")
       .map((block) => ({ id: stringOf(block.id), name: stringOf(block.name), args: recordOf(block.input) }));
-    return [{ role: "assistant", text: wordsOf(blocks.filter((block) => block.type === "text")), calls }];
+    return [{ role: "assistant", text: contentWords(blocks.filter((block) => block.type === "text")), calls }];
   }
   return blocks.map((block) =>
     block.type === "tool_result"
-      ? { role: "tool", call_id: stringOf(block.tool_use_id), text: wordsOf(block.content) }
+      ? { role: "tool", call_id: stringOf(block.tool_use_id), text: contentWords(block.content) }
       : { role: "user", text: stringOf(block.text) },
   );
 }

@@ -1,5 +1,5 @@
 import type { WireFinish } from "../provider-turn.ts";
-import { type JsonRecord, parsedOr, recordOf, recordsOf, stringOf, wordsOf } from "./json.ts";
+import { contentWords, type JsonRecord, parsedOr, recordOf, recordsOf, stringOf } from "./json.ts";
 import { frame, joined, type ProviderMessage, type ProviderWire, pieces, type WireReply } from "./wire.ts";
 
 /** Google Gemini: `POST /v1beta/models/NAME:streamGenerateContent?alt=sse` and `:generateContent`. */
@@ -9,7 +9,7 @@ export const geminiWire: ProviderWire = {
       recordsOf(tool.functionDeclarations).map((declaration) => stringOf(declaration.name));
     const own = (tool: JsonRecord) => Object.keys(tool).filter((key) => key !== "functionDeclarations");
     return {
-      system: wordsOf(recordOf(body.systemInstruction).parts),
+      system: contentWords(recordOf(body.systemInstruction).parts),
       messages: joined(recordsOf(body.contents).flatMap(readContent)),
       tools: recordsOf(body.tools).flatMap((tool) => [...declared(tool), ...own(tool)]),
     };
@@ -142,7 +142,7 @@ function readContent(content: JsonRecord): ProviderMessage[] {
       .map((part) => recordOf(part.functionCall))
       .filter((call) => call.name !== undefined)
       .map((call) => ({ id: stringOf(call.id), name: stringOf(call.name), args: call.args }));
-    return [{ role: "assistant", text: wordsOf(parts.filter((part) => part.thought !== true)), calls }];
+    return [{ role: "assistant", text: contentWords(parts.filter((part) => part.thought !== true)), calls }];
   }
   return parts.map((part) => {
     if (part.functionResponse === undefined) return { role: "user", text: stringOf(part.text) };

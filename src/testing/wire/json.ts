@@ -14,7 +14,7 @@ export function stringOf(value: unknown): string {
 }
 
 /** The words of a content that is a string, or a list of parts with a `text`. */
-export function wordsOf(content: unknown): string {
+export function contentWords(content: unknown): string {
   if (typeof content === "string") return content;
   return recordsOf(content)
     .map((part) => stringOf(part.text))

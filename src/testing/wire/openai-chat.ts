@@ -1,5 +1,5 @@
 import type { WireFinish } from "../provider-turn.ts";
-import { type JsonRecord, parsedOr, recordOf, recordsOf, stringOf, wordsOf } from "./json.ts";
+import { contentWords, type JsonRecord, parsedOr, recordOf, recordsOf, stringOf } from "./json.ts";
 import {
   type ChatVendor,
   frame,
@@ -19,7 +19,7 @@ export function openaiChatWire(vendor: ChatVendor): ProviderWire {
       return {
         system: messages
           .filter(isSystem)
-          .map((message) => wordsOf(message.content))
+          .map((message) => contentWords(message.content))
           .join("\n"),
         messages: joined(messages.filter((message) => !isSystem(message)).map(readMessage)),
         tools: recordsOf(body.tools).map((tool) => stringOf(recordOf(tool.function).name) || stringOf(tool.type)),
@@ -138,7 +138,7 @@ function usageOf({ usage }: WireReply) {
 }
 
 function readMessage(message: JsonRecord): ProviderMessage {
-  const text = wordsOf(message.content);
+  const text = contentWords(message.content);
   if (message.role === "tool") return { role: "tool", call_id: stringOf(message.tool_call_id), text };
   if (message.role !== "assistant") return { role: "user", text };
   const calls = recordsOf(message.tool_calls).map((call) => {

@@ -1,4 +1,4 @@
-import { type JsonRecord, parsedOr, recordsOf, stringOf, wordsOf } from "./json.ts";
+import { contentWords, type JsonRecord, parsedOr, recordsOf, stringOf } from "./json.ts";
 import { frame, joined, type ProviderMessage, type ProviderWire, pieces, type WireReply } from "./wire.ts";
 
 /** OpenAI Responses: `POST /v1/responses`. */
@@ -7,7 +7,7 @@ export const openaiResponsesWire: ProviderWire = {
     const input = typeof body.input === "string" ? [{ role: "user", content: body.input }] : recordsOf(body.input);
     const isSystem = (item: JsonRecord) => item.role === "system" || item.role === "developer";
     return {
-      system: [stringOf(body.instructions), ...input.filter(isSystem).map((item) => wordsOf(item.content))]
+      system: [stringOf(body.instructions), ...input.filter(isSystem).map((item) => contentWords(item.content))]
         .filter(Boolean)
         .join("\n"),
       messages: joined(input.filter((item) => !isSystem(item)).map(readItem)),
@@ -200,9 +200,9 @@ function responseOf(reply: WireReply, status: string, output: JsonRecord[]): Jso
 /** Whatever is neither a result nor a user's word (reasoning, searches, references) is part of the assistant's turn. */
 function readItem(item: JsonRecord): ProviderMessage {
   if (item.type === "function_call_output")
-    return { role: "tool", call_id: stringOf(item.call_id), text: wordsOf(item.output) };
-  if (item.role === "user") return { role: "user", text: wordsOf(item.content) };
-  if (item.type !== "function_call") return { role: "assistant", text: wordsOf(item.content), calls: [] };
+    return { role: "tool", call_id: stringOf(item.call_id), text: contentWords(item.output) };
+  if (item.role === "user") return { role: "user", text: contentWords(item.content) };
+  if (item.type !== "function_call") return { role: "assistant", text: contentWords(item.content), calls: [] };
   const call = { id: stringOf(item.call_id), name: stringOf(item.name), args: parsedOr(stringOf(item.arguments)) };
   return { role: "assistant", text: "", calls: [call] };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { Entry, Outcome, UserEntry } from "../../protocol/index.ts";
-import { both, call, fail, type ScriptedModel, type Step, say, script } from "../../testing/index.ts";
+import { both, call, fail, type ScriptedModel, type ScriptStep, say, script } from "../../testing/index.ts";
 import { defineTool } from "../../tools/tool.ts";
 import { Toolbox } from "../../tools/toolbox.ts";
 import { sinceSummary } from "./past.ts";
@@ -223,7 +223,7 @@ interface Change extends Partial<LoopAssignment> {
   mail?: () => UserEntry[];
 }
 
-async function play(steps: Step[], change: Change = {}) {
+async function play(steps: ScriptStep[], change: Change = {}) {
   const model = script(...steps).with({ contextWindow: WINDOW });
   const done = await run(model, change);
   model.assertDone();

@@ -20,7 +20,7 @@ import {
 import type { Tools } from "../../tools/toolbox.ts";
 import { openFlush, sinceSummary } from "./past.ts";
 import { addShown } from "./shown-history.ts";
-import { boundedSummary, lastStep, notesIn, type SummarySection } from "./summary.ts";
+import { boundedSummary, lastReply, notesIn, type SummarySection } from "./summary.ts";
 import { runCalls } from "./tool-calls.ts";
 import { tailWithin, trimmed } from "./trimming.ts";
 
@@ -206,7 +206,7 @@ export class Compaction {
     entries: number,
   ): SummaryEntry {
     const from = tailWithin(shown, room.kept, KEPT_TURNS);
-    const sections = [...record, { title: "Your last step", text: lastStep(shown, from) }];
+    const sections = [...record, { title: "Your last step", text: lastReply(shown, from) }];
     const content = boundedSummary(sections, bytesFor(room.summary));
     const kept = shown.slice(from);
     const tokens = {

@@ -266,7 +266,12 @@ function factsOf(entry: Entry, { worker_id, node_id }: ActingWorker, turn: numbe
     }
     case "tool": {
       const { call_id, tool, ok, content } = entry;
-      return [{ type: "tool.result", data: { ...who, call_id, tool, ok, ms: Math.round(ms), gist: gist(content) } }];
+      return [
+        {
+          type: "tool.result",
+          data: { ...who, call_id, tool, ok, ms: Math.round(ms), gist: gistOfText(content) },
+        },
+      ];
     }
     case "user":
       return (entry.messages ?? []).map((message_id) => ({
@@ -286,12 +291,12 @@ function factsOf(entry: Entry, { worker_id, node_id }: ActingWorker, turn: numbe
 /** What a person wants to see of a call in one line: the path, the command, the query. */
 export function gistOfCall(call: CallPart): string {
   const args = call.args;
-  if (typeof args !== "object" || args === null) return gist(String(args));
+  if (typeof args !== "object" || args === null) return gistOfText(String(args));
   const first = Object.values(args).find((value) => typeof value === "string");
-  return gist(first ?? JSON.stringify(args));
+  return gistOfText(first ?? JSON.stringify(args));
 }
 
-export function gist(text: string): string {
+export function gistOfText(text: string): string {
   const line = text.trimStart().split("\n", 1)[0] ?? "";
   return line.length > 120 ? `${line.slice(0, 119)}…` : line;
 }

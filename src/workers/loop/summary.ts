@@ -60,10 +60,10 @@ export function notesIn(flush: readonly Entry[]): string {
   return flush.flatMap((entry) => (entry.role === "assistant" ? textOf(entry).trim() || [] : [])).join("\n\n");
 }
 
-const LONGEST_STEP = 2000;
+const LONGEST_REPLY = 2000;
 
-/** The last step and what came after it, as far as it is too long to be kept whole: it has no answer yet. */
-export function lastStep(shown: readonly Entry[], keptFrom: number): string {
+/** The last reply and what came after it, as far as it is too long to be kept whole: it has no answer yet. */
+export function lastReply(shown: readonly Entry[], keptFrom: number): string {
   const from = Math.max(
     0,
     shown.findLastIndex((entry) => entry.role === "assistant"),
@@ -79,9 +79,9 @@ export function lastStep(shown: readonly Entry[], keptFrom: number): string {
           return [textOf(entry).trim(), ...calls].filter((line) => line !== "").join("\n");
         }
         case "tool":
-          return `${entry.tool} ${entry.ok ? "gave" : "failed"}: ${abridged(entry.content, LONGEST_STEP)}`;
+          return `${entry.tool} ${entry.ok ? "gave" : "failed"}: ${abridged(entry.content, LONGEST_REPLY)}`;
         case "user":
-          return `${entry.from} said: ${abridged(entry.content, LONGEST_STEP)}`;
+          return `${entry.from} said: ${abridged(entry.content, LONGEST_REPLY)}`;
         default:
           return [];
       }

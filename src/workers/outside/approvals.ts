@@ -1,7 +1,7 @@
 import { type Permission, permissionsOf, type Situation } from "../../projections/index.ts";
 import type { NewFact } from "../../protocol/index.ts";
 import { QuestionAsker } from "../loop/question-asker.ts";
-import { type ActingWorker, gist } from "../loop/recorded-loop.ts";
+import { type ActingWorker, gistOfText } from "../loop/recorded-loop.ts";
 import type { Workplace } from "../workplace.ts";
 import { LONGEST_REQUEST, permissionQuestion } from "./permission-question.ts";
 import type { PermissionPolicy } from "./session/permission-policy.ts";
@@ -101,7 +101,13 @@ export class Approvals {
     const { worker_id, node_id } = this.#self;
     return granted.map(({ request, asked }) => {
       this.#taken.delete(asked);
-      const data = { call_id: asked, tool: request.tool, ok: true, ms: 0, gist: gist(requestGist(request)) };
+      const data = {
+        call_id: asked,
+        tool: request.tool,
+        ok: true,
+        ms: 0,
+        gist: gistOfText(requestGist(request)),
+      };
       return { type: "tool.result", data: { worker_id, node_id, ...data } };
     });
   }

@@ -3,7 +3,7 @@ import type { Question } from "../../projections/index.ts";
 import type { NewFact, UserEntry } from "../../protocol/index.ts";
 import type { HumanPort } from "../../tools/human.ts";
 import { QuestionAsker } from "../loop/question-asker.ts";
-import { type ActingWorker, gist } from "../loop/recorded-loop.ts";
+import { type ActingWorker, gistOfText } from "../loop/recorded-loop.ts";
 import type { Workplace } from "../workplace.ts";
 
 /** Marks calls whose result was not the answer: the answer is said later. */
@@ -77,14 +77,14 @@ export class LaterAnswers {
   }
 
   #told(question: Question): [UserEntry, NewFact[]] {
-    const content = `You asked: ${gist(question.text)}\n${answerInWords(question)}`;
+    const content = `You asked: ${gistOfText(question.text)}\n${answerInWords(question)}`;
     const { worker_id, node_id } = this.#self;
     const settled = {
       call_id: question.call_id,
       tool: "ask_human",
       ok: true,
       ms: 0,
-      gist: gist(answerInWords(question)),
+      gist: gistOfText(answerInWords(question)),
     };
     return [
       { role: "user", from: "agiraph", content },

@@ -10,7 +10,14 @@ import {
   type Usage,
   type UserEntry,
 } from "../../protocol/index.ts";
-import { type ActingWorker, gist, gistOfCall, isFromHuman, type Recorder, wordsAloud } from "../loop/recorded-loop.ts";
+import {
+  type ActingWorker,
+  gistOfCall,
+  gistOfText,
+  isFromHuman,
+  type Recorder,
+  wordsAloud,
+} from "../loop/recorded-loop.ts";
 import type { OutsideEvent } from "./session/session.ts";
 
 /** More of one answer or call than this is kept only in the program's own session. */
@@ -156,7 +163,10 @@ export class Transcript {
     const began = this.#calls.get(call_id)?.began ?? this.#recorder.clock.now();
     this.#calls.delete(call_id);
     const ms = Math.round(this.#recorder.clock.now() - began);
-    const fact: NewFact = { type: "tool.result", data: { ...this.#who, call_id, tool, ok, ms, gist: gist(content) } };
+    const fact: NewFact = {
+      type: "tool.result",
+      data: { ...this.#who, call_id, tool, ok, ms, gist: gistOfText(content) },
+    };
     await this.#append([fact, ...facts], [result]);
   }
 

@@ -5,7 +5,7 @@ import { visibleLines } from "../text/visible.ts";
 import type { DiffLine } from "./diff-lines.ts";
 import type { LineRow, PairRow } from "./diff-rows.ts";
 import { useHunkColours } from "./hunk-colours.ts";
-import { piecesOf } from "./line-pieces.ts";
+import { linePieces } from "./line-pieces.ts";
 import { wordChange } from "./word-change.ts";
 
 /** One line of code, both numbers before it. */
@@ -68,7 +68,7 @@ function LineText({ line, hunk, path, facing }: TextProps) {
   const colours = useHunkColours(hunk, kindOf(path));
   const text = shownText(line.text, facing);
   const change = facing === null || line.sign === " " ? null : wordChange(text, shownText(facing, line.text));
-  const pieces = piecesOf(text, colours?.[line.at], change);
+  const pieces = linePieces(text, colours?.[line.at], change);
   return (
     <>
       <span className="diff-sign" data-sign={line.sign} />

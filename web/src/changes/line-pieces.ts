@@ -9,7 +9,7 @@ export interface Piece {
 }
 
 /** A line in pieces of one style each: by its colours, and by the part that changed. */
-export function piecesOf(text: string, tokens: readonly ColouredToken[] | undefined, changed: Span | null): Piece[] {
+export function linePieces(text: string, tokens: readonly ColouredToken[] | undefined, changed: Span | null): Piece[] {
   const coloured = tokens?.map(({ content }) => content).join("") === text ? tokens : undefined;
   const parts = coloured?.map(({ content, light, dark }) => ({ text: content, colour: colourOf(light, dark) }));
   const pieces: Piece[] = [];

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { piecesOf } from "./line-pieces.ts";
+import { linePieces } from "./line-pieces.ts";
 import { wordChange } from "./word-change.ts";
 
 const changed = (text: string, other: string) => {
@@ -26,7 +26,7 @@ test("whatever two lines say, the pieces of a line are the line", () => {
   const token = fc.record({ content: fc.string(), light: fc.constant("#111"), dark: fc.constant("#eee") });
   fc.assert(
     fc.property(fc.string(), fc.string(), fc.array(token), (text, other, tokens) => {
-      const pieces = piecesOf(text, tokens, wordChange(text, other));
+      const pieces = linePieces(text, tokens, wordChange(text, other));
       expect(pieces.map((piece) => piece.text).join("")).toBe(text);
     }),
   );
@@ -37,10 +37,10 @@ test("colours that cannot be read on green and red are made stronger; others of 
     { content: "// a", light: "#6E7781", dark: "#8B949E" },
     { content: " b", light: "currentColor", dark: "currentColor" },
   ];
-  expect(piecesOf("// a b", tokens, { from: 3, to: 4 })).toEqual([
+  expect(linePieces("// a b", tokens, { from: 3, to: 4 })).toEqual([
     { text: "// ", colour: "light-dark(#57606a, #a5adb6)", isChanged: false },
     { text: "a", colour: "light-dark(#57606a, #a5adb6)", isChanged: true },
     { text: " b", colour: null, isChanged: false },
   ]);
-  expect(piecesOf("other text", tokens, null)).toEqual([{ text: "other text", colour: null, isChanged: false }]);
+  expect(linePieces("other text", tokens, null)).toEqual([{ text: "other text", colour: null, isChanged: false }]);
 });

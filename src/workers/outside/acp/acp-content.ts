@@ -3,11 +3,11 @@ import { isEmpty } from "./acp-request.ts";
 import type { WireCall, WireContent } from "./acp-wire.ts";
 
 /** More of one text than this is not kept. */
-export const MAX_CHARS = 50_000;
+export const MAX_CONTENT_CHARS = 50_000;
 
 /** At most so much of a text; a cut says so. */
-export function clipped(text: string): string {
-  return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}\n(cut here)` : text;
+export function clippedContent(text: string): string {
+  return text.length > MAX_CONTENT_CHARS ? `${text.slice(0, MAX_CONTENT_CHARS)}\n(cut here)` : text;
 }
 
 export function contentText(content: WireContent): string {
@@ -52,7 +52,7 @@ export function argsOf({ rawInput, title, locations, content, status }: WireCall
 
 function small(args: unknown): unknown {
   const json = JSON.stringify(args);
-  return json.length > MAX_CHARS ? { cut: json.slice(0, MAX_CHARS) } : args;
+  return json.length > MAX_CONTENT_CHARS ? { cut: json.slice(0, MAX_CONTENT_CHARS) } : args;
 }
 
 /** What a command wrote since the last update of its call, and how it ended, where that is beside the protocol's fields. */
@@ -72,6 +72,8 @@ export function resultOf({ content, rawOutput }: WireCall): string {
     if (part.type === "content" && part.content) return contentText(part.content);
     return part.type === "diff" && part.path ? `Changed ${part.path}` : [];
   });
-  if (shown.length > 0) return clipped(shown.join("\n"));
-  return isEmpty(rawOutput) ? "" : clipped(typeof rawOutput === "string" ? rawOutput : JSON.stringify(rawOutput));
+  if (shown.length > 0) return clippedContent(shown.join("\n"));
+  return isEmpty(rawOutput)
+    ? ""
+    : clippedContent(typeof rawOutput === "string" ? rawOutput : JSON.stringify(rawOutput));
 }

@@ -16,7 +16,7 @@ import { MidTurnWords } from "./mid-turn-words.ts";
 import { PromptQueue } from "./prompt-queue.ts";
 
 /** What must be known about a session after a restart. */
-export const keptSchema = z.object({
+export const keptAcpSchema = z.object({
   session_id: z.string().nullable(),
   /** When the session was made, in milliseconds since the epoch. */
   made_at: z.number(),
@@ -24,7 +24,7 @@ export const keptSchema = z.object({
   /** What was said while a turn ran, and not yet sent. */
   unsaid: z.array(z.string()),
 });
-type KeptSession = z.infer<typeof keptSchema>;
+type KeptSession = z.infer<typeof keptAcpSchema>;
 
 interface Parts {
   setup: SessionSetup;

@@ -1,7 +1,16 @@
 import { requestGist } from "../session/request-text.ts";
 import type { OutsideEvent, PermissionRequest } from "../session/session.ts";
 import { requestKey } from "../session/tool-request.ts";
-import { argsOf, clipped, contentText, MAX_CHARS, mergedCall, outputOf, planText, resultOf } from "./acp-content.ts";
+import {
+  argsOf,
+  clippedContent,
+  contentText,
+  MAX_CONTENT_CHARS,
+  mergedCall,
+  outputOf,
+  planText,
+  resultOf,
+} from "./acp-content.ts";
 import type { AcpQuirks } from "./acp-quirks.ts";
 import { type AskedCall, isEmpty, permissionRequest } from "./acp-request.ts";
 import { AcpUsage } from "./acp-usage.ts";
@@ -159,12 +168,12 @@ export class AcpTranslation {
     const before = message !== this.#message ? this.#wordsAreOver() : [];
     this.#message = message;
     const used = this.#usage.writes(text.length);
-    if (this.#words.length < MAX_CHARS) this.#words += text;
+    if (this.#words.length < MAX_CONTENT_CHARS) this.#words += text;
     return [...before, ...used, { kind: "delta", of: "text", text }];
   }
 
   #wordsAreOver(): OutsideEvent[] {
-    const text = clipped(this.#words).trim();
+    const text = clippedContent(this.#words).trim();
     this.#words = "";
     if (text === "") return [];
     this.#lastWords = text;
@@ -178,7 +187,7 @@ export class AcpTranslation {
       call.allowed && !isEmpty(change.rawInput) && !call.allowed.includes(JSON.stringify(change.rawInput));
     call.wire = mergedCall(call.wire, change);
     const isOver = change.status === "completed" || change.status === "failed";
-    if (call.output.length < MAX_CHARS) call.output += outputOf(change);
+    if (call.output.length < MAX_CONTENT_CHARS) call.output += outputOf(change);
     const isPartial = change.status === "pending" && this.#quirks.fillsLater;
     const isKnown = change.status === "in_progress" || (!isEmpty(change.rawInput) && !isPartial);
     const events = isOver || isKnown ? this.#announce(call) : [];
@@ -188,7 +197,7 @@ export class AcpTranslation {
       events.push({ kind: "noted", text });
     }
     if (!isOver) return events;
-    const content = resultOf(call.wire) || clipped(call.output) || (call.denied ? DENIED : "");
+    const content = resultOf(call.wire) || clippedContent(call.output) || (call.denied ? DENIED : "");
     return [...events, ...this.#answer(call, change.status === "completed", content)];
   }
 

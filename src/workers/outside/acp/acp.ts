@@ -6,13 +6,13 @@ import { ProgramRecord } from "../session/program-record.ts";
 import type { Adapter, SessionSetup, ToolServer } from "../session/session.ts";
 import { acpLaunch, launchOf } from "./acp-launch.ts";
 import { type AcpQuirks, quirksOf } from "./acp-quirks.ts";
-import { AcpSession, keptSchema } from "./acp-session.ts";
+import { AcpSession, keptAcpSchema } from "./acp-session.ts";
 
 /** Starts any agent that speaks the Agent Client Protocol (version 1) on its standard input and output. */
 export function acpAdapter(clock: Clock): Adapter {
   return async (setup) => {
     await mkdir(setup.home, { recursive: true, mode: 0o700 });
-    const record = new ProgramRecord(setup.home, setup.cwd, keptSchema);
+    const record = new ProgramRecord(setup.home, setup.cwd, keptAcpSchema);
     const before = (await record.read()) ?? { session_id: null, made_at: 0, cost_usd: 0, unsaid: [] };
     const quirks = quirksOf(setup.profile);
     for (const [path, text] of Object.entries(await filesOf(setup, quirks))) await putFile(setup.home, path, text);

@@ -23,14 +23,14 @@ import { bothEnds, Printed } from "./printed.ts";
 import { readWritten, type WrittenFile } from "./task-files.ts";
 
 /** What must be known about a session after a restart. */
-export const keptSchema = z.object({
+export const keptProgressSchema = z.object({
   assigned: z.int().nonnegative(),
   outbox: outboxStateSchema,
   /** Stamps of what was taken. */
   checkpoint: z.string().nullable(),
   result: z.string().nullable(),
 });
-export type KeptProgress = z.infer<typeof keptSchema>;
+export type KeptProgress = z.infer<typeof keptProgressSchema>;
 
 export function nothingTaken(assigned: number): KeptProgress {
   return { assigned, outbox: EMPTY_OUTBOX, checkpoint: null, result: null };

@@ -5,7 +5,7 @@ import type { RunningProgram } from "../../../sandbox/program.ts";
 import { watchFolder } from "../../../store/disk/watch-folder.ts";
 import { ProgramRecord } from "../session/program-record.ts";
 import type { Adapter, SessionSetup } from "../session/session.ts";
-import { AutonomousSession, type KeptProgress, keptSchema, nothingTaken } from "./autonomous-session.ts";
+import { AutonomousSession, type KeptProgress, keptProgressSchema, nothingTaken } from "./autonomous-session.ts";
 import { hideTaskFiles, readWritten, writeTaskFiles } from "./task-files.ts";
 
 /**
@@ -16,7 +16,7 @@ import { hideTaskFiles, readWritten, writeTaskFiles } from "./task-files.ts";
 export function autonomousAdapter(clock: Clock): Adapter {
   return async (setup) => {
     await mkdir(setup.home, { recursive: true, mode: 0o700 });
-    const record = new ProgramRecord(setup.home, setup.cwd, keptSchema);
+    const record = new ProgramRecord(setup.home, setup.cwd, keptProgressSchema);
     const found = await record.read();
     const kept = found?.assigned === setup.assigned ? found : undefined;
     const nothing = nothingTaken(setup.assigned);

@@ -2,30 +2,30 @@ import type { FailureReason } from "../models/model.ts";
 import type { Usage } from "../protocol/index.ts";
 
 /** What one reply of a scripted model says, does and costs. Steps are values: every method gives a new one. */
-export class Step {
+export class ScriptStep {
   readonly move: ScriptMove;
-  readonly condition: StepCondition;
+  readonly condition: ScriptStepCondition;
 
-  constructor(move: ScriptMove, condition: StepCondition = { heard: [], ready: undefined }) {
+  constructor(move: ScriptMove, condition: ScriptStepCondition = { heard: [], ready: undefined }) {
     this.move = move;
     this.condition = condition;
   }
 
   /** Keeps the model silent until it has heard all these words, wherever in the conversation. */
-  after(...words: string[]): Step {
-    return new Step(this.move, { ...this.condition, heard: [...this.condition.heard, ...words] });
+  after(...words: string[]): ScriptStep {
+    return new ScriptStep(this.move, { ...this.condition, heard: [...this.condition.heard, ...words] });
   }
 
   /** Keeps the model thinking until the promise resolves or the signal aborts. */
-  until(ready: Promise<unknown>): Step {
-    return new Step(this.move, { ...this.condition, ready });
+  until(ready: Promise<unknown>): ScriptStep {
+    return new ScriptStep(this.move, { ...this.condition, ready });
   }
 
   /** What the reply took, so that budgets and compaction can be tested, and what the model thought before it. */
-  with(details: ReplyDetails): Step {
+  with(details: ReplyDetails): ScriptStep {
     if (this.move.kind === "fail")
       throw new Error("A failure has no usage, no cost and no thoughts: put .with() on a reply.");
-    return new Step({ ...this.move, details: { ...this.move.details, ...details } }, this.condition);
+    return new ScriptStep({ ...this.move, details: { ...this.move.details, ...details } }, this.condition);
   }
 
   /** One line for a message to the test's author. */
@@ -36,21 +36,21 @@ export class Step {
 }
 
 /** The model calls a tool. */
-export function call(name: string, args: unknown = {}): Step {
-  return new Step({ kind: "reply", text: "", calls: [{ name, args }], details: {} });
+export function call(name: string, args: unknown = {}): ScriptStep {
+  return new ScriptStep({ kind: "reply", text: "", calls: [{ name, args }], details: {} });
 }
 
 /** The model says something and calls nothing. */
-export function say(text: string): Step {
-  return new Step({ kind: "reply", text, calls: [], details: {} });
+export function say(text: string): ScriptStep {
+  return new ScriptStep({ kind: "reply", text, calls: [], details: {} });
 }
 
 /** One reply that holds everything the given steps say and call: `both(say("Two at once."), call("a"), call("b"))`. */
-export function both(...steps: (Step | string)[]): Step {
+export function both(...steps: (ScriptStep | string)[]): ScriptStep {
   const moves = steps.map((step) => (typeof step === "string" ? say(step).move : step.move));
   const replies = moves.filter((move) => move.kind === "reply");
   if (replies.length < moves.length) throw new Error("both() joins say and call; a failure stands alone.");
-  return new Step({
+  return new ScriptStep({
     kind: "reply",
     text: replies.map((move) => move.text).join(""),
     calls: replies.flatMap((move) => move.calls),
@@ -59,12 +59,12 @@ export function both(...steps: (Step | string)[]): Step {
 }
 
 /** The model call fails, as it does when a provider gave up on it. */
-export function fail(reason: FailureReason, details: FailureDetails = {}): Step {
-  return new Step({ kind: "fail", reason, details });
+export function fail(reason: FailureReason, details: FailureDetails = {}): ScriptStep {
+  return new ScriptStep({ kind: "fail", reason, details });
 }
 
 /** The model thinks until it is stopped. */
-export function hang(): Step {
+export function hang(): ScriptStep {
   return say("").until(new Promise(() => {}));
 }
 
@@ -72,7 +72,7 @@ export type ScriptMove =
   | { kind: "reply"; text: string; calls: readonly { name: string; args: unknown }[]; details: ReplyDetails }
   | { kind: "fail"; reason: FailureReason; details: FailureDetails };
 
-export interface StepCondition {
+export interface ScriptStepCondition {
   readonly heard: readonly string[];
   readonly ready: Promise<unknown> | undefined;
 }

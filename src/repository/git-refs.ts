@@ -11,7 +11,7 @@ import { isObjectId } from "./names.ts";
  * REFS-2. A lock that a killed git has left does not block: the home has one process, so nobody else is writing.
  * REFS-3. When a move is reported, it is on disk.
  */
-export class Refs {
+export class GitRefs {
   readonly #dir: string;
   readonly #git: Git;
 

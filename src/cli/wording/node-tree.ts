@@ -11,7 +11,7 @@ export interface TreeRow {
  * Sub-nodes below the node that created them, in the order of creation. If that node is not shown, they go below its
  * nearest ancestor that is.
  */
-export function workTree(
+export function nodeTree(
   nodes: readonly NodeState[],
   parentOf: (id: NodeId) => NodeId | null,
   roots: "stemmed" | "bare",

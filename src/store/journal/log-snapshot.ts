@@ -21,7 +21,7 @@ export interface FactPosition {
 }
 
 /** The agent and the fold of a snapshot. */
-export interface SnapshotFile {
+export interface LogSnapshotFile {
   disk: Disk;
   agentFolder: string;
   /** Of the fold. */
@@ -29,7 +29,7 @@ export interface SnapshotFile {
   version: number;
 }
 
-export function saveSnapshot(snapshot: SnapshotFile, position: FactPosition, state: unknown): void {
+export function saveLogSnapshot(snapshot: LogSnapshotFile, position: FactPosition, state: unknown): void {
   const { disk, agentFolder, version } = snapshot;
   const path = snapshotPath(snapshot);
   disk.makeDir(join(agentFolder, "snapshots"));
@@ -40,7 +40,7 @@ export function saveSnapshot(snapshot: SnapshotFile, position: FactPosition, sta
   );
 }
 
-export function loadSnapshot(snapshot: SnapshotFile): { position: FactPosition; state: unknown } | undefined {
+export function loadLogSnapshot(snapshot: LogSnapshotFile): { position: FactPosition; state: unknown } | undefined {
   const bytes = readWhole(snapshot.disk, snapshotPath(snapshot));
   const line = bytes && decodeLine(bytes, 0, bytes.length - 1);
   if (line === undefined || line.version !== RECORD_VERSION) return undefined;
@@ -53,7 +53,7 @@ export function loadSnapshot(snapshot: SnapshotFile): { position: FactPosition; 
  * How many bytes a fold has to read to reach the end of a log of this size: the snapshot and what comes after it, or the
  * whole log. An estimate from the snapshot's first bytes; whether it is intact and fits the log is not checked.
  */
-export function bytesToRead(snapshot: SnapshotFile, logSize: number): number {
+export function bytesToRead(snapshot: LogSnapshotFile, logSize: number): number {
   const { disk, version } = snapshot;
   const path = snapshotPath(snapshot);
   const snapshotSize = disk.size(path);
@@ -102,7 +102,7 @@ const snapshotSchema = z.object({
   state: z.unknown(),
 });
 
-function snapshotPath({ agentFolder, name }: SnapshotFile): string {
+function snapshotPath({ agentFolder, name }: LogSnapshotFile): string {
   if (!/^[a-z][a-z0-9_-]*$/.test(name))
     throw new StoreUsageError(`"${name}" cannot be the name of a snapshot: use lower-case letters, digits, - and _.`);
   return join(agentFolder, "snapshots", `${name}.json`);
