@@ -27,12 +27,12 @@ import {
   dependantsOf,
   isEndOrReopening,
   isTakenBack,
-  workerName,
   nodeEndText,
   parentWhen,
   reopeningOf,
   stands,
   takingOver,
+  workerName,
 } from "./node-news.ts";
 
 /** After a stop, while it decides. */

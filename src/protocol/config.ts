@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { channelConfigSchema, channelNameSchema, variableSchema } from "./channel.ts";
-import { contractSchema } from "./fact.ts";
+import { contractSchema } from "./fact-fields.ts";
 import { projectsSchema } from "./project-config.ts";
 
 /** USD for a million tokens. */

@@ -3,6 +3,14 @@ export * from "./channel.ts";
 export * from "./config.ts";
 export * from "./entry.ts";
 export * from "./fact.ts";
+export {
+  contractSchema,
+  DEADLINE,
+  type HandedInput,
+  type PublishedFile,
+  publishedFileSchema,
+  type StageContract,
+} from "./fact-fields.ts";
 export * from "./ids.ts";
 export * from "./mesh.ts";
 export * from "./outcome.ts";

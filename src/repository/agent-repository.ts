@@ -86,7 +86,7 @@ export class AgentRepository {
     return oneAtATime(`${this.dir} create`, async () => {
       const isThere = await this.exists();
       await removeLeftovers(this.dir);
-      if (!isThere) return createRepository(this.dir, this.#git, from, base, branch, options);
+      if (!isThere) return createRepository(this.dir, this.#git, from, { base, branch, ...options });
       const known = await this.#refs.read(BASE_REF);
       if (known === undefined) throw new Error(`${this.dir} has no ${BASE_REF}: it is not a repository of an agent.`);
       return { base: known, left: [] };

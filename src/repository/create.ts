@@ -21,9 +21,7 @@ export async function createRepository(
   dir: string,
   git: Git,
   from: PersonFolders,
-  base: string,
-  branch: string,
-  options: { dirty?: boolean },
+  { base, branch, dirty }: { base: string; branch: string; dirty?: boolean },
 ): Promise<{ base: string; left: string[] }> {
   const part = `${dir}.part`;
   await rm(part, { recursive: true, force: true });
@@ -33,7 +31,7 @@ export async function createRepository(
   if (await isPlainFile(join(from.gitDir, "shallow"), 64 * 1024 * 1024)) {
     await copyFile(join(from.gitDir, "shallow"), join(part, "shallow"), constants.COPYFILE_FICLONE);
   }
-  const { commit, left } = options.dirty
+  const { commit, left } = dirty
     ? await withChanges(part, git, from, objectId(base))
     : { commit: objectId(base), left: [] };
   await copyObjects(part, git, from, [commit], []);

@@ -144,7 +144,7 @@ test("a pull request is pushed and opened with gh, or the commands are said", as
   const { agent, commit } = await worked(world);
   world.plain("person", "init", "-q", "--bare", join(world.path, "server.git"));
   const ask = async () =>
-    openPullRequest(await world.inspect(), agent, BRANCH, commit, world.git, { title: "-t", body: "words\n" });
+    openPullRequest(await world.inspect(), agent, BRANCH, { commit, title: "-t", body: "words\n" }, world.git);
 
   expect(await ask()).toEqual({ ok: false, reason: expect.stringContaining("git remote add origin URL") });
   world.plain("person", "remote", "add", "origin", join(world.path, "server.git"));

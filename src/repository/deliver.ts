@@ -49,7 +49,6 @@ export async function mergeIntoCheckedOut(
   branch: string,
   commit: string,
   git: Git,
-  options: { seconds?: number } = {},
 ): Promise<Delivered> {
   let reached = commit;
   const delivered = await inWords(async () => {
@@ -64,7 +63,7 @@ export async function mergeIntoCheckedOut(
     const done = await deliverBranch(now, agent, branch, commit, git);
     if (!done.ok) throw new Refused(done.reason);
     const head = await agent.fetchFrom(now, "HEAD");
-    reached = await merged(now, agent, { branch, commit, head }, git, options.seconds);
+    reached = await merged(now, agent, { branch, commit, head }, git);
     if (reached === head) return;
     await giveObjects(now, agent, reached, git);
     await refuseOverwriting(now, head, reached, git);
@@ -79,10 +78,10 @@ export async function openPullRequest(
   person: PersonRepository,
   agent: AgentRepository,
   branch: string,
-  commit: string,
+  request: { commit: string; title: string; body: string; remote?: string },
   git: Git,
-  request: { title: string; body: string; remote?: string },
 ): Promise<{ ok: true; commit: string; url: string } | { ok: false; reason: string }> {
+  const { commit } = request;
   let url = "";
   const delivered = await inWords(async () => {
     const done = await deliverBranch(person, agent, branch, commit, git);
@@ -222,7 +221,6 @@ async function merged(
   agent: AgentRepository,
   { branch, commit, head }: ToMerge,
   git: Git,
-  seconds: number | undefined,
 ): Promise<string> {
   if (await agent.isAncestor(commit, head)) return head;
   if (await agent.isAncestor(head, commit)) return commit;
@@ -238,7 +236,7 @@ async function merged(
   const author = { name: value("user.name") ?? "agiraph", email: value("user.email") ?? "" };
   const times = await Promise.all([head, commit].map((id) => agent.timeOf(id)));
   const message = `Merge branch '${branch}'\n`;
-  const id = await agent.commitTree(result.tree, [head, commit], message, author, seconds ?? Math.max(...times));
+  const id = await agent.commitTree(result.tree, [head, commit], message, author, Math.max(...times));
   await agent.keep(`refs/agiraph/merges/${id}`, id);
   return id;
 }

@@ -19,21 +19,21 @@ export function giveObjects(person: PersonFolders, agent: AgentRepository, commi
     await mkdir(outgoing);
     try {
       const known = await knownThere(person, await agent.shared(), git);
-      await give(person, agent, commit, known, outgoing, git);
+      await give({ person, agent, commit, git }, known, outgoing);
     } finally {
       await rm(outgoing, { recursive: true, force: true });
     }
   });
 }
 
-async function give(
-  person: PersonFolders,
-  agent: AgentRepository,
-  commit: string,
-  known: readonly string[],
-  outgoing: string,
-  git: Git,
-): Promise<void> {
+interface Gift {
+  person: PersonFolders;
+  agent: AgentRepository;
+  commit: string;
+  git: Git;
+}
+
+async function give({ person, agent, commit, git }: Gift, known: readonly string[], outgoing: string): Promise<void> {
   const stdin = [commit, "--not", ...known, ""].join("\n");
   const packing = ["--git-dir", agent.dir, "pack-objects", "--revs", "--quiet", "--delta-base-offset", "--non-empty"];
   const config = ["pack.window=0", "core.bigFileThreshold=512m"];

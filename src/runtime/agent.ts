@@ -53,28 +53,25 @@ export class Agent {
   readonly #postman: Postman;
   readonly #listeners = new Set<(delta: Delta) => void>();
   readonly #words = new WordsUnderWay();
+  readonly #live = (delta: Delta) => {
+    this.#words.hear(delta);
+    for (const listener of this.#listeners) listener(delta);
+  };
 
   private constructor(agentLog: AgentLog, situation: Situation, services: AgentServices) {
     this.#services = services;
-    this.#situation = new LiveSituation(agentLog, situation, (error) => {
-      this.#workforce.forget();
-      this.#work.fail(error);
-    });
+    this.#situation = new LiveSituation(agentLog, situation, (error) => this.#endAfter(error));
     const { log, now, pending } = this.#situation;
-    const live = (delta: Delta) => {
-      this.#words.hear(delta);
-      for (const listener of this.#listeners) listener(delta);
-    };
     const ports = { log, now, pending, clock: services.clock, failed: (error: unknown) => this.#work.fail(error) };
     const goalFile = new GoalFile(ports);
     this.#files = new AgentFiles(ports);
-    this.#meshes = new MeshHosting({ ...ports, live, services });
+    this.#meshes = new MeshHosting({ ...ports, live: this.#live, services });
     this.#repository = now().agent.created.write
       ? new TeamRepository({ ...ports, services: services.gitServices })
       : undefined;
     this.#workforce = new Workforce({
       ...ports,
-      ...{ live, services, files: this.#files, repository: this.#repository },
+      ...{ live: this.#live, services, files: this.#files, repository: this.#repository },
       schedule: (who) => this.schedule.by(who),
       isStarting: () => this.#work.starting !== undefined,
       deliver: () => this.repositoryWork.deliverUnasked(),
@@ -121,6 +118,12 @@ export class Agent {
       openNextRun: (trigger, first) => this.#work.openNextRun(trigger, first),
     });
     this.#postman = new Postman(services.channels, { ...ports, random: services.random });
+  }
+
+  /** The log cannot be written any more. */
+  #endAfter(error: unknown): void {
+    this.#workforce.forget();
+    this.#work.fail(error);
   }
 
   static async open(log: AgentLog, services: AgentServices): Promise<Agent> {

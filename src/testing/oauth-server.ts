@@ -36,26 +36,72 @@ interface Family {
   refresh: string;
 }
 
+/** The tokens that were issued, and the logins they belong to. */
+class Tokens {
+  readonly #plan: OAuthServerPlan;
+  readonly #lifetimeMs: number;
+  readonly #refresh = new Map<string, Family>();
+  readonly #access = new Map<string, { family: Family; expires: number }>();
+  #count = 0;
+
+  constructor(plan: OAuthServerPlan) {
+    this.#plan = plan;
+    this.#lifetimeMs = (plan.lifetimeSeconds ?? 3600) * 1000;
+  }
+
+  login() {
+    return this.#issue({ isRevoked: false, refresh: `refresh-of-login-${this.#count + 1}` });
+  }
+
+  accepts(access: string): boolean {
+    const found = this.#access.get(access);
+    return found !== undefined && !found.family.isRevoked && found.expires > this.#plan.now();
+  }
+
+  revoke(token: string): void {
+    const family = this.#refresh.get(token) ?? this.#access.get(token)?.family;
+    if (family) family.isRevoked = true;
+  }
+
+  renew(grant_type: string | undefined, refresh_token: string): Renewal {
+    const family = this.#refresh.get(refresh_token);
+    if (grant_type !== "refresh_token" || !family)
+      return { how: "unknown", status: 400, body: { error: "invalid_grant", error_description: "unknown" } };
+    if (family.refresh !== refresh_token || family.isRevoked) {
+      const isReused = family.refresh !== refresh_token;
+      family.isRevoked = true;
+      return { how: isReused ? "reused" : "unknown", status: 400, body: { error: "invalid_grant" } };
+    }
+    const { access, refresh } = this.#issue(family);
+    const id_token = webToken({ email: "me@example.org" });
+    const tokens = { access_token: access, refresh_token: refresh, id_token, expires_in: this.#lifetimeMs / 1000 };
+    return { how: "renewed", status: 200, body: { ...tokens, token_type: "Bearer" } };
+  }
+
+  #issue(family: Family) {
+    this.#count += 1;
+    const expires = this.#plan.now() + this.#lifetimeMs;
+    const access = webToken({ jti: `access-${this.#count}`, exp: Math.floor(expires / 1000) });
+    if (this.#plan.rotates ?? true) family.refresh = `refresh-${this.#count}`;
+    this.#refresh.set(family.refresh, family);
+    this.#access.set(access, { family, expires });
+    return { access, refresh: family.refresh, expires };
+  }
+}
+
+interface Renewal {
+  how: OAuthServer["answers"][number];
+  status: number;
+  body: unknown;
+}
+
 export async function startOAuthServer(plan: OAuthServerPlan): Promise<OAuthServer> {
-  const lifetimeMs = (plan.lifetimeSeconds ?? 3600) * 1000;
-  const refreshTokens = new Map<string, Family>();
-  const accessTokens = new Map<string, { family: Family; expires: number }>();
+  const tokens = new Tokens(plan);
   const answers: OAuthServer["answers"][number][] = [];
   const next: OAuthServer["next"] = [];
-  let count = 0;
   let hung = Promise.withResolvers<void>();
 
-  const issue = (family: Family) => {
-    count += 1;
-    const expires = plan.now() + lifetimeMs;
-    const access = webToken({ jti: `access-${count}`, exp: Math.floor(expires / 1000) });
-    if (plan.rotates ?? true) family.refresh = `refresh-${count}`;
-    refreshTokens.set(family.refresh, family);
-    accessTokens.set(access, { family, expires });
-    return { access, refresh: family.refresh, expires };
-  };
-
-  const answer = (response: ServerResponse, how: OAuthServer["answers"][number], status: number, body: unknown) => {
+  const answer = (response: ServerResponse, { how, status, body }: Renewal) => {
     answers.push(how);
     response.writeHead(status, { "content-type": "application/json" });
     response.end(typeof body === "string" ? body : JSON.stringify(body));
@@ -68,20 +114,9 @@ export async function startOAuthServer(plan: OAuthServerPlan): Promise<OAuthServ
       answers.push("hung");
       return hung.resolve();
     }
-    if (instead === "garbage") return answer(response, "failed", 200, "<html>");
-    if (instead !== undefined) return answer(response, "failed", instead, {});
-    const family = refreshTokens.get(refresh_token);
-    if (grant_type !== "refresh_token" || !family)
-      return answer(response, "unknown", 400, { error: "invalid_grant", error_description: "unknown" });
-    if (family.refresh !== refresh_token || family.isRevoked) {
-      const isReused = family.refresh !== refresh_token;
-      family.isRevoked = true;
-      return answer(response, isReused ? "reused" : "unknown", 400, { error: "invalid_grant" });
-    }
-    const { access, refresh } = issue(family);
-    const id_token = webToken({ email: "me@example.org" });
-    const tokens = { access_token: access, refresh_token: refresh, id_token, expires_in: lifetimeMs / 1000 };
-    answer(response, "renewed", 200, { ...tokens, token_type: "Bearer" });
+    if (instead === "garbage") return answer(response, { how: "failed", status: 200, body: "<html>" });
+    if (instead !== undefined) return answer(response, { how: "failed", status: instead, body: {} });
+    answer(response, tokens.renew(grant_type, refresh_token));
   };
 
   const server = createServer((request, response) => void renew(request, response).catch(() => response.destroy()));
@@ -92,15 +127,9 @@ export async function startOAuthServer(plan: OAuthServerPlan): Promise<OAuthServ
   return {
     url,
     fetch: (_, init) => fetch(url, init),
-    login: () => issue({ isRevoked: false, refresh: `refresh-of-login-${count + 1}` }),
-    accepts(access) {
-      const found = accessTokens.get(access);
-      return found !== undefined && !found.family.isRevoked && found.expires > plan.now();
-    },
-    revoke(token) {
-      const family = refreshTokens.get(token) ?? accessTokens.get(token)?.family;
-      if (family) family.isRevoked = true;
-    },
+    login: () => tokens.login(),
+    accepts: (access) => tokens.accepts(access),
+    revoke: (token) => tokens.revoke(token),
     answers,
     next,
     async hung() {

@@ -58,7 +58,7 @@ export const REVIEWING: CommandGroup = {
       options: [["--old", "the line as it was before the change"], DETACH],
       examples: ['comment fix-tests node-2 src/retry.js:12 "Why three times?"'],
       notes: EXIT_CODES,
-      run: async (call, agent: string, node: string, at: string, text: string, options: object) =>
+      run: async (call, ...[agent, node, at, text, options]: [string, string, string, string, object]) =>
         (await import("../commands/review.ts")).comment(call, { agent, node, at, text }, options),
     },
     {

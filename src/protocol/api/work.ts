@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { storedEntrySchema } from "../entry.ts";
-import { publishedFileSchema } from "../fact.ts";
+import { publishedFileSchema } from "../fact-fields.ts";
 import { outcomeSchema } from "../outcome.ts";
 import { namedSchema, troubleSchema } from "./agents.ts";
 import { eventsPageSchema } from "./events.ts";

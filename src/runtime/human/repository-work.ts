@@ -80,6 +80,7 @@ export class RepositoryWork {
     await repository.branch.syncGit();
     const { git, repository: agent } = repository;
     const order = {
+      commit: tip,
       title: title ?? this.#title(),
       body: await this.#body(repository),
       ...(remote !== undefined && { remote }),
@@ -88,7 +89,7 @@ export class RepositoryWork {
       how === "merge"
         ? await mergeIntoCheckedOut(person, agent, branch, tip, git)
         : how === "pr"
-          ? await openPullRequest(person, agent, branch, tip, git, order)
+          ? await openPullRequest(person, agent, branch, order, git)
           : await deliverBranch(person, agent, branch, tip, git);
     if (!delivered.ok) throw new HumanRefusal("conflict", delivered.reason);
     const more = {

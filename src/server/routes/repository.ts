@@ -14,11 +14,17 @@ const tags = ["repository"];
 
 /** The work of an agent that writes, to look at. What can be done with it are commands. */
 export function repositoryRoutes(app: Api, { agents, runtime }: RouteDeps): void {
-  const readerOf = async (id: string) => {
+  const readerOf: ReaderOf = async (id) => {
     const [log, now] = await Promise.all([agents.log(id), agents.situation(id)]);
     return runtime.repositoryReader(now, log.dir);
   };
+  branchRoutes(app, readerOf);
+  lineRoutes(app, readerOf);
+}
 
+type ReaderOf = (id: string) => Promise<ReturnType<RouteDeps["runtime"]["repositoryReader"]>>;
+
+function branchRoutes(app: Api, readerOf: ReaderOf): void {
   app.get(
     "/agents/:id/repository",
     {
@@ -47,6 +53,25 @@ export function repositoryRoutes(app: Api, { agents, runtime }: RouteDeps): void
   );
 
   app.get(
+    "/agents/:id/repository/patch",
+    {
+      schema: {
+        summary: "The same changes as a patch, as git apply reads it",
+        tags,
+        produces: ["text/plain"],
+        params: ofAgent,
+        querystring: repositoryPatchQuery,
+      },
+    },
+    async ({ params, query }, reply) => {
+      const patch = await (await readerOf(params.id)).patch(query.node_id);
+      return reply.type("text/plain; charset=utf-8").send(patch);
+    },
+  );
+}
+
+function lineRoutes(app: Api, readerOf: ReaderOf): void {
+  app.get(
     "/agents/:id/repository/lines",
     {
       schema: {
@@ -72,22 +97,5 @@ export function repositoryRoutes(app: Api, { agents, runtime }: RouteDeps): void
       },
     },
     async ({ params, query }) => (await readerOf(params.id)).conflict(query.node_id),
-  );
-
-  app.get(
-    "/agents/:id/repository/patch",
-    {
-      schema: {
-        summary: "The same changes as a patch, as git apply reads it",
-        tags,
-        produces: ["text/plain"],
-        params: ofAgent,
-        querystring: repositoryPatchQuery,
-      },
-    },
-    async ({ params, query }, reply) => {
-      const patch = await (await readerOf(params.id)).patch(query.node_id);
-      return reply.type("text/plain; charset=utf-8").send(patch);
-    },
   );
 }

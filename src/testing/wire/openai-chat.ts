@@ -65,22 +65,21 @@ export function openaiChatWire(vendor: ChatVendor): ProviderWire {
       return { error: { message, type: ERROR_TYPE[status] ?? "server_error", param: null, code: null } };
     },
 
-    streamError(kind) {
-      const message = kind === "overloaded" ? "The engine is currently overloaded" : "The server had an error";
-      if (vendor === "openrouter") {
-        const error = { code: kind === "overloaded" ? 429 : 502, message };
-        return frame({
-          id: "gen-error",
-          object: "chat.completion.chunk",
-          error,
-          choices: [{ index: 0, delta: { content: "" }, finish_reason: "error" }],
-        });
-      }
-      return frame({
-        error: { message, type: "server_error", param: null, code: kind === "overloaded" ? "overloaded" : null },
-      });
-    },
+    streamError: (kind) => errorFrame(kind, vendor),
   };
+}
+
+function errorFrame(kind: Parameters<ProviderWire["streamError"]>[0], vendor: ChatVendor): string {
+  const isOverloaded = kind === "overloaded";
+  const message = isOverloaded ? "The engine is currently overloaded" : "The server had an error";
+  if (vendor !== "openrouter")
+    return frame({ error: { message, type: "server_error", param: null, code: isOverloaded ? "overloaded" : null } });
+  return frame({
+    id: "gen-error",
+    object: "chat.completion.chunk",
+    error: { code: isOverloaded ? 429 : 502, message },
+    choices: [{ index: 0, delta: { content: "" }, finish_reason: "error" }],
+  });
 }
 
 const FINISH_REASON: Record<WireFinish, string> = {

@@ -6,6 +6,7 @@ import { ACTION, FIELD, FormEnd, LABEL } from "../shell/form.tsx";
 import { complain, toast } from "../shell/overlay.ts";
 import { useRest } from "../shell/rest.ts";
 import { visible } from "../text/visible.ts";
+import { useSubmission } from "./use-submission.ts";
 
 interface AcceptProps {
   agent: string;
@@ -18,7 +19,6 @@ export function AcceptMenu({ agent, repository }: AcceptProps) {
   const [isBusy, setBusy] = useState(false);
   const isDone = repository.delivered.some(({ commit }) => commit === repository.tip);
   const [isResting, pressed] = useRest(repository.tip);
-  const menu = useRef<HTMLDetailsElement>(null);
   const take = () => {
     if (isResting || isBusy) return;
     pressed();
@@ -26,16 +26,6 @@ export function AcceptMenu({ agent, repository }: AcceptProps) {
     accept(agent, { how: "branch" })
       .then(({ detail }) => toast("plain", detail), complain)
       .finally(() => setBusy(false));
-  };
-  const choose = (how: "merge" | "pr") => {
-    if (menu.current) menu.current.open = false;
-    ask(how);
-  };
-  const press = (event: KeyboardEvent<HTMLDetailsElement>) => {
-    if (event.key !== "Escape" || !event.currentTarget.open) return;
-    event.stopPropagation();
-    event.currentTarget.open = false;
-    event.currentTarget.querySelector("summary")?.focus();
   };
   return (
     <div className="flex shrink-0">
@@ -48,34 +38,52 @@ export function AcceptMenu({ agent, repository }: AcceptProps) {
       >
         {isDone ? "Accept again" : "Accept"}
       </button>
-      <details
-        ref={menu}
-        className="relative"
-        onKeyDown={press}
-        onBlur={({ currentTarget, relatedTarget }) => {
-          if (relatedTarget && !currentTarget.contains(relatedTarget)) currentTarget.open = false;
-        }}
-      >
-        <summary
-          aria-label="Other ways to accept"
-          className="grid min-h-11 min-w-11 place-items-center rounded-r-md border-l border-on-accent/40 bg-accent text-on-accent hover:opacity-90 md:min-h-8 md:min-w-8"
-        >
-          <ChevronDown className="size-4" aria-hidden />
-        </summary>
-        <div className="absolute top-full right-0 z-20 mt-1 w-80 max-w-[85vw] rounded-lg border border-line bg-page p-1 shadow-lg">
-          <MenuItem Icon={GitMerge} onClick={() => choose("merge")}>
-            Merge into the checked-out branch…
-          </MenuItem>
-          <MenuItem Icon={GitPullRequest} onClick={() => choose("pr")}>
-            Open a pull request…
-          </MenuItem>
-          <a href={patchAddress(agent, null)} download={`${agent}.patch`} className={ITEM}>
-            <FileDown className="size-4 shrink-0 text-dim" aria-hidden /> Download as a patch
-          </a>
-        </div>
-      </details>
+      <MoreWays agent={agent} choose={ask} />
       {asked && <AcceptDialog agent={agent} repository={repository} how={asked} onClose={() => ask(null)} />}
     </div>
+  );
+}
+
+/** What goes further than the branch, as a menu. */
+function MoreWays({ agent, choose }: { agent: string; choose: (how: "merge" | "pr") => void }) {
+  const menu = useRef<HTMLDetailsElement>(null);
+  const close = (how: "merge" | "pr") => {
+    if (menu.current) menu.current.open = false;
+    choose(how);
+  };
+  const press = (event: KeyboardEvent<HTMLDetailsElement>) => {
+    if (event.key !== "Escape" || !event.currentTarget.open) return;
+    event.stopPropagation();
+    event.currentTarget.open = false;
+    event.currentTarget.querySelector("summary")?.focus();
+  };
+  return (
+    <details
+      ref={menu}
+      className="relative"
+      onKeyDown={press}
+      onBlur={({ currentTarget, relatedTarget }) => {
+        if (relatedTarget && !currentTarget.contains(relatedTarget)) currentTarget.open = false;
+      }}
+    >
+      <summary
+        aria-label="Other ways to accept"
+        className="grid min-h-11 min-w-11 place-items-center rounded-r-md border-l border-on-accent/40 bg-accent text-on-accent hover:opacity-90 md:min-h-8 md:min-w-8"
+      >
+        <ChevronDown className="size-4" aria-hidden />
+      </summary>
+      <div className="absolute top-full right-0 z-20 mt-1 w-80 max-w-[85vw] rounded-lg border border-line bg-page p-1 shadow-lg">
+        <MenuItem Icon={GitMerge} onClick={() => close("merge")}>
+          Merge into the checked-out branch…
+        </MenuItem>
+        <MenuItem Icon={GitPullRequest} onClick={() => close("pr")}>
+          Open a pull request…
+        </MenuItem>
+        <a href={patchAddress(agent, null)} download={`${agent}.patch`} className={ITEM}>
+          <FileDown className="size-4 shrink-0 text-dim" aria-hidden /> Download as a patch
+        </a>
+      </div>
+    </details>
   );
 }
 
@@ -91,27 +99,16 @@ function MenuItem({ Icon, onClick, children }: { Icon: typeof GitMerge; onClick:
 
 /** What changes more than one branch: the dialog says so first. */
 function AcceptDialog({ agent, repository, how, onClose }: AcceptProps & { how: "merge" | "pr"; onClose: () => void }) {
-  const [problem, setProblem] = useState("");
-  const [isBusy, setBusy] = useState(false);
+  const { problem, isBusy, submit } = useSubmission();
   const branch = visible(repository.branch);
-  const submit = (event: FormEvent<HTMLFormElement>) => {
+  const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    if (isBusy) return;
-    setBusy(true);
-    setProblem("");
-    accept(agent, orderOf(how, new FormData(event.currentTarget)))
-      .then(
-        ({ detail }) => {
-          toast("plain", detail);
-          onClose();
-        },
-        (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
-      )
-      .finally(() => setBusy(false));
+    const order = orderOf(how, new FormData(event.currentTarget));
+    submit(() => accept(agent, order), onClose);
   };
   return (
     <Dialog title={how === "merge" ? "Merge into the checked-out branch" : "Open a pull request"} onClose={onClose}>
-      <form onSubmit={submit} className="space-y-4">
+      <form onSubmit={send} className="space-y-4">
         {how === "merge" ? (
           <p className="text-[13px]">
             <strong className="font-mono text-xs">{branch}</strong> is merged into the branch that is checked out in{" "}

@@ -1,15 +1,15 @@
-import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { nameOf } from "../entity/message-block.tsx";
 import { agents } from "../live/agents.ts";
 import { commentOn } from "../live/repository-api.ts";
 import { useLoaded } from "../live/use-live.ts";
 import { Problem } from "../shell/form.tsx";
 import { useDraft } from "../shell/message-field.tsx";
-import { toast } from "../shell/overlay.ts";
 import { visible } from "../text/visible.ts";
 import { authorOf, lineIn, reviewable } from "./author.ts";
 import type { LineAddress } from "./diff-rows.ts";
 import type { ReviewTarget } from "./review-target.ts";
+import { useSubmission } from "./use-submission.ts";
 
 interface ComposerProps {
   target: ReviewTarget;
@@ -24,8 +24,7 @@ export function CommentComposer({ target, at, quote, onClose }: ComposerProps) {
   const { agent } = target;
   const draft = `draft.${agent}.review ${target.node ?? ""} ${at.side} ${at.line} ${at.path}`;
   const [text, change] = useDraft(draft);
-  const [problem, setProblem] = useState("");
-  const [isSending, setSending] = useState(false);
+  const { problem, isBusy, submit } = useSubmission();
   const { node, choose } = useRecipient(target, at, quote);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
@@ -33,29 +32,19 @@ export function CommentComposer({ target, at, quote, onClose }: ComposerProps) {
     // With its buttons: below the last line in sight there is no room for it.
     field.current?.form?.scrollIntoView({ block: "nearest" });
   }, []);
-  const canSend = text.trim() !== "" && node !== null && !isSending;
+  const canSend = text.trim() !== "" && node !== null && !isBusy;
 
   const send = () => {
     if (!canSend) return;
-    setSending(true);
-    setProblem("");
     const { path, side } = at;
-    const line = target.node === null ? lineIn(agent, target.repository, node, at, quote) : Promise.resolve(at.line);
-    line
-      .then((line) => commentOn(agent, node, { path, line, side, text: text.trim() }))
-      .then(
-        ({ detail }) => {
-          change("");
-          toast("plain", detail);
-          onClose();
-        },
-        (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
-      )
-      .finally(() => setSending(false));
-  };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    send();
+    const comment = async () => {
+      const line = target.node === null ? await lineIn(agent, target.repository, node, at, quote) : at.line;
+      return commentOn(agent, node, { path, line, side, text: text.trim() });
+    };
+    submit(comment, () => {
+      change("");
+      onClose();
+    });
   };
   const press = (event: KeyboardEvent) => {
     if (event.nativeEvent.isComposing) return;
@@ -67,7 +56,10 @@ export function CommentComposer({ target, at, quote, onClose }: ComposerProps) {
   const where = `line ${at.line} of ${visible(at.path)}${at.side === "old" ? ", as it was" : ""}`;
   return (
     <form
-      onSubmit={submit}
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
       aria-label={`Comment on ${where}`}
       className="border-y border-line bg-panel px-3 py-2 md:px-4"
     >
@@ -86,24 +78,32 @@ export function CommentComposer({ target, at, quote, onClose }: ComposerProps) {
         <div className="flex flex-wrap items-center gap-2 text-[13px]">
           <Recipient target={target} node={node} choose={choose} />
           <span className="flex-1" />
-          <button
-            type="button"
-            onClick={onClose}
-            className="min-h-11 rounded-md px-3 font-semibold hover:bg-hover md:min-h-8"
-          >
-            Close
-          </button>
-          <button
-            type="submit"
-            disabled={!canSend}
-            title="Ctrl Enter"
-            className="min-h-11 rounded-md bg-accent px-3 font-semibold text-on-accent hover:opacity-90 disabled:opacity-60 md:min-h-8"
-          >
-            Send
-          </button>
+          <Buttons canSend={canSend} onClose={onClose} />
         </div>
       </div>
     </form>
+  );
+}
+
+function Buttons({ canSend, onClose }: { canSend: boolean; onClose: () => void }) {
+  return (
+    <>
+      <button
+        type="button"
+        onClick={onClose}
+        className="min-h-11 rounded-md px-3 font-semibold hover:bg-hover md:min-h-8"
+      >
+        Close
+      </button>
+      <button
+        type="submit"
+        disabled={!canSend}
+        title="Ctrl Enter"
+        className="min-h-11 rounded-md bg-accent px-3 font-semibold text-on-accent hover:opacity-90 disabled:opacity-60 md:min-h-8"
+      >
+        Send
+      </button>
+    </>
   );
 }
 

@@ -3,7 +3,7 @@ import { type FormEvent, useState } from "react";
 import { rejectWork } from "../live/repository-api.ts";
 import { Problem } from "../shell/form.tsx";
 import { useDraft } from "../shell/message-field.tsx";
-import { toast } from "../shell/overlay.ts";
+import { useSubmission } from "./use-submission.ts";
 
 const BUTTON =
   "min-h-11 rounded-md border border-line bg-page px-3 text-[13px] font-semibold hover:bg-hover md:min-h-8";
@@ -12,8 +12,7 @@ const BUTTON =
 export function RejectNode({ agent, node }: { agent: string; node: string }) {
   const [isAsked, ask] = useState(false);
   const [reason, change] = useDraft(`draft.${agent}.reject ${node}`);
-  const [problem, setProblem] = useState("");
-  const [isBusy, setBusy] = useState(false);
+  const { problem, isBusy, submit } = useSubmission();
   if (!isAsked)
     return (
       <button type="button" onClick={() => ask(true)} className={`flex items-center gap-1.5 ${BUTTON}`}>
@@ -22,19 +21,14 @@ export function RejectNode({ agent, node }: { agent: string; node: string }) {
     );
   const reject = (event: FormEvent) => {
     event.preventDefault();
-    if (reason.trim() === "" || isBusy) return;
-    setBusy(true);
-    setProblem("");
-    rejectWork(agent, node, reason.trim())
-      .then(
-        ({ detail }) => {
-          change("");
-          ask(false);
-          toast("plain", detail);
-        },
-        (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
-      )
-      .finally(() => setBusy(false));
+    if (reason.trim() === "") return;
+    submit(
+      () => rejectWork(agent, node, reason.trim()),
+      () => {
+        change("");
+        ask(false);
+      },
+    );
   };
   return (
     <form

@@ -28,16 +28,8 @@ export function useDiff(
   isSplit: boolean,
 ): ShownDiff {
   const [chosen, setChosen] = useState<ReadonlyMap<string, boolean>>(new Map());
-  const [known, setKnown] = useState<ReadonlyMap<string, KnownLines>>(new Map());
-  const [whole, setWhole] = useState<ReadonlyMap<string, FileDiff>>(new Map());
+  const { known, whole, expand, load } = useLoadedLines(agent, compared, diff.to);
   const [composing, compose] = useState<LineAddress | null>(null);
-  const [to, setTo] = useState(diff.to);
-  // Lines of another commit have other numbers.
-  if (to !== diff.to) {
-    setTo(diff.to);
-    setKnown(new Map());
-    setWhole(new Map());
-  }
   const made = useRef(new FileRows());
   const said = useMemo(() => Map.groupBy(comments, ({ path }) => path), [comments]);
   const files = useMemo(() => inTreeOrder(diff.files), [diff]);
@@ -55,28 +47,6 @@ export function useDiff(
     return [ABOUT, ...all.flat()];
   }, [files, whole, chosen, known, said, composing, isSplit]);
 
-  const expand = useCallback(
-    (file: FileDiff, gap: Gap, which: "down" | "up" | "all") => {
-      const { from, to } = wantedOf(gap, which);
-      linesOfFile(agent, diff.to, file.path, from, to).then(
-        ({ from_line, lines, lines_total }) =>
-          setKnown((before) => {
-            const now = new Map(before.get(file.path)?.lines);
-            for (const [at, line] of lines.entries()) now.set(from_line + at, line);
-            return new Map(before).set(file.path, { lines: now, total: lines_total });
-          }),
-        complain,
-      );
-    },
-    [agent, diff.to],
-  );
-  const load = useCallback(
-    (file: FileDiff) =>
-      diffOfFile(agent, compared, file.path).then((found) => {
-        if (found) setWhole((before) => new Map(before).set(file.path, found));
-      }, complain),
-    [agent, compared],
-  );
   const toggle = useCallback(
     (file: FileDiff) =>
       setChosen((before) => new Map(before).set(file.path, !(before.get(file.path) ?? !isLarge(file)))),
@@ -86,3 +56,39 @@ export function useDiff(
 }
 
 const ABOUT: DiffRow = { kind: "about", key: "about", file: null };
+
+/** What was loaded on request, beside the diff: lines of its gaps, and files that came without their lines. */
+function useLoadedLines(agent: string, compared: ReviewTarget["compared"], commit: string) {
+  const [known, setKnown] = useState<ReadonlyMap<string, KnownLines>>(new Map());
+  const [whole, setWhole] = useState<ReadonlyMap<string, FileDiff>>(new Map());
+  const [loadedAt, setLoadedAt] = useState(commit);
+  // Lines of another commit have other numbers.
+  if (loadedAt !== commit) {
+    setLoadedAt(commit);
+    setKnown(new Map());
+    setWhole(new Map());
+  }
+  const expand = useCallback(
+    (file: FileDiff, gap: Gap, which: "down" | "up" | "all") => {
+      const { from, to } = wantedOf(gap, which);
+      linesOfFile(agent, commit, file.path, from, to).then(
+        ({ from_line, lines, lines_total }) =>
+          setKnown((before) => {
+            const now = new Map(before.get(file.path)?.lines);
+            for (const [at, line] of lines.entries()) now.set(from_line + at, line);
+            return new Map(before).set(file.path, { lines: now, total: lines_total });
+          }),
+        complain,
+      );
+    },
+    [agent, commit],
+  );
+  const load = useCallback(
+    (file: FileDiff) =>
+      diffOfFile(agent, compared, file.path).then((found) => {
+        if (found) setWhole((before) => new Map(before).set(file.path, found));
+      }, complain),
+    [agent, compared],
+  );
+  return { known, whole, expand, load };
+}
