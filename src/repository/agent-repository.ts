@@ -42,7 +42,7 @@ export interface CloneSnapshot {
  * The bare repository of an agent: the only one outside a sandbox that we write.
  *
  * REPOSITORY-4. Nothing in it is ever removed: no gc, no ref deleted. What was committed or saved can be restored.
- * REPOSITORY-5. Each call may be repeated after a kill at any moment, and then does what it would have done.
+ * REPOSITORY-5. Each call may be repeated after a kill at any moment, and then has the same result.
  * REPOSITORY-6. A branch moves only from the commit that the caller names.
  */
 export class AgentRepository {
@@ -64,7 +64,7 @@ export class AgentRepository {
     return new AgentRepository(resolve(dir), git, { ...DEFAULT_LIMITS, ...limits });
   }
 
-  /** Of what it takes from now on. */
+  /** Limits for what is received from now on. */
   limit(limits: Partial<ReceiveLimits>): void {
     this.#limits = { ...DEFAULT_LIMITS, ...limits };
   }
@@ -155,7 +155,7 @@ export class AgentRepository {
     return commitTree(run, { tree, parents, message, author, seconds });
   }
 
-  /** False when it is elsewhere. */
+  /** False if the branch is not at `from`. */
   moveBranch(branch: string, from: string, to: string): Promise<boolean> {
     return this.#refs.move(branchRef(branch), objectId(from), objectId(to));
   }
@@ -180,7 +180,7 @@ export class AgentRepository {
     });
   }
 
-  /** Undefined where there is no such file, or where it is larger. */
+  /** Undefined if there is no such file, or if it is larger. */
   async fileAt(commit: string, path: string, maxBytes: number): Promise<Buffer | undefined> {
     if (path === "" || path.includes("\0")) return undefined;
     const stdin = `${objectId(commit)}:${path}\0`;
@@ -209,7 +209,7 @@ export class AgentRepository {
     }));
   }
 
-  /** Their new commits. Kept as refs/agiraph/upstream/COMMIT. */
+  /** The person's new commits, kept as refs/agiraph/upstream/COMMIT. */
   async fetchFrom(person: PersonFolders, ref: string): Promise<string> {
     const commit = await resolveBase(person, ref, this.#git);
     if (commit === undefined) throw new GitError(["fetch"], 1, `${person.top} has no commit named "${ref}".`);
@@ -243,7 +243,7 @@ export class AgentRepository {
   }
 }
 
-/** Of what a Date can hold, in seconds. */
+/** The latest time that a Date can hold, in seconds. */
 const LATEST = 8_640_000_000_000;
 
 function fieldsOf(output: Buffer, end: string): string[][] {

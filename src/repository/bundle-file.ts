@@ -26,7 +26,7 @@ export class BundleFile implements AsyncDisposable {
   }
 
   static async open(path: string): Promise<BundleFile> {
-    // Without waiting: opening a pipe would wait for whoever writes to it.
+    // Without waiting: opening a pipe would wait for its writer.
     const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
     const handle = await open(path, flags).catch(() => {
       throw new BadBundle("The bundle cannot be read.");
@@ -42,7 +42,7 @@ export class BundleFile implements AsyncDisposable {
     const { bytesRead } = await this.#handle.read(buffer, 0, buffer.length, 0);
     const head = buffer.subarray(0, bytesRead);
     const end = head.indexOf("\n\n");
-    if (end < 0) throw new BadBundle("The bundle has no end of its header.");
+    if (end < 0) throw new BadBundle("The header of the bundle does not end.");
     const [first = "", ...lines] = head.subarray(0, end).toString("latin1").split("\n");
     if (!/^# v[23] git bundle$/.test(first)) throw new BadBundle("This is not a bundle that git wrote.");
     const header: BundleHeader = { needs: [], refs: new Map(), offset: end + 2 };

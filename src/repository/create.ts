@@ -11,11 +11,11 @@ export const BASE_REF = "refs/agiraph/base";
 
 /**
  * Makes the agent's repository from the person's: one pack of what the base reaches, and nothing else. Other branches,
- * stashes and what they have deleted stay theirs, and their repository may be packed, moved or removed afterwards.
+ * stashes and deleted commits stay with the person, whose repository may be packed, moved or removed afterwards.
  *
- * CREATE-1. It is there whole or not at all: it is built under another name, synced, and renamed at the end.
+ * CREATE-1. It exists completely or not at all: it is built under another name, synced, and renamed at the end.
  * CREATE-2. The person's repository is only read.
- * CREATE-3. What they have not committed is taken only when they say so, and never through a filter.
+ * CREATE-3. Uncommitted changes are taken only when the person says so, and never through a filter.
  */
 export async function createRepository(
   dir: string,

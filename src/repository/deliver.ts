@@ -10,7 +10,7 @@ import { branchesInTheWay, linkOnTheWay, movePersonRef, readPersonRef } from "./
 import { inspectRepository, type PersonRepository } from "./person-repository.ts";
 
 /**
- * Brings work into the person's repository, on their word.
+ * Brings work into the person's repository, at their request.
  *
  * DELIVER-1. A branch is a ref below refs/heads/agiraph/ and its objects; nothing else of theirs changes.
  * DELIVER-2. No hook, filter or helper of theirs runs for a branch. A merge into their files runs what checking out a file

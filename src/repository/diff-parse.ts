@@ -14,7 +14,7 @@ export interface ParsedFile extends DiffFile {
 
 /**
  * Reads `git diff-tree --raw --numstat -p` as it comes, quoted paths and all: first a line for each file, then their
- * numbers, then the patches, all in the same order. Only the first two are believed for names; a patch belongs to the
+ * numbers, then the patches, all in the same order. Only the first two are trusted for names; a patch belongs to the
  * file whose turn it is, so that no name and no content can pretend to be another file.
  *
  * DIFF-1. What is kept is bounded: files, lines of a file, bytes in all. The totals count everything.
@@ -141,7 +141,7 @@ export class DiffParser {
     return this.#bytes >= this.#limits.bytes;
   }
 
-  /** Whoever stops reading early says so at the files whose patches were not reached. */
+  /** When reading stops early: marks the files whose patches were not reached. */
   markUnread(): void {
     for (const file of this.files.slice(this.#patch + 1)) {
       if (!file.binary && file.insertions + file.deletions > 0) file.cut = true;

@@ -1,7 +1,7 @@
 import { isAbsolute } from "node:path";
 
 /**
- * What every git of ours is told before its command. A repository's own config is read by git whatever we do, so each
+ * Settings that every git call of ours gets. A repository's own config is read by git whatever we do, so each
  * setting of it that names a program is overridden here, or the repository is not the one git is started in
  * (`person-objects.ts`).
  */
@@ -17,7 +17,7 @@ export const CONFIG: readonly string[] = [
   "core.pager=cat",
   "core.alternateRefsCommand=true",
   "core.untrackedCache=false",
-  // Both are caches of what the objects say, and are believed without being compared with them.
+  // Both are caches that git trusts without comparing them with the objects.
   "core.commitGraph=false",
   "core.multiPackIndex=false",
   // An object that a fact names is on disk before the fact.

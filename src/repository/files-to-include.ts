@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Git } from "./git.ts";
 import { Mask, type PersonFolders } from "./person-objects.ts";
 
-/** Of their folder, without what is committed: settings and keys, for example, without which their program does not run. */
+/** Files of the person's folder that are not committed but that their program needs: settings and keys, for example. */
 export interface FilesToInclude {
   /** As seen from their top folder; shallow ones first. */
   files: { path: string; bytes: number }[];
@@ -123,7 +123,7 @@ class Inclusion {
     if (this.result.left.length < MOST_LEFT) this.result.left.push({ path, why });
   }
 
-  /** Why not. */
+  /** The reason, if it is not taken. */
   async #take(path: string): Promise<string | undefined> {
     const { files, bytes } = this.#limits;
     if (path.endsWith("/")) return "It is a repository of its own.";

@@ -26,7 +26,7 @@ export class GitRefs {
     return isObjectId(id) ? id : undefined;
   }
 
-  /** `from` is undefined for a ref that must not be there yet. False: it is elsewhere. */
+  /** `from` is undefined for a ref that must not exist yet. Returns false if the ref is elsewhere. */
   move(ref: string, from: string | undefined, to: string): Promise<boolean> {
     return oneAtATime(this.#dir, async () => {
       const moved = await this.#update(ref, from ?? "0".repeat(to.length), to);
@@ -35,7 +35,7 @@ export class GitRefs {
     });
   }
 
-  /** Wherever it was. */
+  /** Moves it from wherever it is. */
   set(ref: string, to: string): Promise<void> {
     return oneAtATime(this.#dir, async () => {
       if ((await this.read(ref)) === to) return;
@@ -52,7 +52,7 @@ export class GitRefs {
       result = await this.#git.attempt(args);
     }
     if (result.code === 0) return true;
-    // git names the mismatch in words that differ from version to version, so the ref itself is asked.
+    // git's message for a mismatch differs from version to version, so the ref itself is read.
     const current = (await this.read(ref)) ?? "0".repeat(to.length);
     if (from !== undefined && current !== from) return false;
     throw new GitError(args.slice(2), result.code, result.stderr);

@@ -4,11 +4,11 @@ import { absoluteOnly, bareEnvironment, CONFIG } from "./environment.ts";
 /**
  * Runs git outside any sandbox.
  *
- * REPOSITORY-1. Nothing that a repository's files say is run: no hook, file monitor, filter, ssh command, external
+ * REPOSITORY-1. Nothing that a repository's files name is run: no hook, file monitor, filter, ssh command, external
  * diff, merge driver, pager or helper.
  * REPOSITORY-2. Nothing of the environment but the search path reaches git, and no config but the repository's own.
- * REPOSITORY-3. Each call ends: it has a limit of time and of output, and, where it reads what a worker made, of memory,
- * computing time and the size of a file that it writes.
+ * REPOSITORY-3. Every call ends: time and output are limited, and where it reads what a worker made, so are memory, CPU time
+ * and the size of the files it writes.
  */
 export class Git {
   /** A folder for what is needed during one call; it is on the disk of the home. */
@@ -20,7 +20,7 @@ export class Git {
     this.temporary = options.temporary;
   }
 
-  /** The environment of the person, for what is done on their word with their settings: git push, gh. */
+  /** The environment of the person, for what is done at their request with their settings: git push, gh. */
   get personEnvironment(): Record<string, string> {
     const known = Object.entries(this.#env).flatMap(([name, value]) =>
       value === undefined || isOfOneRepository(name) ? [] : [[name, value] as const],
@@ -35,7 +35,7 @@ export class Git {
     throw new GitError(args, result.code, result.stderr);
   }
 
-  /** Whatever it ends with. Throws only where git could not be started, or where a limit ended it. */
+  /** Resolves with any exit code. Throws only if git could not be started, or if a limit ended it. */
   attempt(args: readonly string[], options: GitOptions = {}): Promise<GitResult> {
     const all = [...configOptions([...CONFIG, ...(options.config ?? [])]), ...args];
     return runProcess(["git", ...all], {
@@ -45,12 +45,12 @@ export class Git {
     });
   }
 
-  /** A line of output without its end. */
+  /** A line of output, without the newline. */
   async line(args: readonly string[], options: GitOptions = {}): Promise<string> {
     return (await this.run(args, options)).stdout.toString("utf8").replace(/\n$/, "");
   }
 
-  /** With the person's own settings and helpers, on their word. Hooks and what runs by itself stay off. */
+  /** With the person's own settings and helpers, at their request. Hooks and automatic maintenance stay off. */
   asPerson(args: readonly string[], options: GitOptions = {}): Promise<GitResult> {
     const env = { ...this.personEnvironment, ...(options.env ?? {}) };
     return runProcess(["git", ...configOptions(PERSON_CONFIG), ...args], { ...options, env, named: args });

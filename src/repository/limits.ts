@@ -1,6 +1,6 @@
 import type { ProcessLimits } from "./git.ts";
 
-/** For git where it reads what a worker made: an object may say that it is any size. */
+/** For git where it reads what a worker made: an object may claim any size. */
 export const UNTRUSTED: ProcessLimits = { memoryMiB: 4096, cpuSeconds: 600, fileMiB: 8192 };
 
 /** What a node may bring into the agent's repository at once. */

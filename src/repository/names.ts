@@ -19,7 +19,7 @@ export function branchRef(branch: string): string {
   return ref;
 }
 
-/** git's ref of what an agent kept itself. */
+/** A git ref of what the agent keeps for itself. */
 export function ownRef(ref: string): string {
   if (!isRefName(ref) || !ref.startsWith("refs/agiraph/")) throw new Error(`"${ref}" is not below refs/agiraph/.`);
   return ref;

@@ -5,7 +5,7 @@ import type { TreeRunner } from "./tree-check.ts";
 
 /**
  * The first symbolic link of these commits that leads out of the repository and that the person's own commits do not
- * have. Of the commits that are named, that is: what lies between them is never checked out.
+ * have. Only the named commits are looked at: those between them are never checked out.
  */
 export async function linksOutside(
   run: TreeRunner,

@@ -13,7 +13,7 @@ export async function repositoryConfig(gitDir: string, git: Git): Promise<Config
   return parsed(stdout);
 }
 
-/** The person's own, as on any machine where they use git. It is trusted, but of it only values are taken. */
+/** The person's own, as on any machine where they use git. It is trusted, but only its values are used. */
 export async function ownConfig(git: Git): Promise<ConfigValues> {
   const all: Buffer[] = [];
   for (const scope of ["--system", "--global"]) {

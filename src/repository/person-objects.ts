@@ -71,7 +71,7 @@ export class Mask implements AsyncDisposable {
   }
 }
 
-/** Throws in words: whoever made the files could otherwise name another repository of the person, and have it read. */
+/** Throws with the reason: the files could otherwise name another repository of the person and have it read. */
 export async function refuseBorrowedObjects(gitDir: string): Promise<void> {
   const objects = join(gitDir, "objects");
   const alternates = await readFile(join(objects, "info/alternates"), "utf8").catch(() => "");

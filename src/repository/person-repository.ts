@@ -62,7 +62,7 @@ export async function resolveBase(
   return isObjectId(id) ? id : undefined;
 }
 
-/** What is said of a name that is no branch, tag or commit of theirs. */
+/** The message for a name that is not a branch, tag or commit of the person's. */
 export async function noSuchRef(person: Pick<PersonFolders, "gitDir" | "top">, ref: string, git: Git): Promise<string> {
   return `${person.top} has no branch, tag or commit named "${ref}".${didYouMean(ref, await refNames(person, git))}`;
 }

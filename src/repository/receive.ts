@@ -12,7 +12,7 @@ export type Received = { ok: true; refs: Record<string, string> } | { ok: false;
 
 /**
  * Takes a bundle that a sandbox wrote. Its objects come into a folder of their own first, and into the repository only
- * when everything about them is known to be right.
+ * after everything about them has been checked.
  *
  * BUNDLE-IN-1. What is refused leaves nothing behind, and what a kill left is removed by the next call.
  * BUNDLE-IN-2. What is taken is complete, passes git's own checks (fsck), and is within the limits.
@@ -35,7 +35,7 @@ export async function receiveBundle(repository: Receiver, path: string, id: stri
     const header = await bundle.header(repository.limits.refs);
     await refuseUnknown(repository, header.needs);
     const tips = [...new Set(header.refs.values())];
-    // Also for a bundle without objects: git takes a repository whose object folder is missing for none.
+    // Also for a bundle without objects: git does not recognise a repository without an object folder.
     await mkdir(join(aside, "pack"), { recursive: true });
     if (bundle.bytes > header.offset) await unpack(repository, bundle, header.offset, aside);
     await checkAll(repository, aside, tips);
@@ -96,7 +96,7 @@ function refusal(error: GitError): Error {
   return new BadBundle(`git refuses it: ${plain(error.stderr)}`);
 }
 
-/** With what git itself only warns of: as errors. Timestamps and mode bits of old are harmless. */
+/** Errors, where git itself only warns. Old forms of timestamps and mode bits are harmless. */
 const FSCK = ["fsck.hasDot=error", "fsck.hasDotdot=error", "fsck.hasDotgit=error", "fsck.fullPathname=error"];
 
 function insideOf(dir: string, aside: string): Record<string, string> {
@@ -148,7 +148,7 @@ function idsIn({ stdout }: GitResult): string[] {
   return [...new Set(stdout.toString("latin1").split("\n").filter(isObjectId))];
 }
 
-/** The sizes stand in the pack, so nothing is inflated for this. */
+/** The sizes are in the pack, so nothing is inflated for this. */
 async function checkSizes(git: Git, aside: string, dir: string, limits: ReceiveLimits): Promise<void> {
   const args = ["cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectsize) %(objecttype)"];
   let count = 0;

@@ -6,7 +6,7 @@
  * an earlier script was killed before it was ready.
  * CLONE-2. Hooks, signing, editors and file monitors of the clone do not change what a script does. Filters do: what a
  * file of the clone means in git is for the worker to say.
- * CLONE-3. The last line says what was done; a script that could not do it ends with another code than 0.
+ * CLONE-3. The last line says what was done; a script that could not do it exits with a code other than 0.
  * CLONE-4. A snapshot leaves HEAD, index, refs and files as they are.
  * CLONE-5. On a full disk a script fails; it never says that there is nothing to save. What cannot be read is left out.
  */

@@ -12,7 +12,7 @@ interface Extent {
 
 /**
  * Measures trees from their objects, each read once: a tree of ten folders in ten levels that are all the same object
- * has 10^10 files and is as quickly measured as any.
+ * has 10^10 files and is measured as quickly as any other.
  *
  * COMMIT-TREE-1. Memory and time depend on how many different folders there are, not on how many files they would make.
  * COMMIT-TREE-2. No name in it can be taken for `.git` on any file system, or lead out of the tree. Folders that the person's own

@@ -168,5 +168,5 @@ async function remember(scope: Scope, node: NodeState, learned: string): Promise
 function stillOpen(open: readonly NodeId[]): string {
   const [they, them, their] =
     open.length > 1 ? ["run", "them", "their results then reach"] : ["runs", "it", "its result then reaches"];
-  return `${open.join(", ")}, which you handed out, still ${they}. Say nothing and wait for ${them}, or publish with leave: true; ${their} whoever is above you.`;
+  return `${open.join(", ")}, which you handed out, still ${they}. Say nothing and wait for ${them}, or publish with leave: true; ${their} the worker or coordinator above you.`;
 }

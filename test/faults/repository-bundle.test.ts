@@ -140,7 +140,7 @@ test("links within the repository are taken, and plain git follows two of them o
 
 const MALFORMED: Record<string, [header: (forge: Forge, commit: string) => string, reason: string]> = {
   "of another format": [(_, id) => `# v9 git bundle\n${id} HEAD\n\n`, "not a bundle that git wrote"],
-  "without an end of its header": [(_, id) => `# v2 git bundle\n${id} HEAD\n`, "no end of its header"],
+  "without an end of its header": [(_, id) => `# v2 git bundle\n${id} HEAD\n`, "The header of the bundle does not end"],
   "without refs": [(forge) => `# v2 git bundle\n-${forge.base} x\n\n`, "names no commit"],
   "with a filter": [(_, id) => `# v3 git bundle\n@filter=blob:none\n${id} HEAD\n\n`, "leaves objects out"],
   "with an unknown capability": [(_, id) => `# v3 git bundle\n@evil\n${id} HEAD\n\n`, "leaves objects out"],
@@ -217,7 +217,7 @@ test("a bundle that is a link, a pipe or a folder is not read (BUNDLE-1)", async
   expect(await reason("/dev/zero")).toBe("The bundle is not a plain file.");
   expect(await reason(at("folder"))).toBe("The bundle is not a plain file.");
   expect(await reason(at("nothing"))).toBe("The bundle cannot be read.");
-  expect(await reason(at("empty"))).toBe("The bundle has no end of its header.");
+  expect(await reason(at("empty"))).toBe("The header of the bundle does not end.");
   // Plain git follows the link.
   plainFetch(world, at("link"), "HEAD");
   expect(await reason(bundle)).toBe("taken");

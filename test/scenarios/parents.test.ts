@@ -17,7 +17,7 @@ test("who handed work out does not publish before it has ended, unless it says t
         both(made("A part"), written("a.md", "a")),
         call("publish", { summary: "a" }),
         call("publish", { summary: "a", leave: true }).after(
-          "Not published: node-2, which you handed out, still runs. Say nothing and wait for it, or publish with leave: true; its result then reaches whoever is above you.",
+          "Not published: node-2, which you handed out, still runs. Say nothing and wait for it, or publish with leave: true; its result then reaches the worker or coordinator above you.",
         ),
       ),
       Bob: script(written("b.md", "b").until(parentIsDone), call("publish", { summary: "b" })),

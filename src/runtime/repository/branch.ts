@@ -17,14 +17,14 @@ interface BranchPorts {
   projectConfig(): Promise<ProjectConfig>;
 }
 
-/** What is to come into the branch. */
+/** Work that is to be merged into the branch. */
 export interface MergeCandidate {
   node_id: NodeId;
   worker_id: string;
   commit: string;
   /** The first line of its merge commit. */
   title: string;
-  /** The node's own; those of the project come besides. */
+  /** The node's own; those of the project run too. */
   checks: readonly string[];
   /** Checks of the project may fail. */
   mayBeRed: boolean;
@@ -50,7 +50,7 @@ type CheckPlace = Pick<MergeCandidate, "access" | "node_id">;
  * BRANCH-2. Whatever it moves to was merged without a conflict and passed its checks, on the very tree that it then has.
  *     A check of the project that fails without the new work too keeps nobody out; the checks after it run all the same.
  * BRANCH-3. One change at a time, from before the merge until the fact is appended: nothing moves it in between.
- * BRANCH-4. What did not come in is on record with the reason, and nothing else has changed.
+ * BRANCH-4. Work that was refused is on record with the reason; nothing else changes.
  */
 export class Branch {
   readonly #ports: BranchPorts;
@@ -68,7 +68,7 @@ export class Branch {
     return state;
   }
 
-  /** Resolves with what unlocks it. */
+  /** Resolves with a function that unlocks it. */
   lock(signal: AbortSignal): Promise<() => void> {
     return this.#mutex.acquire(signal);
   }
@@ -158,7 +158,7 @@ export class Branch {
     return { kind: "refused", why, text, refusals: this.state.nodes[node_id]?.refusals.length ?? 1 };
   }
 
-  /** The first check that keeps it out. */
+  /** The first failed check that blocks it. */
   async #failedCheck(candidate: MergeCandidate, merged: string, signal: AbortSignal): Promise<CheckResult | undefined> {
     const project = await this.#ports.projectConfig();
     const ofProject = project.checks.filter((command) => !candidate.checks.includes(command));

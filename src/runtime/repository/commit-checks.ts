@@ -32,7 +32,7 @@ interface CommitCheckPorts {
 }
 
 /**
- * Checks of a commit: what is in a clone but not in the commit helps nobody.
+ * Checks of a commit: files that are in a clone but not in the commit do not count.
  *
  * COMMIT-CHECK-1. They run in a fresh checkout of just this commit, with what `.worktreeinclude` names and set up as the
  *     project says, which is removed afterwards.

@@ -30,7 +30,7 @@ interface SetupPorts {
  *     same gets a copy, so nothing that is changed in one folder reaches another.
  * SETUP-2a. Files of the person's that were brought along (`.worktreeinclude`) are not kept: each folder has them as they
  *     are now.
- * SETUP-3. A setup that failed, or was cut off, is kept by nobody.
+ * SETUP-3. A setup that failed or was cut off is not kept.
  */
 export class ProjectSetup {
   readonly #ports: SetupPorts;
@@ -86,7 +86,7 @@ export class ProjectSetup {
     return { ok, cached: true, ms, output };
   }
 
-  /** Several clones may be set up side by side: the first to be done is kept. */
+  /** Several clones may be set up side by side: the first one finished is kept. */
   async #keep(folder: string, kept: string, outputs: readonly string[] | null, signal: AbortSignal): Promise<void> {
     const aside = `${kept}.${createHash("sha256").update(folder).digest("hex").slice(0, 12)}`;
     await rm(aside, { recursive: true, force: true });

@@ -64,7 +64,7 @@ export class SandboxedScripts {
     return { ok: result.code === 0, ms: result.ms, output: this.#scrubber.text(said) };
   }
 
-  /** Of a script of ours: the word that its last line begins with, and the rest of that line. */
+  /** Runs a script of ours. Returns the word that its last line begins with, and the rest of that line. */
   async lastLine(script: string, access: ScriptAccess, signal: AbortSignal): Promise<{ word: string; rest: string }> {
     const { ok, output } = await this.run(script, access, signal);
     const last = output.trimEnd().split("\n").at(-1) ?? "";

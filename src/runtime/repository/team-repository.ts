@@ -55,9 +55,9 @@ export interface TeamRepositoryPorts {
 /**
  * The repository of an agent that writes.
  *
- * TEAM-REPOSITORY-1. It is there, and its branch is where the facts say, before anybody works.
- * TEAM-REPOSITORY-2. A node's clone begins at the branch as it is then, and belongs to the node: whoever gets the node
- *     goes on in it.
+ * TEAM-REPOSITORY-1. It is there, and its branch is where the facts say, before anyone works.
+ * TEAM-REPOSITORY-2. A node's clone begins at the branch as it is then, and belongs to the node: the next worker on
+ *     the node continues in it.
  * TEAM-REPOSITORY-3. What a node publishes is in the branch, or it is not published.
  * TEAM-REPOSITORY-4. When a node has ended, everything that was in its clone can be restored.
  */
@@ -119,7 +119,7 @@ export class TeamRepository implements RepositoryPort {
     return this.branch.state;
   }
 
-  /** As the person's newest commit has it that the branch knows: what a worker writes there does not count. */
+  /** From the person's newest commit on the branch: what a worker writes there does not count. */
   async projectConfig(): Promise<ProjectConfig> {
     const { upstream, source } = this.state;
     const entry = projectEntryFor(this.#ports.services.config.projects, source);
@@ -273,7 +273,7 @@ export class TeamRepository implements RepositoryPort {
     await this.#clones.remove(node);
   }
 
-  /** The folder of a node's clone, for those who look at it. */
+  /** The folder of a node's clone, to be read. */
   folderOf({ id, spec }: NodeState): string {
     return cloneDir(this.#ports.log.dir, spec.run_id, id);
   }
