@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { agentMemoryFiles } from "../store/run/memory-files.ts";
 import { temporaryHome } from "../testing/index.ts";
 import { contradicted } from "./contradictions.ts";
-import { marksOf, withoutMark } from "./marks.ts";
+import { noteMarks, withoutMark } from "./marks.ts";
 import { Memory } from "./memory.ts";
 import { recall } from "./recall.ts";
 import { searchMemory } from "./search.ts";
@@ -116,7 +116,7 @@ test("the mark of each part of a text is the last one in it, else the next below
     fc.property(fc.array(piece), fc.array(fc.nat(20)), (pieces, widths) => {
       const text = pieces.join("");
       const ends = [...text.matchAll(/\(\d{4}-\d\d-\d\d(?:, run-1)?\)[ \t]*$/gm)].map((m) => m.index + m[0].length);
-      const markOf = marksOf(text);
+      const markOf = noteMarks(text);
       let from = 0;
       for (const width of widths) {
         const to = from + width;

@@ -46,7 +46,7 @@ function marksIn(text: string): PlacedMark[] {
  * note. Text written by hand above a later note gets that note's mark, since it is not newer. Call it part by part from
  * the beginning of the text to its end, so that no mark is read twice.
  */
-export function marksOf(text: string): (from: number, to: number) => PlacedMark | undefined {
+export function noteMarks(text: string): (from: number, to: number) => PlacedMark | undefined {
   const marks = marksIn(text);
   let next = 0;
   return (from, to) => {

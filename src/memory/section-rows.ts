@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { dateWords, dayNamedIn } from "./dates.ts";
-import { marksOf, type PlacedMark, withoutMark } from "./marks.ts";
+import { noteMarks, type PlacedMark, withoutMark } from "./marks.ts";
 import { wordsToKeep } from "./search-terms.ts";
 import { type Section, sectionsOf } from "./sections.ts";
 
@@ -17,7 +17,7 @@ export function* sectionRows(path: string, text: string): Generator<SectionRow> 
   const firstLine = withoutMark(text.trimStart().split("\n", 1)[0]?.slice(0, 200) ?? "");
   const day = dateWords(firstLine).join(" ");
   const [ofName, ofFirstLine] = [dayNamedIn(path), dayNamedIn(firstLine)];
-  const markOf = marksOf(text);
+  const markOf = noteMarks(text);
   const name = path.replace(/\.md$/, "");
   for (const section of sectionsOf(text)) {
     const { headings, start, end } = section;

@@ -1,4 +1,4 @@
-import { marksOf } from "./marks.ts";
+import { noteMarks } from "./marks.ts";
 import { STOPWORDS, wordsIn } from "./search-terms.ts";
 import { plainForms } from "./word-forms.ts";
 
@@ -16,7 +16,7 @@ export interface Statement {
 }
 
 export function* statementsOf(path: string, text: string): Generator<Statement> {
-  const markOf = marksOf(text);
+  const markOf = noteMarks(text);
   let headings: { level: number; words: string[] }[] = [];
   let place = 0;
   for (const [at, line] of text.split("\n").entries()) {

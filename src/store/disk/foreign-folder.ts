@@ -110,7 +110,7 @@ export async function allFilesIn(
 }
 
 /** Appends to a file in place, so that a process that has it open sees it grow; creates it if necessary. */
-export async function appendTo(root: string, path: string, text: string): Promise<void> {
+export async function appendToForeign(root: string, path: string, text: string): Promise<void> {
   await inFolderOf(root, path, { createFrom: 0 }, async (folder, name) => {
     const there = fileToAppend(folder, name);
     if (!there) return writeWhole(folder, name, Buffer.from(text));

@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import { z } from "zod";
 import type { Clock } from "../../../protocol/clock.ts";
 import type { RunningProgram } from "../../../sandbox/program.ts";
-import { appendTo, putFile, readPart } from "../../../store/disk/foreign-folder.ts";
+import { appendToForeign, putFile, readPart } from "../../../store/disk/foreign-folder.ts";
 import type { FolderWatch } from "../../../store/disk/watch-folder.ts";
 import { PROTOCOL_FILES } from "../../../store/run/publish.ts";
 import { LONGEST_SUMMARY } from "../../../tools/work.ts";
@@ -95,7 +95,7 @@ export class AutonomousSession implements OutsideSession {
 
   async say(text: string): Promise<void> {
     const time = new Date(this.#parts.clock.now()).toISOString();
-    await appendTo(this.#parts.setup.cwd, "_inbox.md", `## ${time}\n\n${text.trim()}\n\n---\n`);
+    await appendToForeign(this.#parts.setup.cwd, "_inbox.md", `## ${time}\n\n${text.trim()}\n\n---\n`);
   }
 
   /** It asks nobody for permission. */
