@@ -4,7 +4,15 @@ import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { ModelRequest } from "../../src/models/model.ts";
 import { openRuntime } from "../../src/runtime/open-runtime.ts";
-import { both, call, type ScriptStep, script, startTeam, type TestTeam, temporaryHome } from "../../src/testing/index.ts";
+import {
+  both,
+  call,
+  type ScriptStep,
+  script,
+  startTeam,
+  type TestTeam,
+  temporaryHome,
+} from "../../src/testing/index.ts";
 import { ScriptedModel } from "../../src/testing/script.ts";
 
 const written = (path: string, content: string) => call("write_file", { path: `scratch/${path}`, content });
