@@ -154,8 +154,12 @@ test("a commit and a merge are undone on top of what came later", async () => {
   const later = world.commit("alice", "later");
   await agent.receive(later.bundle, "node-2");
 
-  for (const undone of [first.commit, merge]) {
-    const reverted = await agent.revert(later.commit, undone);
+  const undone = [
+    { commit: first.commit, parent: base },
+    { commit: merge, parent: side },
+  ];
+  for (const each of undone) {
+    const reverted = await agent.revert(later.commit, each);
     if (reverted.kind !== "clean") throw new Error(reverted.text);
     const commit = await agent.commitTree(reverted.tree, [later.commit], "undo", { name: "Bob" }, 3);
     expect((await agent.fileAt(commit, "readme.md", 100))?.toString()).toBe("one\ntwo\nthree\n");

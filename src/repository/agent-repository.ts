@@ -9,7 +9,7 @@ import { type Git, GitError, type GitOptions, type GitResult } from "./git.ts";
 import { GitRefs } from "./git-refs.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { DEFAULT_LIMITS, type ReceiveLimits, UNTRUSTED } from "./limits.ts";
-import { type Merged, mergeOf } from "./merge.ts";
+import { type Merged, type MergeNames, mergeOf } from "./merge.ts";
 import { branchRef, isObjectId, objectId, ownRef } from "./names.ts";
 import type { PersonFolders } from "./person-objects.ts";
 import { resolveBase } from "./person-repository.ts";
@@ -123,22 +123,28 @@ export class AgentRepository {
     await this.#refs.set(ownRef(ref), objectId(commit));
   }
 
+  /** What refs below this one name. */
+  async commitsIn(ref: string): Promise<string[]> {
+    const { stdout } = await this.#run(["for-each-ref", "--format=%(objectname)", ownRef(ref)]);
+    return stdout.toString("utf8").split("\n").filter(isObjectId);
+  }
+
   async stats(from: string, to: string): Promise<CommitStats> {
     const line = await this.#run(["rev-parse", "--verify", `${objectId(to)}^{tree}`]);
     const numbers = await numbersOf(this.dir, this.#git, objectId(from), to);
     return { commit: to, tree: line.stdout.toString("utf8").trim(), parent: from, ...numbers };
   }
 
-  merge(ours: string, theirs: string): Promise<Merged> {
-    return mergeOf(this.dir, this.#git, objectId(ours), objectId(theirs));
+  merge(ours: string, theirs: string, names?: MergeNames): Promise<Merged> {
+    return mergeOf(this.dir, this.#git, objectId(ours), objectId(theirs), names);
   }
 
   /**
-   * Merges with the commit as base and what was before it as theirs. git before 2.40 takes no base, so commits are made
-   * whose base it is.
+   * Takes out what came between the two commits: merges with the later one as base and the earlier one as theirs. git
+   * before 2.40 takes no base, so commits are made whose base it is.
    */
-  async revert(tip: string, commit: string): Promise<Merged> {
-    const revisions = [`${objectId(commit)}^{tree}`, `${objectId(tip)}^{tree}`, `${commit}^1^{tree}`];
+  async revert(tip: string, { commit, parent }: { commit: string; parent: string }): Promise<Merged> {
+    const revisions = [commit, tip, parent].map((each) => `${objectId(each)}^{tree}`);
     const trees = (await this.#run(["rev-parse", ...revisions])).stdout.toString("utf8").trim().split("\n");
     const [after = "", now = "", before = ""] = trees;
     const author = { name: "agiraph" };
@@ -220,8 +226,8 @@ export class AgentRepository {
 
   /** Commits that came from the person. */
   async shared(): Promise<string[]> {
-    const { stdout } = await this.#run(["for-each-ref", "--format=%(objectname)", BASE_REF, "refs/agiraph/upstream"]);
-    return stdout.toString("utf8").split("\n").filter(isObjectId);
+    const [base, upstream] = await Promise.all([this.commitsIn(BASE_REF), this.commitsIn("refs/agiraph/upstream")]);
+    return [...base, ...upstream];
   }
 
   async timeOf(commit: string): Promise<number> {

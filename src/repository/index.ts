@@ -24,4 +24,11 @@ export {
   resolveBase,
 } from "./person-repository.ts";
 export type { Received } from "./receive.ts";
-export { checkoutScript, cloneScript, commitScript, snapshotScript, UNFINISHED_CLONE } from "./sandboxed-git.ts";
+export {
+  checkoutScript,
+  cloneScript,
+  commitScript,
+  mergeScript,
+  snapshotScript,
+  UNFINISHED_CLONE,
+} from "./sandboxed-git.ts";

@@ -3,12 +3,28 @@ import { UNTRUSTED } from "./limits.ts";
 
 export type Merged = { kind: "clean"; tree: string } | { kind: "conflict"; files: string[]; text: string };
 
+/** What the two sides are called in what is said of a conflict. */
+export interface MergeNames {
+  ours: string;
+  theirs: string;
+}
+const USUAL_NAMES: MergeNames = { ours: "the branch", theirs: "this work" };
+
 /** Without a working tree, by git's own merge. Its drivers are those that git has built in: nothing else is configured. */
-export async function mergeOf(dir: string, git: Git, ours: string, theirs: string): Promise<Merged> {
+export async function mergeOf(
+  dir: string,
+  git: Git,
+  ours: string,
+  theirs: string,
+  names: MergeNames = USUAL_NAMES,
+): Promise<Merged> {
   const args = ["--git-dir", dir, "merge-tree", "--write-tree", "-z", "--name-only", "--messages", ours, theirs];
   const result = await git.attempt(args, { limits: UNTRUSTED, config: ["merge.conflictStyle=zdiff3"] });
   if (result.code === 0) return { kind: "clean", tree: firstField(result.stdout) };
-  if (result.code === 1) return conflictIn(dir, git, result.stdout, ours, theirs);
+  if (result.code === 1) {
+    const { text, ...conflict } = await conflictIn(dir, git, result.stdout);
+    return { ...conflict, text: cut(text.replaceAll(ours, names.ours).replaceAll(theirs, names.theirs)) };
+  }
   if (/unrelated histories/.test(result.stderr)) {
     return {
       kind: "conflict",
@@ -29,7 +45,7 @@ function firstField(output: Buffer): string {
 }
 
 /** The tree, the files in conflict, an empty field, then for each message: number of paths, paths, kind, text. */
-async function conflictIn(dir: string, git: Git, output: Buffer, ours: string, theirs: string): Promise<Merged> {
+async function conflictIn(dir: string, git: Git, output: Buffer): Promise<Extract<Merged, { kind: "conflict" }>> {
   const [tree = "", ...fields] = output.toString("utf8").split("\0");
   const end = fields.indexOf("");
   const files = [...new Set(fields.slice(0, end))];
@@ -51,9 +67,11 @@ async function conflictIn(dir: string, git: Git, output: Buffer, ours: string, t
     parts.push(...hunks);
     length += hunks.reduce((sum, hunk) => sum + hunk.length, 0);
   }
-  const text = parts.join("\n\n").replaceAll(ours, "the branch").replaceAll(theirs, "this work");
-  const cut = text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}\n…` : text;
-  return { kind: "conflict", files: files.slice(0, MOST_FILES), text: cut };
+  return { kind: "conflict", files: files.slice(0, MOST_FILES), text: parts.join("\n\n") };
+}
+
+function cut(text: string): string {
+  return text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}\n…` : text;
 }
 
 async function hunksOf(dir: string, git: Git, tree: string, file: string): Promise<string[]> {

@@ -98,7 +98,8 @@ test("hooks, signing, monitors and odd settings of the clone do not stop a commi
   );
 
   expect(node.commit()).toMatch(/^HEAD [0-9a-f]{40}$/);
-  world.write("node/.git/index.lock", "");
+  for (const lock of ["index.lock", "refs/heads/node-1.lock", "packed-refs.lock"]) world.write(`node/.git/${lock}`, "");
+  world.write("node.bundle.part.lock", "");
   world.write("node/b.txt", "b\n");
   expect(node.commit()).toMatch(/^HEAD [0-9a-f]{40}$/);
 });

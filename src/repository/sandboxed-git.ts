@@ -9,6 +9,10 @@
  * CLONE-3. The last line says what was done; a script that could not do it exits with a code other than 0.
  * CLONE-4. A snapshot leaves HEAD, index, refs and files as they are.
  * CLONE-5. On a full disk a script fails; it never says that there is nothing to save. What cannot be read is left out.
+ * CLONE-6. What we committed for a publish that was refused is in no later history: the next commit takes its place, and
+ * a worker's own commits go on from what was before it.
+ * CLONE-7. A merge that was cut off while git wrote it is undone before anything else is done: its files are never taken
+ * for a worker's.
  */
 
 /** Last line: `READY commit`. The clone borrows its objects from the agent's repository, where nothing is ever removed. */
@@ -52,27 +56,37 @@ export function checkoutScript(checkout: { repository: string; folder: string; c
 
 /**
  * Last line: `HEAD commit`, `NOTHING` (no change since the base) or `REFUSED reason`. The bundle has what HEAD has and
- * the base does not.
+ * the base does not. `refused` are the commits of earlier publishes, the newest first; those that end with `mark` are ours.
  */
-export function commitScript(commit: { folder: string; message: string; bundle: string; base: string }): string {
+export function commitScript(commit: {
+  folder: string;
+  message: string;
+  bundle: string;
+  base: string;
+  refused?: { commits: readonly string[]; mark: string };
+}): string {
+  const { commits, mark } = commit.refused ?? { commits: [], mark: "" };
   return [
     ...beginning(commit.folder),
     `message=${quoted(commit.message)}; bundle=${quoted(commit.bundle)}; base=${quoted(commit.base)}`,
     ...UNLOCK,
+    ...UNDO_HALF_MERGE,
     `refused() { echo "REFUSED $*"; exit 0; }`,
     `g rev-parse --verify --quiet "HEAD^{commit}" >/dev/null || refused "HEAD names no commit. Check out a branch with your work."`,
     `for state in rebase-merge rebase-apply; do [ ! -e "$GIT_DIR/$state" ] || refused "A rebase is not finished: git rebase --continue, or git rebase --abort."; done`,
     // Adding a file in conflict would say that it is resolved, with the markers in it.
     `unmerged=$(g diff --name-only --diff-filter=U | head -n 5 | tr '\\n' ' ')`,
     `[ -z "$unmerged" ] || refused "Resolve the conflicts in: $unmerged(then git add them)."`,
+    `has_changes() { ! g diff-index --cached --quiet HEAD -- || [ -e "$GIT_DIR/MERGE_HEAD" ]; }`,
     `said=$(g add --all 2>&1) || refused "git cannot add everything: $(printf '%s' "$said" | tail -n 3 | tr '\\n' ' ')"`,
     // Of a repository within the repository only the name of its commit would be kept.
     `nested=$(g diff-index --cached --raw "$base" -- | awk '$2 == "160000" && $5 == "A"' | cut -f 2- | head -n 5 | tr '\\n' ' ')`,
     `[ -z "$nested" ] || refused "These folders are repositories of their own, so their files would be lost: $nested(remove their .git, or ignore them)."`,
-    `if ! g diff-index --cached --quiet HEAD -- || [ -e "$GIT_DIR/MERGE_HEAD" ]; then g commit --quiet --no-verify --no-gpg-sign -m "$message"; fi`,
+    ...(commits.length > 0 ? dropping(commits, mark) : []),
+    `if has_changes; then g commit --quiet --no-verify --no-gpg-sign -m "$message"; fi`,
     `head=$(g rev-parse --verify "HEAD^{commit}")`,
     `[ -n "$(g rev-list --max-count=1 "$head" "^$base")" ] || { echo NOTHING; exit 0; }`,
-    `rm -f "$bundle" "$bundle.part"`,
+    `rm -f "$bundle" "$bundle.part" "$bundle.part.lock"`,
     `g bundle create --quiet "$bundle.part" HEAD "^$base"`,
     `mv "$bundle.part" "$bundle"`,
     `echo "HEAD $head"`,
@@ -80,12 +94,38 @@ export function commitScript(commit: { folder: string; message: string; bundle: 
 }
 
 /**
- * Last line: `SNAPSHOT commit` or `NOTHING`. One commit with the files as they are, and with HEAD, each branch, stash and
- * entry of a reflog as a parent: everything of this clone that the base does not reach can be found from it.
+ * Merges the branch into what was just committed. Last line: `MERGING` (the conflicts are in the files), `MERGED` (git
+ * found none here) or `FAILED` (nothing has changed).
  */
-export function snapshotScript(snapshot: { folder: string; bundle: string; base: string; message: string }): string {
+export function mergeScript(merge: { folder: string; branch: string; tip: string }): string {
+  return [
+    ...beginning(merge.folder),
+    `branch=${quoted(merge.branch)}; tip=${quoted(merge.tip)}`,
+    ...UNLOCK,
+    ...UNDO_HALF_MERGE,
+    `g update-ref "refs/remotes/origin/$branch" "$tip"`,
+    `g rev-parse --verify HEAD > "$half"`,
+    `said=MERGED; g ${MERGE_CONFIG} merge --no-commit --quiet "origin/$branch" >/dev/null 2>&1 || said=MERGING`,
+    `if [ ! -e "$GIT_DIR/MERGE_HEAD" ]; then said=FAILED; g reset --quiet --hard; g clean --quiet -fd; fi`,
+    `rm -f "$half"`,
+    `echo "$said"`,
+  ].join("\n");
+}
+
+/**
+ * Last line: `SNAPSHOT commit` or `NOTHING`. One commit with the files as they are, and with HEAD, each branch, stash and
+ * entry of a reflog as a parent: everything of this clone that neither the base nor `kept` reaches can be found from it.
+ */
+export function snapshotScript(snapshot: {
+  folder: string;
+  bundle: string;
+  base: string;
+  kept?: readonly string[];
+  message: string;
+}): string {
   return [
     ...beginning(snapshot.folder),
+    `kept=${quoted((snapshot.kept ?? []).map((each) => `^${each}`).join(" "))}`,
     `message=${quoted(snapshot.message)}; bundle=${quoted(snapshot.bundle)}; base=${quoted(snapshot.base)}`,
     `own="$GIT_DIR/agiraph-snapshot-index"; rm -f "$own" "$own.lock"`,
     `if [ -f "$GIT_DIR/index" ]; then cp -p "$GIT_DIR/index" "$own"; fi`,
@@ -97,14 +137,14 @@ export function snapshotScript(snapshot: { folder: string; bundle: string; base:
     // A tag may name anything; what is gone or is not a commit cannot be a parent.
     `known=$(for tip in $tips; do g rev-parse --verify --quiet "$tip^{commit}"; done | awk '!seen[$0]++') || true`,
     `parents=$({ for tip in $known; do echo "$tip"; done; echo "^$base"; } | g rev-list --no-walk=unsorted --stdin) || true`,
-    `new=""; for tip in $parents; do [ -z "$(g rev-list --max-count=1 "$tip" "^$base")" ] || new="$new -p $tip"; done`,
+    `new=""; for tip in $parents; do [ -z "$(g rev-list --max-count=1 "$tip" "^$base" $kept)" ] || new="$new -p $tip"; done`,
     `head=$(g rev-parse --verify --quiet "HEAD^{commit}" || echo "$base")`,
     `rm -f "$own"`,
     `[ -n "$new" ] || [ "$tree" != "$(g rev-parse "$head^{tree}")" ] || { echo NOTHING; exit 0; }`,
     `case " $new " in *" $head "*) ;; *) new="-p $head$new" ;; esac`,
     `commit=$(printf '%s\\n' "$message" | g -c user.name=agiraph -c user.email=agiraph@localhost commit-tree "$tree" $new)`,
-    `ref=refs/agiraph/snapshot; g update-ref --no-deref "$ref" "$commit"`,
-    `rm -f "$bundle" "$bundle.part"`,
+    `ref=refs/agiraph/snapshot; rm -f "$GIT_DIR/$ref.lock"; g update-ref --no-deref "$ref" "$commit"`,
+    `rm -f "$bundle" "$bundle.part" "$bundle.part.lock"`,
     `g bundle create --quiet "$bundle.part" "$ref" "^$base" && done=1 || done=0`,
     `g update-ref -d "$ref"; rmdir "$GIT_DIR/refs/agiraph" 2>/dev/null || true`,
     `[ "$done" = 1 ]`,
@@ -136,11 +176,21 @@ function beginning(folder: string): string[] {
 export const UNFINISHED_CLONE = ".agiraph-unfinished-clone";
 const MARK = UNFINISHED_CLONE;
 
+/** Everything was committed before the merge began, and nobody has worked there since. */
+const UNDO_HALF_MERGE = [
+  `half="$GIT_DIR/agiraph-half-merge"`,
+  `if [ -e "$half" ]; then`,
+  `  if [ "$(cat "$half")" = "$(g rev-parse --verify HEAD)" ]; then g reset --quiet --hard; g clean --quiet -fd; fi`,
+  `  rm -f "$half"`,
+  `fi`,
+];
+
 /** Needs $repository and $commit. */
 const CLONE = [
   `mark=${MARK}`,
   // Without the mark these are a worker's files.
   `if [ ! -e "$mark" ] && [ -n "$(ls -A .)" ]; then`,
+  ...UNDO_HALF_MERGE,
   `  echo "READY $(g rev-parse --verify HEAD)"; exit 0`,
   `fi`,
   `: > "$mark"`,
@@ -155,6 +205,42 @@ const CLONE = [
   `if [ -f "$repository/shallow" ]; then cp "$repository/shallow" .git/shallow; fi`,
 ];
 
+/** As `git merge-tree` merges, whose answer the worker is shown. */
+const MERGE_CONFIG = "-c merge.conflictStyle=zdiff3 -c merge.renames=true -c rerere.enabled=false";
+
+/**
+ * Takes commits of ours out of HEAD's history; the index stays as it is. Where HEAD is one, the next commit has its
+ * parents. What comes after one is written again with other parents, and is otherwise the same.
+ */
+function dropping(commits: readonly string[], mark: string): string[] {
+  return [
+    `mark=${quoted(mark)}`,
+    `parents_of() { g rev-list --parents --max-count=1 "$1" | cut -s -d " " -f 2-; }`,
+    `step_back() {`,
+    `  set -- $(parents_of HEAD); [ "$#" -gt 0 ] || return 0`,
+    `  first=$1; shift`,
+    `  [ "$#" -eq 0 ] || { printf '%s\\n' "$@" >> "$GIT_DIR/MERGE_HEAD"; [ -e "$GIT_DIR/MERGE_MSG" ] || : > "$GIT_DIR/MERGE_MSG"; }`,
+    `  g update-ref HEAD "$first"`,
+    `}`,
+    `take_out() {`,
+    `  map="$GIT_DIR/agiraph-parents"; echo "$1 $(parents_of "$1")" > "$map"`,
+    `  for each in $(g rev-list --topo-order --reverse --ancestry-path HEAD "^$1"); do`,
+    `    new=$(for parent in $(parents_of "$each"); do to=$(sed -n "s/^$parent //p" "$map"); echo "\${to:-$parent}"; done)`,
+    `    kept=" $(g merge-base --independent $new | tr '\\n' ' ')"`,
+    `    lines=$(for parent in $new; do case "$kept" in *" $parent "*) echo "parent $parent" ;; esac; done | awk '!seen[$0]++')`,
+    `    last=$({ g cat-file commit "$each" | sed -n 1p; printf '%s\\n' "$lines"; g cat-file commit "$each" | sed '1,/^$/ { /^tree /d; /^parent /d; }'; } | g hash-object -t commit -w --stdin)`,
+    `    echo "$each $last" >> "$map"`,
+    `  done`,
+    `  rm -f "$map"; g update-ref HEAD "$last"`,
+    `}`,
+    `for old in ${commits.map(quoted).join(" ")}; do`,
+    `  g merge-base --is-ancestor "$old" HEAD 2>/dev/null || continue`,
+    `  g log --max-count=1 --format=%B "$old" | grep -qxF -- "$mark" || continue`,
+    `  if [ "$(g rev-parse HEAD)" != "$old" ]; then take_out "$old"; elif has_changes; then step_back; fi`,
+    `done`,
+  ];
+}
+
 const READY = [`rm -f "$mark"`, `echo "READY $(g rev-parse --verify HEAD)"`];
 
 /** A program of the worker may have been killed while it held a lock, and nobody works there now. */
@@ -163,6 +249,7 @@ const UNLOCK = [
   `  tries=0; while [ -e "$GIT_DIR/$lock" ] && [ "$tries" -lt 10 ]; do tries=$((tries + 1)); sleep 0.2; done`,
   `  rm -f "$GIT_DIR/$lock"`,
   `done`,
+  `rm -f "$GIT_DIR/packed-refs.lock"; find "$GIT_DIR/refs" -name "*.lock" -type f -exec rm -f {} +`,
 ];
 
 /** A repository within the clone: its files instead of the name of its commit. */

@@ -56,7 +56,7 @@ test.skipIf(canMount !== undefined)(
     const commit = await full.withLittleRoom("commitTree", make);
     await full.withLittleRoom("keep", () => agent.keep("refs/agiraph/merges/a", commit));
     expect(await full.withLittleRoom("moveBranch", () => agent.moveBranch(BRANCH, base, commit))).toBe(true);
-    const reverted = await full.withLittleRoom("revert", () => agent.revert(commit, alice));
+    const reverted = await full.withLittleRoom("revert", () => agent.revert(commit, { commit: alice, parent: base }));
     expect(reverted.kind).toBe("clean");
     const theirs = await full.withLittleRoom("fetchFrom", () => agent.fetchFrom(person, "main"));
 

@@ -84,13 +84,13 @@ async function work(node: number): Promise<void> {
   report({ tip: made, node });
   if (node % 2 === 0) await deliver(made);
   else await fetchTheirs();
-  if (node % 3 === 0) await revert(made, node);
+  if (node % 3 === 0) await revert(made, tip, node);
 }
 
 /** Kept, and in no branch. */
-async function revert(merged: string, node: number): Promise<void> {
+async function revert(merged: string, parent: string, node: number): Promise<void> {
   report({ step: "revert" });
-  const reverted = await agent.revert(merged, merged);
+  const reverted = await agent.revert(merged, { commit: merged, parent });
   if (reverted.kind !== "clean") throw new Error(reverted.text);
   const made = await agent.commitTree(reverted.tree, [merged], `Revert node-${node}\n`, author, 1_800_000_000 + node);
   await agent.keep(`refs/agiraph/merges/revert-${node}`, made);

@@ -33,8 +33,18 @@ export interface MergeCandidate {
 
 export type Integrated =
   | { kind: "nothing" }
-  | { kind: "refused"; why: "conflict" | "checks"; text: string; refusals: number }
+  | { kind: "refused"; refusal: Refused }
   | { kind: "ready"; published: PublishedCommit; moved: NewFact };
+
+/** What did not come in, and why. */
+export interface Refused {
+  why: "conflict" | "checks";
+  text: string;
+  /** What a check printed, where the text has only a part of it. */
+  whole: string | null;
+  /** Since the node's work was last merged, with this one. */
+  times: { conflicts: number; checks: number };
+}
 
 export type Changed =
   /** Null: nothing had to change. */
@@ -80,11 +90,11 @@ export class Branch {
     const { commit, node_id } = candidate;
     if (await repository.isAncestor(commit, tip)) return this.#unchanged(candidate, signal);
     const merged = await this.#merged(tip, commit, candidate.title, signal);
-    if (merged.kind === "conflict") return this.#refuse(candidate, "conflict", merged.files, merged.text);
+    if (merged.kind === "conflict") return this.#refuse(candidate, await this.#conflictAsIn(commit, tip, merged));
     const stats = await repository.stats(tip, merged.commit);
     if (stats.files === 0) return this.#unchanged(candidate, signal);
     const failed = await this.#failedCheck(candidate, merged.commit, signal);
-    if (failed) return this.#refuse(candidate, "checks", [], failedText(failed));
+    if (failed) return this.#refuse(candidate, failedChecks(failed));
     await repository.keep(`refs/agiraph/merges/${merged.commit}`, merged.commit);
     const { tree, parent, files, insertions, deletions } = stats;
     const published = { commit, tree, parent, merged: merged.commit, files, insertions, deletions };
@@ -94,16 +104,24 @@ export class Branch {
   /** The project's checks are about what comes in, the node's own about what it was asked for. */
   async #unchanged(candidate: MergeCandidate, signal: AbortSignal): Promise<Integrated> {
     const failed = await this.#recorded(candidate, this.state.tip, candidate.checks, "node", signal);
-    return failed ? this.#refuse(candidate, "checks", [], failedText(failed)) : { kind: "nothing" };
+    return failed ? this.#refuse(candidate, failedChecks(failed)) : { kind: "nothing" };
+  }
+
+  /** As it is in the clone once the branch is merged there. */
+  async #conflictAsIn(commit: string, tip: string, { files, text }: { files: string[]; text: string }) {
+    const names = { ours: "HEAD", theirs: `origin/${this.state.branch}` };
+    const there = await this.#ports.repository.merge(commit, tip, names);
+    return { why: "conflict" as const, files, text: there.kind === "conflict" ? there.text : text, whole: null };
   }
 
   /** Takes a node's work out again. Only while it is locked. */
   async revert(node_id: NodeId, title: string, check: CheckPlace, signal: AbortSignal): Promise<Changed> {
     const { repository } = this.#ports;
     const { tip, nodes } = this.state;
-    const merged = nodes[node_id]?.commit?.merged;
-    if (merged === undefined) throw new Error(`${node_id} has no commit to revert`);
-    const result = await repository.revert(tip, merged);
+    const published = nodes[node_id]?.commit;
+    if (!published) throw new Error(`${node_id} has no commit to revert`);
+    const { merged, parent } = published;
+    const result = await repository.revert(tip, { commit: merged, parent });
     if (result.kind === "conflict") return { ok: false, why: "conflict", files: result.files, text: result.text };
     const to = await this.#commit(result.tree, [tip], title);
     const { failed, checks } = await this.#checked(to, tip, check, signal);
@@ -149,13 +167,13 @@ export class Branch {
 
   async #refuse(
     { node_id, worker_id, commit }: MergeCandidate,
-    why: "conflict" | "checks",
-    files: string[],
-    text: string,
+    { files, ...refused }: Omit<Refused, "times"> & { files: string[] },
   ): Promise<Integrated> {
-    const data = { node_id, worker_id, commit, branch_at: this.state.tip, why, files };
+    const data = { node_id, worker_id, commit, branch_at: this.state.tip, why: refused.why, files };
     await this.#ports.log.append({ facts: [{ type: "merge.refused", data }] }).durable;
-    return { kind: "refused", why, text, refusals: this.state.nodes[node_id]?.refusals.length ?? 1 };
+    const all = this.state.nodes[node_id]?.refusals ?? [];
+    const conflicts = all.filter(({ why }) => why === "conflict").length;
+    return { kind: "refused", refusal: { ...refused, times: { conflicts, checks: all.length - conflicts } } };
   }
 
   /** The first failed check that blocks it. */
@@ -269,6 +287,10 @@ function checkFact(
     type: "check.finished",
     data: { node_id, commit, command, of, ok, ms, ...(output !== "" && { output }), ...red },
   };
+}
+
+function failedChecks(failed: CheckResult) {
+  return { why: "checks" as const, files: [], text: failedText(failed), whole: failed.whole ?? null };
 }
 
 function failedText({ command, output }: CheckResult): string {

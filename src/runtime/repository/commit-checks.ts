@@ -15,6 +15,8 @@ export interface CheckResult {
   ms: number;
   /** Of what it printed, the end and what says that something failed. */
   output: string;
+  /** All of it that was kept, where that is more. */
+  whole?: string;
 }
 
 /** Where a check runs, beside the checkout: what it may read, and what it is told of it. */
@@ -78,7 +80,7 @@ export class CommitChecks {
     const [first = ""] = commands;
     if (prepared && !prepared.ok) {
       const output = `The setup of the project failed, so the check could not run.\n${prepared.output}`;
-      return [{ command: first, ok: false, ms: prepared.ms, output: failureExcerpt(output) }];
+      return [{ command: first, ok: false, ms: prepared.ms, ...shownOf(output) }];
     }
     const results: CheckResult[] = [];
     const network = access.hosts.length > 0 ? { network: { allow: [...access.hosts] } } : {};
@@ -89,7 +91,7 @@ export class CommitChecks {
         { ...inside, env: access.env, seconds: project.limits.check_seconds, limits, ...network },
         signal,
       );
-      results.push({ command, ok, ms, output: ok ? endOf(output) : failureExcerpt(output) });
+      results.push({ command, ok, ms, ...(ok ? { output: endOf(output) } : shownOf(output)) });
       if (!ok) break;
     }
     return results;
@@ -106,4 +108,9 @@ const MOST_OF_PASSED = 1000;
 
 function endOf(output: string): string {
   return output.length > MOST_OF_PASSED ? `…${output.slice(-MOST_OF_PASSED)}` : output;
+}
+
+function shownOf(whole: string): Pick<CheckResult, "output" | "whole"> {
+  const output = failureExcerpt(whole);
+  return output === whole ? { output } : { output, whole };
 }

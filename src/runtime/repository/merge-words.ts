@@ -1,22 +1,47 @@
-import type { NodeState, RepositoryState } from "../../projections/index.ts";
+import type { RepositoryState } from "../../projections/index.ts";
 import type { NodeId } from "../../protocol/index.ts";
+import type { Refused } from "./branch.ts";
 
 // What is said of work that did not come into the branch. `publish` puts "Not published: " before it.
 
-export function conflictWords(branch: string, conflict: string): string {
-  return `your work conflicts with what came into the branch since your clone was made.\n${conflict}\nTake the branch in (git fetch origin && git merge origin/${branch}), resolve the conflicts in the files, git add them, and publish again.`;
+/** `isBegun`: the merge stands in the clone. */
+export function conflictWords(branch: string, conflict: string, isBegun: boolean): string {
+  const next = isBegun
+    ? "Your work is committed, and the merge has begun in your clone: these places are in its files. Resolve them there, git add the files, and publish again."
+    : `Take the branch in (git fetch origin && git merge origin/${branch}), resolve the conflicts in the files, git add them, and publish again.`;
+  return `your work conflicts with what came into the branch since your clone was made.\n${conflict}\n${next}`;
 }
 
-export function redWords(failed: string): string {
-  return `in a fresh checkout of your work, merged with the branch, ${failed}\nFix it and publish again. If the check itself is wrong, tell the coordinator, or give_up.`;
+/** `whole`: the file with all that the check printed. */
+export function redWords(failed: string, whole: string | null): string {
+  const rest = whole === null ? "" : `\nAll that it printed: ${whole} (in bash below $RUN).`;
+  return `in a fresh checkout of your work, merged with the branch, ${failed}${rest}\nFix it and publish again. If the check itself is wrong, tell the coordinator, or give_up.`;
 }
 
-export function humanIsNeeded(
-  node: NodeId,
-  { why, text, refusals }: { why: "conflict" | "checks"; text: string; refusals: number },
-): string {
-  const what = why === "conflict" ? "conflicts with the branch" : "does not pass its checks";
-  return `${node} ${what}, ${refusals} times now, so you may want to look.\n\n${text}\n\nTell its worker what to do, change its checks, or cancel it.`;
+const LINES_FOR_HUMAN = 20;
+const LONGEST_FOR_HUMAN = 2000;
+
+/** `whole`: the file with all of the text, where that is more. */
+export function humanIsNeeded(node: NodeId, { why, text, times }: Refused, whole: string | null): string {
+  const lines = text.split("\n");
+  const end = lines.slice(-LINES_FOR_HUMAN).join("\n").slice(-LONGEST_FOR_HUMAN);
+  const isCut = end.length < text.length;
+  const shown = isCut ? [why === "checks" ? (lines[0] ?? "") : "", `…\n${end}`].filter(Boolean).join("\n") : text;
+  const file = isCut && whole !== null ? `\n\nAll of it: ${whole}` : "";
+  return `${node} did not get into the branch (${timesWords(times)}), so you may want to look.\n\n${shown}${file}\n\nTell its worker what to do, change its checks, or cancel it.`;
+}
+
+function timesWords({ conflicts, checks }: Refused["times"]): string {
+  return [
+    conflicts > 0 ? `in conflict ${timesIn(conflicts)}` : "",
+    checks > 0 ? `checks failed ${timesIn(checks)}` : "",
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+function timesIn(count: number): string {
+  return count === 1 ? "once" : count === 2 ? "twice" : `${count} times`;
 }
 
 export function nothingToRevert(node: NodeId, isReverted: boolean): string {
@@ -47,8 +72,12 @@ export function leadWords(
   ].join(" ");
 }
 
-export function commitMessage({ id }: NodeState, summary: string): string {
-  return `${firstLine(summary)}\n\n${summary}\n\nAgiraph-Node: ${id}\n`;
+/** The first line of a summary is the subject, unless it is too long for one. */
+export function commitMessage(summary: string, mark: string): string {
+  const text = summary.trim();
+  const subject = firstLine(text);
+  const body = text.startsWith(`${subject}\n`) || text === subject ? text.slice(subject.length).trim() : text;
+  return `${[subject, body, mark].filter(Boolean).join("\n\n")}\n`;
 }
 
 export function firstLine(text: string): string {

@@ -6,6 +6,7 @@ import {
   type AgentRepository,
   cloneScript,
   commitScript,
+  mergeScript,
   snapshotScript,
   UNFINISHED_CLONE,
 } from "../../repository/index.ts";
@@ -59,11 +60,19 @@ export class NodeClones {
     return { commit: rest, isNew };
   }
 
-  /** Commits what is not committed, and takes everything since `base` into the agent's repository. */
-  async commit(node: NodeState, message: string, base: string, signal: AbortSignal): Promise<CommitResult> {
+  /**
+   * Commits what is not committed, and takes everything since `base` into the agent's repository. Our own commits for
+   * publishes that were refused (`refused`, the newest first) are in its history no more.
+   */
+  async commit(
+    node: NodeState,
+    { message, base, refused }: { message: string; base: string; refused: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<CommitResult> {
     return this.#withTransit(node.id, async (transit) => {
       const bundle = join(transit, "work.bundle");
-      const script = commitScript({ folder: this.folder(node), message, bundle, base });
+      const ours = { commits: refused, mark: commitMark(node) };
+      const script = commitScript({ folder: this.folder(node), message, bundle, base, refused: ours });
       const { word, rest } = await this.#ports.scripts.lastLine(script, this.#access(node, [transit]), signal);
       if (word === "REFUSED") return { kind: "refused", reason: rest };
       if (word === "NOTHING") return { kind: "nothing" };
@@ -76,12 +85,20 @@ export class NodeClones {
     });
   }
 
-  /** Everything in the clone that `base` does not reach; undefined where there is nothing. */
+  /** Begins to merge the branch in the clone, where all is committed; false where the worker has to. */
+  async beginMerge(node: NodeState, { branch, tip }: { branch: string; tip: string }, signal: AbortSignal) {
+    const script = mergeScript({ folder: this.folder(node), branch, tip });
+    const { word } = await this.#ports.scripts.lastLine(script, this.#access(node, []), signal);
+    return word !== "FAILED";
+  }
+
+  /** Everything in the clone that neither `base` nor a publish of it reaches; undefined where there is nothing. */
   async save(node: NodeState, base: string, signal: AbortSignal): Promise<{ ref: string; commit: string } | undefined> {
     return this.#withTransit(node.id, async (transit) => {
       const bundle = join(transit, "saved.bundle");
       const message = `What was left in the clone of ${node.id}`;
-      const script = snapshotScript({ folder: this.folder(node), message, bundle, base });
+      const kept = await this.#ports.repository.commitsIn(`refs/agiraph/work/${node.id}`);
+      const script = snapshotScript({ folder: this.folder(node), message, bundle, base, kept });
       const { word, rest } = await this.#ports.scripts.lastLine(script, this.#access(node, [transit]), signal);
       if (word === "NOTHING") return undefined;
       const received = await this.#ports.repository.receive(bundle, node.id);
@@ -139,6 +156,11 @@ export class NodeClones {
 }
 
 const SECONDS = 1800;
+
+/** The last line of the commits that we make for a node. */
+export function commitMark({ id }: Pick<NodeState, "id">): string {
+  return `Agiraph-Node: ${id}`;
+}
 
 /** What was committed or saved, and the checkout that its checks run in. */
 function transitNames({ id }: NodeState): string[] {

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Scrubber } from "../../boundary/scrubber.ts";
 import {
   hasEnded,
@@ -11,12 +12,13 @@ import type { Config } from "../../protocol/config.ts";
 import type { NewFact, NodeId } from "../../protocol/index.ts";
 import { AgentRepository, Git, type PersonRepository, resolveBase } from "../../repository/index.ts";
 import type { Sandbox } from "../../sandbox/index.ts";
-import { cloneDir, gitTemporaryDir, repositoryDir } from "../../store/paths.ts";
+import { cloneDir, gitTemporaryDir, nodeDir, repositoryDir } from "../../store/paths.ts";
+import { rewrite } from "../../store/run/node-folder.ts";
 import type { ReadyToPublish, RepositoryPort, WorkToPublish } from "../../workers/workplace.ts";
 import { type ProjectConfig, projectEntryFor, readProjectConfig, receiveLimitsOf } from "../config/project-config.ts";
 import { folderVariables } from "../programs/folder-variables.ts";
 import type { PendingLog } from "../state/pending-log.ts";
-import { Branch, type Changed } from "./branch.ts";
+import { Branch, type Changed, type Refused } from "./branch.ts";
 import { type CheckAccess, CommitChecks } from "./commit-checks.ts";
 import { IncludedFiles } from "./included-files.ts";
 import {
@@ -29,7 +31,7 @@ import {
   nothingToRevert,
   redWords,
 } from "./merge-words.ts";
-import { NodeClones } from "./node-clones.ts";
+import { commitMark, NodeClones } from "./node-clones.ts";
 import { openRepository } from "./open-repository.ts";
 import { gitTemporary } from "./person.ts";
 import { ProjectSetup } from "./project-setup.ts";
@@ -82,15 +84,8 @@ export class TeamRepository implements RepositoryPort {
     this.#setup = new ProjectSetup({ agentDir: log.dir, repository, scripts, hosts: () => this.#hosts });
     this.#included = new IncludedFiles({ git: this.git, source: () => this.state.source });
     const checks = new CommitChecks({ agentDir: log.dir, scripts, setup: this.#setup, included: this.#included });
-    this.branch = new Branch({
-      log,
-      now,
-      pending,
-      clock,
-      repository,
-      checks,
-      projectConfig: () => this.projectConfig(),
-    });
+    const projectConfig = () => this.projectConfig();
+    this.branch = new Branch({ log, now, pending, clock, repository, checks, projectConfig });
   }
 
   /** Before anybody works. */
@@ -165,9 +160,11 @@ export class TeamRepository implements RepositoryPort {
 
   async makeReady(work: WorkToPublish, signal: AbortSignal): Promise<ReadyToPublish> {
     const { node, summary } = work;
-    const base = this.state.nodes[node.id]?.clone_at;
+    const { clone_at: base, refusals = [] } = this.state.nodes[node.id] ?? {};
     if (base === undefined) throw new Error(`${node.id} has no clone`);
-    const made = await this.#clones.commit(node, commitMessage(node, summary), base, signal);
+    const refused = refusals.map(({ commit }) => commit).reverse();
+    const message = commitMessage(summary, commitMark(node));
+    const made = await this.#clones.commit(node, { message, base, refused }, signal);
     if (made.kind === "refused") return { ok: false, reason: made.reason };
     const unlock = await this.branch.lock(signal);
     try {
@@ -185,9 +182,8 @@ export class TeamRepository implements RepositoryPort {
     commit: string | undefined,
     signal: AbortSignal,
   ): Promise<ReadyToPublish> {
-    const { log, now } = this.#ports;
     const binds = await scope.binds();
-    const { PROJECT: _, ...folders } = folderVariables(scope, now().agent);
+    const { PROJECT: _, ...folders } = folderVariables(scope, this.#ports.now().agent);
     const env = { ...folders, ...TRUSTING };
     const access = { read: [...binds.read, ...binds.write], env, hosts: this.#hosts };
     const candidate = {
@@ -199,29 +195,32 @@ export class TeamRepository implements RepositoryPort {
     const result = await this.branch.integrate(candidate, signal);
     const has = (at: string) => (path: string) =>
       this.repository.has(at, path.replace(/^(?:\.\/|repo\/)/, "").replace(/\/$/, ""));
-    const nothing = { landed: async () => {}, end: () => {} };
-    if (result.kind === "nothing") {
-      const { tip } = this.state;
-      return { ok: true, inClone: true, facts: [], has: has(tip), ...nothing };
-    }
-    if (result.kind === "refused") {
-      const { branch } = this.state;
-      const reason = result.why === "conflict" ? conflictWords(branch, result.text) : redWords(result.text);
-      const isTooOften = result.refusals > MOST_REFUSALS;
-      if (isTooOften && toHuman)
-        await log.append({ facts: [toHuman(worker.id, humanIsNeeded(node.id, result))] }).durable;
-      return { ok: false, reason: isTooOften ? `${reason}\n${TOLD}` : reason };
-    }
+    const ready = { ok: true as const, inClone: true, end: () => {} };
+    if (result.kind === "nothing") return { ...ready, facts: [], has: has(this.state.tip), landed: async () => {} };
+    if (result.kind === "refused") return this.#refused(result.refusal, { node, worker, toHuman }, signal);
     const { published, moved } = result;
-    return {
-      ok: true,
-      inClone: true,
-      commit: published,
-      facts: [moved],
-      has: has(published.merged),
-      landed: () => this.branch.syncGit(),
-      end: () => {},
-    };
+    const landed = () => this.branch.syncGit();
+    return { ...ready, commit: published, facts: [moved], has: has(published.merged), landed };
+  }
+
+  async #refused(
+    refused: Refused,
+    { node, worker, toHuman }: Pick<WorkToPublish, "node" | "worker" | "toHuman">,
+    signal: AbortSignal,
+  ): Promise<ReadyToPublish> {
+    const { log } = this.#ports;
+    const { why, text, whole, times } = refused;
+    const { branch, tip } = this.state;
+    const dir = nodeDir(log.dir, node.spec.run_id, node.id);
+    if (whole !== null) await rewrite(dir, CHECK_FILE, `${whole}\n`);
+    const reason =
+      why === "conflict"
+        ? conflictWords(branch, text, await this.#clones.beginMerge(node, { branch, tip }, signal))
+        : redWords(text, whole === null ? null : `nodes/${node.id}/${CHECK_FILE}`);
+    if (times.conflicts + times.checks <= MOST_REFUSALS) return { ok: false, reason };
+    const words = humanIsNeeded(node.id, refused, whole === null ? null : join(dir, CHECK_FILE));
+    if (toHuman) await log.append({ facts: [toHuman(worker.id, words)] }).durable;
+    return { ok: false, reason: `${reason}\n${TOLD}` };
   }
 
   async revert(id: NodeId, why: string, by: string): Promise<{ ok: boolean; said: string }> {
@@ -289,5 +288,6 @@ export class TeamRepository implements RepositoryPort {
 }
 
 const MOST_REFUSALS = 2;
-const TOLD =
-  "Your human has been told. Fix what you can and publish again, or wait for their word with check_messages.";
+const TOLD = "Your human has been told. Go on fixing; wait for their word (check_messages) only if you cannot.";
+/** In the folder of a node: what its last failed check printed. */
+const CHECK_FILE = "_check.txt";
