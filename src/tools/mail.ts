@@ -12,6 +12,10 @@ export interface MailPort {
   arrived(signal: AbortSignal, all: boolean): Promise<void>;
 }
 
+/** What is answered to a wait that nothing can end, and to a look that finds nothing. */
+export const NOBODY_AT_WORK = "Nobody is at work, so nothing will come.";
+export const NOTHING_NEW = "There is nothing new.";
+
 const toSend = z.object({
   to: z.string().min(1),
   content: z.string().min(1).max(LONGEST_MESSAGE),
@@ -38,7 +42,7 @@ export function mailTools(port: MailPort): Tool[] {
       async run({ wait, all }, signal) {
         if (all || (wait && port.waiting() === 0)) await port.arrived(signal, all);
         if (port.waiting() > 0) return "You have new messages; they follow.";
-        return wait || all ? "Nobody is at work, so nothing will come." : "There is nothing new.";
+        return wait || all ? NOBODY_AT_WORK : NOTHING_NEW;
       },
     }),
   ];

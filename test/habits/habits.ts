@@ -280,6 +280,31 @@ export const HABITS: Readonly<Record<string, Habit>> = {
     summary: "done",
     within: 11,
   },
+  "waits for ever although nobody is at work": {
+    turns: [calls(call("check_messages", { wait: true }))],
+    ends: "failed",
+    error: /Going in circles: check_messages was called 6 times/,
+    within: 6,
+    hears: /Nobody is at work, so nothing will come\.[\s\S]*Do something else/,
+  },
+  "looks for messages for ever although nobody is at work": {
+    turns: [calls(call("check_messages", {}))],
+    ends: "failed",
+    error: /Going in circles: check_messages was called 6 times/,
+    within: 6,
+    hears: /Nothing has changed since you last looked/,
+  },
+  "looks for messages while others work": {
+    turns: {
+      coordinator: [calls(ORDER), ...Array.from({ length: 8 }, () => calls(call("check_messages", {}))), FINISH],
+      worker: [calls(COUNTED), calls(PUBLISH)],
+    },
+    workerWaitsFor: 6,
+    ends: "completed",
+    summary: "done",
+    within: 14,
+    hears: /to wait for it, call check_messages with wait: true/,
+  },
   "polls with commands while others work": {
     turns: {
       coordinator: [

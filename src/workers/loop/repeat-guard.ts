@@ -1,4 +1,5 @@
 import type { CallPart, ResultEntry } from "../../protocol/index.ts";
+import { NOBODY_AT_WORK, NOTHING_NEW } from "../../tools/mail.ts";
 import { onlyLooks } from "../../tools/tool.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 
@@ -6,7 +7,7 @@ import type { Tools } from "../../tools/toolbox.ts";
 const TOLD_AT = 3;
 const ENDED_AT = 6;
 
-/** Waiting gives the same answer each time, and does not count as a repeat. */
+/** Waiting gives the same answer each time, and does not count as a repeat; unless nothing was waited for. */
 const PATIENT: ReadonlySet<string> = new Set(["check_messages"]);
 /** An infinite agent ends a cycle with a checkpoint, and may have the same to say after each. */
 export const PATIENT_IN_CYCLES: ReadonlySet<string> = new Set([...PATIENT, "checkpoint"]);
@@ -42,6 +43,16 @@ export function withRepeatGuard(tools: Tools, ports: RepeatPorts = {}): Tools {
     times = key === last ? times + 1 : 1;
     last = key;
   };
+  /** Who looks for messages again and again waits for them; where none can come, it is a loop like any other. */
+  const inVain = async (call: CallPart, result: ResultEntry, signal: AbortSignal) => {
+    if (result.content === NOBODY_AT_WORK || times < TOLD_AT) return judged(call, result, times);
+    if (times < ENDED_AT || !news) return nothingNew(result, tools);
+    await news(signal);
+    const again = await tools.run(call, signal);
+    if (again.content === NOTHING_NEW) return judged(call, again, times);
+    last = "";
+    return again;
+  };
   return {
     get specs() {
       return tools.specs;
@@ -49,8 +60,10 @@ export function withRepeatGuard(tools: Tools, ports: RepeatPorts = {}): Tools {
     recover: (call, signal) => tools.recover(call, signal),
     async run(call, signal) {
       const result = await tools.run(call, signal);
-      if (patient.has(call.name)) return result;
+      const isInVain = result.content === NOBODY_AT_WORK || result.content === NOTHING_NEW;
+      if (patient.has(call.name) && !isInVain) return result;
       count(call, result);
+      if (isInVain) return inVain(call, result, signal);
       const isTooEarly = !result.ok && ENDING.has(call.name);
       const isCommand = call.name === COMMAND;
       if (!(isTooEarly || isCommand || onlyLooks(call, tools.specs)) || !othersWork())
