@@ -226,3 +226,12 @@ test("the person's new commits are fetched, also while they belong to no branch 
   await expect(agent.fetchFrom(await world.inspect(), "none")).rejects.toThrow('no commit named "none"');
   execFileSync("git", ["--git-dir", agent.dir, "fsck", "--full", "--strict"], { stdio: "pipe" });
 });
+
+test("a path that leads out of a tree, or is written from a folder, names nothing in it", async () => {
+  await using world = await World.open();
+  const { agent, base } = await world.created();
+  for (const path of ["../src/main.js", "./src/main.js", "..", ".", "/src/main.js", "src/../src/main.js", "a\nb", ""])
+    expect([path, await agent.fileAt(base, path, 1000), await agent.has(base, path)]).toEqual([path, undefined, false]);
+  expect((await agent.fileAt(base, "src/main.js", 1000))?.toString()).toBe("main();\n");
+  expect(await agent.has(base, "src")).toBe(true);
+});

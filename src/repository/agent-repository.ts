@@ -188,7 +188,7 @@ export class AgentRepository {
 
   /** Undefined if there is no such file, or if it is larger. */
   async fileAt(commit: string, path: string, maxBytes: number): Promise<Buffer | undefined> {
-    if (path === "" || path.includes("\0")) return undefined;
+    if (!isTreePath(path)) return undefined;
     const stdin = `${objectId(commit)}:${path}\0`;
     const about = (await this.#run(["cat-file", "--batch-check", "-z"], { stdin })).stdout.toString("utf8");
     const [, id = "", size = ""] = /^([0-9a-f]+) blob (\d+)\n$/.exec(about) ?? [];
@@ -198,7 +198,7 @@ export class AgentRepository {
 
   /** A file or a folder. */
   async has(commit: string, path: string): Promise<boolean> {
-    if (path === "" || /[\0\n]/.test(path)) return false;
+    if (!isTreePath(path) || path.includes("\n")) return false;
     const stdin = `${objectId(commit)}:${path}\n`;
     const about = (await this.#run(["cat-file", "--batch-check=%(objecttype)"], { stdin })).stdout.toString("utf8");
     return /^(?:blob|tree)\n$/.test(about);
@@ -258,4 +258,9 @@ function fieldsOf(output: Buffer, end: string): string[][] {
     .split(end)
     .filter((entry) => entry !== "")
     .map((entry) => entry.split("\x1f"));
+}
+
+/** git takes `./a` and `../a` for paths from the current folder, which is in no tree, and fails. */
+function isTreePath(path: string): boolean {
+  return path !== "" && !path.includes("\0") && !/^\.\.?(?:\/|$)/.test(path);
 }

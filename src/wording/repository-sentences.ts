@@ -43,8 +43,8 @@ export const REPOSITORY: Sentences<keyof typeof repositoryFacts> = {
   "review.commented": ({ node_id, path, line, text }) =>
     thing(`${path}:${line}`, `was commented on, in ${node_id}`, { text, tone: "tells" }),
   "branch.delivered": ({ how, branch, into, url, commit }) =>
-    thing(branch, DELIVERED[how](into), {
-      ...(url !== undefined && { text: url }),
+    thing("The branch", DELIVERED[how](into), {
+      text: url ?? branch,
       detail: shortId(commit),
       tone: "done",
     }),

@@ -33,7 +33,9 @@ export async function outOfReach(page: Page): Promise<unknown[]> {
     all.flatMap((element) => {
       // Gone since it was found: the page draws on meanwhile.
       if (!element.isConnected) return [];
-      const { height, right } = element.getBoundingClientRect();
+      // A box is ticked wherever its words are touched.
+      const target = element.matches("[type=checkbox]") ? (element.closest("label") ?? element) : element;
+      const { height, right } = target.getBoundingClientRect();
       const isWithin = (where: string) => element.closest(where) !== null;
       const isLow = height < 43.5 && !isWithin("p, .prose, .sr-only, [aria-label='Who worked when']");
       const isBeyond = right > 390.5 && !isWithin("[data-board]");

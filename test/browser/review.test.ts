@@ -143,6 +143,9 @@ describe.skipIf(!hasChromium || skipped)(`reviewing what a team changed in a rep
     await page.getByRole("region", { name: "node-3" }).getByText("taken out").waitFor();
     await work().getByRole("link", { name: "All changes" }).click();
     await line('return "Dear friend";').waitFor();
+    await diff()
+      .getByText(/^Alice changed it in \w{8}, which was taken out$/)
+      .waitFor();
     const heard = (await agent.log.read({ after: 0, limit: 1000 })).flatMap((fact) =>
       fact.type === "message.sent" && fact.data.from === "human" ? [[fact.data.to, fact.data.text]] : [],
     );

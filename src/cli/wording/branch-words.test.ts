@@ -54,12 +54,19 @@ test("the branch is said with its checks, and whether the person has it as it is
     branchWords(repositoryWith(merged(true))),
     branchWords(repositoryWith(merged(false), delivered("m1"))),
     branchWords(repositoryWith({ state: "merged", commit: COMMIT }, delivered("m0"))),
+    branchWords(
+      repositoryWith(
+        { state: "merged", commit: COMMIT },
+        { deliveries: [{ commit: "m1", how: "merge", into: "main" }] },
+      ),
+    ),
     branchWords(repositoryWith({}, { checks: [check("test", true)], source_branch: null })),
   ]).toEqual([
     "agiraph/a on main 46d69bd63d: nothing yet",
     "agiraph/a on main 46d69bd63d: 1 node merged, checks pass, not accepted yet",
     "agiraph/a on main 46d69bd63d: 1 node merged, fails: test, accepted",
     "agiraph/a on main 46d69bd63d: 1 node merged, changed since it was accepted",
+    "agiraph/a on main 46d69bd63d: 1 node merged, merged into main",
     "agiraph/a on 46d69bd63d: 0 nodes merged, checks pass, not accepted yet",
   ]);
 });

@@ -28,7 +28,8 @@ export function branchWords(repository: RepositoryState): string {
   if (tip === base) return `${branch} ${from}: nothing yet`;
   const merged = Object.values(nodes).filter(({ state }) => state === "merged").length;
   const last = deliveries.at(-1);
-  const delivered = !last ? "not accepted yet" : last.commit === tip ? "accepted" : "changed since it was accepted";
+  const taken = last?.how === "merge" ? `merged into ${plain(last.into ?? "your branch")}` : "accepted";
+  const delivered = !last ? "not accepted yet" : last.commit === tip ? taken : "changed since it was accepted";
   return `${branch} ${from}: ${[`${count(merged, "node")} merged`, checkWords(repository), delivered].filter(Boolean).join(", ")}`;
 }
 

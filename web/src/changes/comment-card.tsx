@@ -50,15 +50,16 @@ function Answer({ target, comment, who }: { target: ReviewTarget; comment: Ancho
   const { answered_by, node_id, worker_id, seq } = comment;
   const words = wordsAfter(agent, worker_id, seq);
   const node = repository.nodes[node_id];
-  const author = answered_by === null ? null : authorOfCommit(target, answered_by);
+  const answer = answered_by === null ? undefined : nodeOfCommit(target, answered_by);
   return (
     <p className="mt-1.5 flex flex-wrap items-center gap-x-3 text-xs text-dim">
       {answered_by === null ? (
         <span>{node?.state === "working" ? `${who} is working on it` : `Sent to ${who}`}</span>
       ) : (
-        <span className="text-ok">
-          {author === null ? "Changed" : `${author} changed it`} in{" "}
+        <span className={answer?.isTakenOut ? "" : "text-ok"}>
+          {answer ? `${answer.author} changed it` : "Changed"} in{" "}
           <span className="font-mono">{answered_by.slice(0, 8)}</span>
+          {answer?.isTakenOut && ", which was taken out"}
         </span>
       )}
       {words !== null && (
@@ -74,11 +75,12 @@ function Answer({ target, comment, who }: { target: ReviewTarget; comment: Ancho
 }
 
 /** A later run has other workers: the one who answers need not be the one who was asked. */
-function authorOfCommit({ agent, repository }: ReviewTarget, commit: string): string | null {
-  const id = Object.keys(repository.nodes).find((each) => repository.nodes[each]?.commit === commit);
+function nodeOfCommit({ agent, repository }: ReviewTarget, commit: string) {
+  const [id, work] = Object.entries(repository.nodes).find(([, each]) => each.commit === commit) ?? [];
   const board = agents.feed(agent).situation?.board.nodes;
   const node = Object.values(board ?? {}).find((each) => each.id === id);
-  return node && "worker_id" in node ? nameOf(agent, node.worker_id) : null;
+  if (!node || !("worker_id" in node)) return undefined;
+  return { author: nameOf(agent, node.worker_id), isTakenOut: work?.state === "reverted" };
 }
 
 /** The first message to the person after a given time. */
