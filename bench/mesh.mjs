@@ -1,8 +1,8 @@
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Meshes } from "../src/mesh/engine/meshes.ts";
 import { Layout } from "../src/mesh/files/layout.ts";
 import { format } from "../src/mesh/files/message-file.ts";
+import { Meshes } from "../src/mesh/running/meshes.ts";
 
 /**
  * A mesh with agents that end each task at once: what a message costs that is a file.

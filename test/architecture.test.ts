@@ -31,7 +31,7 @@ const INSIDE: Record<string, string[][]> = {
   store: [["disk"], ["journal", "home", "scope"], ["run"]],
   models: [["wire"], ["catalog"]],
   mail: [["channels"]],
-  mesh: [["files"], ["declaration"], ["engine"], ["terminal"]],
+  mesh: [["files"], ["declaration"], ["running"], ["terminal"]],
   workers: [["loop"], ["coordinator"], ["outside"]],
   "workers/outside": [["session"], ["acp", "claude", "files"]],
   server: [["routes"]],
@@ -143,6 +143,7 @@ test("no two modules of a program export a function or a constant by the same na
 const WORDS: Record<string, RegExp> = {
   commit: /^(?:protocol|repository|runtime\/repository|web\/src\/(?:changes|live))/,
   door: /^sandbox/,
+  engine: /^(?!mesh|runtime\/meshes)/,
   fold: /^(?:projections|runtime\/views|web\/src\/live)/,
   gate: /^(?:mesh|protocol\/mesh|runtime\/meshes|web\/src\/meshes)/,
   snapshot: /^(?:repository|store\/journal\/log-snapshot|protocol)/,

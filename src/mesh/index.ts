@@ -12,9 +12,6 @@ export { MeshConfigError } from "./declaration/config-json.ts";
 export type { DeclaredAgent } from "./declaration/declared-agent.ts";
 export { type DeclaredMesh, readDeclared, readMesh } from "./declaration/declared-mesh.ts";
 export { buildPrompt, keepPrompt, type PromptSection, promptText } from "./declaration/prompt.ts";
-export type { Member } from "./engine/member.ts";
-export { Meshes, type MeshesPorts } from "./engine/meshes.ts";
-export { readState } from "./engine/state-file.ts";
 export { addressName, Layout, type MeshAddress, QUEUES, type QueueName } from "./files/layout.ts";
 export { ProjectLockedError, readLockHolder } from "./files/lock.ts";
 export type { MeshMessage } from "./files/mesh-message.ts";
@@ -22,3 +19,6 @@ export { format, MAX_MESSAGE, type ParsedMessage, parse, titleOf } from "./files
 export { fileNameOf, sanitized } from "./files/message-names.ts";
 export { Message } from "./files/message-operations.ts";
 export { Queues } from "./files/queue.ts";
+export type { Member } from "./running/member.ts";
+export { Meshes, type MeshesPorts } from "./running/meshes.ts";
+export { readState } from "./running/state-file.ts";

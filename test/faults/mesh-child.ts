@@ -1,11 +1,11 @@
 import { mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { Meshes } from "../../src/mesh/engine/meshes.ts";
 import { Layout, type MeshAddress, QUEUES } from "../../src/mesh/files/layout.ts";
 import { ProjectLockedError } from "../../src/mesh/files/lock.ts";
 import type { MeshMessage } from "../../src/mesh/files/mesh-message.ts";
 import { format } from "../../src/mesh/files/message-file.ts";
+import { Meshes } from "../../src/mesh/running/meshes.ts";
 
 /**
  * One life of a process that runs the meshes of `mesh-kills.test.ts`. It says `ready` when it is loaded, begins at the

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { readState } from "../../src/mesh/engine/state-file.ts";
 import { parse } from "../../src/mesh/files/message-file.ts";
+import { readState } from "../../src/mesh/running/state-file.ts";
 import { isEndOf, type ScriptedProject } from "../../src/mesh/testing/scripted-project.ts";
 import type { MeshConfig } from "../../src/protocol/index.ts";
 import { PATIENT, Patient, project } from "./seed-004.ts";

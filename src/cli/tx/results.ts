@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import { type EndedTask, endWords } from "../../mesh/engine/end-words.ts";
+import { type EndedTask, endWords } from "../../mesh/running/end-words.ts";
 import type { Layout, MeshAddress } from "../../mesh/files/layout.ts";
 import { addressName } from "../../mesh/files/layout.ts";
 import type { Fact } from "../../protocol/index.ts";

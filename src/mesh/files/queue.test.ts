@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
 import { planOf } from "../declaration/topology.ts";
-import { Mesh } from "../engine/mesh.ts";
+import { Mesh } from "../running/mesh.ts";
 import { Layout, type MeshAddress, QUEUES } from "./layout.ts";
 import { format } from "./message-file.ts";
 import { Queues } from "./queue.ts";

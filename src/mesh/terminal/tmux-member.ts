@@ -1,5 +1,5 @@
-import type { Member } from "../engine/member.ts";
 import type { MeshMessage } from "../files/mesh-message.ts";
+import type { Member } from "../running/member.ts";
 import type { SessionNotes } from "./session-notes.ts";
 import type { SessionState } from "./session-state.ts";
 import { type Patience, TaskWatch } from "./task-watch.ts";

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { MeshConfig, MeshFact, MessageHeader } from "../../protocol/index.ts";
 import type { DeclaredMesh } from "../declaration/declared-mesh.ts";
-import { Meshes } from "../engine/meshes.ts";
 import { Layout, type MeshAddress, QUEUES, type QueueName } from "../files/layout.ts";
 import type { MeshMessage } from "../files/mesh-message.ts";
 import { format } from "../files/message-file.ts";
+import { Meshes } from "../running/meshes.ts";
 
 /** A message of a scripted agent, as a file in its outbox. */
 export type Say = (

@@ -1,7 +1,7 @@
 import { MeshConfigError } from "../../mesh/declaration/config-json.ts";
 import { type DeclaredMesh, readMesh } from "../../mesh/declaration/declared-mesh.ts";
-import type { Meshes } from "../../mesh/engine/meshes.ts";
 import type { Layout } from "../../mesh/files/layout.ts";
+import type { Meshes } from "../../mesh/running/meshes.ts";
 import type { Config } from "../../protocol/index.ts";
 import type { TrustGrant } from "../../store/home/trust-file.ts";
 import type { Environment } from "../config/settings.ts";

@@ -1,5 +1,5 @@
-import type { Member } from "../../mesh/engine/member.ts";
 import type { MeshMessage } from "../../mesh/files/mesh-message.ts";
+import type { Member } from "../../mesh/running/member.ts";
 import type { Model } from "../../models/model.ts";
 import { type Entry, type Outcome, textOf, type UserEntry } from "../../protocol/index.ts";
 import { conversationFile } from "../../store/paths.ts";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import type { Member } from "../../mesh/engine/member.ts";
 import type { MeshMessage } from "../../mesh/files/mesh-message.ts";
+import type { Member } from "../../mesh/running/member.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import type { ProgramProfile } from "../../protocol/index.ts";
 import type { Binds } from "../../sandbox/index.ts";

@@ -1,7 +1,7 @@
 import type { DeclaredAgent } from "../../mesh/declaration/declared-agent.ts";
 import type { DeclaredMesh } from "../../mesh/declaration/declared-mesh.ts";
-import type { Member } from "../../mesh/engine/member.ts";
 import { addressName, type Layout } from "../../mesh/files/layout.ts";
+import type { Member } from "../../mesh/running/member.ts";
 import { TmuxMember } from "../../mesh/terminal/tmux-member.ts";
 import { TmuxServer, tmuxSocket } from "../../mesh/terminal/tmux-server.ts";
 import { addressOf, MemberFactory, type MembersPorts } from "./member-factory.ts";

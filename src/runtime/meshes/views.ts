@@ -1,11 +1,11 @@
 import { lstatSync } from "node:fs";
 import { leaves } from "../../mesh/declaration/topology.ts";
-import { completedTasks } from "../../mesh/engine/completed-tasks.ts";
 import { type Layout, type MeshAddress, QUEUES, type QueueName } from "../../mesh/files/layout.ts";
 import { type MeshMessage, readMessage } from "../../mesh/files/mesh-message.ts";
 import { format, titleOf } from "../../mesh/files/message-file.ts";
 import { derivedName } from "../../mesh/files/message-names.ts";
 import { Queues } from "../../mesh/files/queue.ts";
+import { completedTasks } from "../../mesh/running/completed-tasks.ts";
 import type { HostedMeshes } from "./hosted-meshes.ts";
 
 /** A mesh as it is shown to people. */

@@ -37,7 +37,7 @@ function tooLittle(
   const isAre = flag === "--budget" ? "is" : "are";
   if (isNew)
     return `A budget of ${inWords(budget)} is too little: ${used} ${isAre} spent already. A budget is what may be spent in all, from the beginning.`;
-  // Killed while it was ending for want of money: it ends now, and its people hand over what they have.
+  // Killed while it was ending for want of money: it ends now, and its workers publish what they have.
   if (why === "recovered") return null;
   return `The budget of ${inWords(budget)} is used up: ${used} ${isAre} spent. Go on with more: ${flag} ${flag === "--budget" ? "USD" : "N"}.`;
 }
@@ -94,7 +94,7 @@ export function isAmong(id: NodeId, facts: readonly NewFact[]): boolean {
 
 function ranOut(node: NodeState): boolean {
   if (node.status === "failed") return node.outcome.kind === "budget_exhausted";
-  // Cut off while it handed over what it had.
+  // Cut off while it published what it had.
   return node.status === "publishing" && node.partial?.kind === "budget_exhausted";
 }
 

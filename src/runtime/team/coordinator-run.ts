@@ -9,12 +9,12 @@ import type { Workplace } from "../../workers/workplace.ts";
 import type { AgentFiles } from "../state/agent-files.ts";
 import { endOf } from "../state/end-facts.ts";
 import { asOutcome } from "../state/outcomes.ts";
-import type { RunningTasks } from "./running-tasks.ts";
+import type { RunningWork } from "./running-work.ts";
 
 /** What the end of a run needs beside its facts. */
 interface RunEnd {
   files: AgentFiles;
-  tasks: RunningTasks;
+  tasks: RunningWork;
   /** Resolves when those whose work is no longer needed have been stopped and told. */
   losersCancelled(): Promise<void>;
   /** Gives the person what was made, where they want it unasked. */
@@ -40,7 +40,7 @@ export async function runCoordinator(
     await log.append({ facts: [{ type: "worker.stopped", data: { worker_id: COORDINATOR } }] }).durable;
     return;
   }
-  // Nobody can think any more: each hands over what it has, before the run ends.
+  // Nobody can think any more: each publishes what it has, before the run ends.
   if (outcome.kind === "budget_exhausted") await tasks.abortNodes(new BudgetExhausted(outcome));
   // Who lost is free and told why; the end of the run alone would leave them stopped without a word.
   if (outcome.kind === "finished") await losersCancelled();

@@ -34,7 +34,7 @@ interface NodeRun {
  * One worker on one node, to its end.
  *
  * NODE-RUN-1. A failed try is repeated once, and the worker is told what went wrong; a node that fails leaves notes.
- * NODE-RUN-2. A worker that runs out of turns, time or money publishes what it has, and hands over the rest.
+ * NODE-RUN-2. A worker that runs out of turns, time or money publishes what it has, with notes on the rest.
  * NODE-RUN-3. The end is one append: node and worker change together, and unread mail goes to the coordinator.
  */
 export async function runNode(
@@ -48,9 +48,9 @@ export async function runNode(
   const work: NodeRun = { node, worker, who, team, workplace, signal };
   const unready = await prepare(work).then(() => null, asOutcome(signal));
   await begin(work);
-  // Handed over and cut off by a crash: that was its end, nobody works on it any more.
-  const handedOver = node.status === "publishing" ? node.partial : null;
-  const outcome = unready ?? handedOver ?? (await tryTwice(work));
+  // Its partial result was being published when a crash came: that was its end, nobody works on it any more.
+  const partial = node.status === "publishing" ? node.partial : null;
+  const outcome = unready ?? partial ?? (await tryTwice(work));
   if (outcome.kind !== "published" && outcome.kind !== "stopped")
     await leavePartialResult(node, who, outcome, workplace).catch((error: unknown) => void asOutcome(signal)(error));
   await end(work, outcome);

@@ -12,7 +12,7 @@ import { Assigning } from "./assigning.ts";
 import { runCoordinator } from "./coordinator-run.ts";
 import { DeadlockWatch } from "./deadlock-watch.ts";
 import { runNode } from "./node-run.ts";
-import { RunningTasks } from "./running-tasks.ts";
+import { RunningWork } from "./running-work.ts";
 import { Team } from "./team.ts";
 import type { TeamServices } from "./team-services.ts";
 
@@ -43,7 +43,7 @@ interface WorkforcePorts {
  */
 export class Workforce {
   readonly #ports: WorkforcePorts;
-  readonly #tasks: RunningTasks;
+  readonly #tasks: RunningWork;
   readonly #assigning: Assigning;
   readonly #deadlocks: DeadlockWatch;
   #purse: Purse;
@@ -54,7 +54,7 @@ export class Workforce {
     const { log, now, pending, failed, ended, services } = ports;
     this.#ports = ports;
     this.#purse = new Purse(pending);
-    this.#tasks = new RunningTasks({ failed, ended });
+    this.#tasks = new RunningWork({ failed, ended });
     const { maxConcurrent } = services;
     const isOver = () => !this.isGivingOutWork;
     this.#assigning = new Assigning({ log, now, pending, maxConcurrent, programs: services, isOver, failed });

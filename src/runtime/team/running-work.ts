@@ -9,7 +9,7 @@ interface TaskPorts {
 }
 
 /** Who works for an agent in this process, by id: a node's, or the coordinator's. One signal stops them all. */
-export class RunningTasks {
+export class RunningWork {
   readonly #ports: TaskPorts;
   readonly #running = new Map<string, { task: Promise<void>; own: AbortController }>();
   #work = new AbortController();
