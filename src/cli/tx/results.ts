@@ -1,7 +1,7 @@
 import { relative } from "node:path";
-import { type EndedTask, endWords } from "../../mesh/running/end-words.ts";
 import type { Layout, MeshAddress } from "../../mesh/files/layout.ts";
 import { addressName } from "../../mesh/files/layout.ts";
+import { type EndedTask, endWords } from "../../mesh/running/end-words.ts";
 import type { Fact } from "../../protocol/index.ts";
 import { mayRun } from "../../runtime/meshes/trust.ts";
 import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
