@@ -1,4 +1,4 @@
-import type { Situation } from "../projections/index.ts";
+import type { NodeInRepository, Situation } from "../projections/index.ts";
 import type { Fact, NodeId } from "../protocol/index.ts";
 
 /** What the coordinator of a team that writes is told of its branch, beside the ends of nodes. */
@@ -26,7 +26,14 @@ export function mergedText(id: NodeId, { repository }: Situation): string {
   if (!node.commit) return "\nIt changed nothing on the branch.";
   const { files, insertions, deletions, merged } = node.commit;
   const count = `${files} ${files === 1 ? "file" : "files"}, +${insertions} −${deletions}`;
-  return `\nIt is in the branch (${merged.slice(0, 10)}): ${count}.`;
+  return `\nIt is in the branch (${merged.slice(0, 10)}): ${count}${checksText(node)}.`;
+}
+
+function checksText({ checks, commit }: NodeInRepository): string {
+  const there = Object.values(checks).filter((check) => check.commit === commit?.merged);
+  const red = there.filter(({ ok }) => !ok).map(({ command }) => `\`${command}\``);
+  if (red.length > 0) return `. Checks that fail all the same: ${red.join(", ")}`;
+  return there.length > 0 ? `; ${there.length === 1 ? "its check" : `its ${there.length} checks`} passed on it` : "";
 }
 
 const MOST_NAMED = 10;

@@ -117,7 +117,7 @@ export class Mailbox {
 
   /** Whether there is anything but results: those can wait for the others' results. */
   get hasMoreThanResults(): boolean {
-    return this.#waiting.some((news) => !news.isResult);
+    return this.#waiting.some((news) => !news.isResult && !news.isQuiet);
   }
 
   /** Resolves when there is news, or enough of it. */

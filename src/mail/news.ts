@@ -188,6 +188,7 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
       return budgetNews(fact, now);
     // Told the state of the board, so that it does not rely on what it remembers of it.
     case "agent.resumed": {
+      if (fact.data.was === "idle") return undefined;
       const hasNodes = Object.keys(now.board.nodes).length > 0;
       const board = hasNodes ? ` The board as it is:\n${describePage(now.board, now.agent.run?.id)}` : "";
       return fact.data.coordinator_decides

@@ -163,6 +163,11 @@ function setBudget(agent: AgentState, { data: { budget_usd, budget_tokens } }: F
   if (budget_tokens) agent.created = { ...agent.created, budget_tokens };
 }
 
+/** Not for a goal but for a node: one that answers comments on earlier work, or that a person does after all. */
+export function isOpenedForNode({ trigger }: { trigger: string | null }): boolean {
+  return /^(?:comment|assign)@/.test(trigger ?? "");
+}
+
 function beginRun(agent: AgentState, { data, seq, ts }: FactOf<"run.started">): void {
   const { run_id, goal, trigger } = data;
   agent.runs += 1;

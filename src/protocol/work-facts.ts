@@ -35,8 +35,11 @@ export const workFacts = {
   /** `coordinator_decides`: a person spoke after a stop. No node goes on before the coordinator next waits for news. */
   "agent.resumed": z.object({
     coordinator_decides: z.literal(true).optional(),
-    /** How it had come to rest, and why where no person had asked for it. */
-    was: z.enum(["paused", "stopped", "failed"]).optional(),
+    /**
+     * How it had come to rest, and why where no person had asked for it; `idle` where nobody has begun with the run,
+     * which was opened for one of its nodes.
+     */
+    was: z.enum(["paused", "stopped", "failed", "idle"]).optional(),
     why: z.string().optional(),
   }),
   /** `why` where nobody asked for it: the terminal that it worked in was closed, say. */

@@ -6,7 +6,7 @@ import type { Insight } from "../projections/index.ts";
 import type { NewFact } from "../protocol/index.ts";
 import { refusalsAsResults } from "./file-refusals.ts";
 import { memoryReadingTools } from "./memory-reading.ts";
-import { defineTool, hidden, refusal, type Tool, type ToolOutput } from "./tool.ts";
+import { defineTool, hidden, refusal, setAside, type Tool, type ToolOutput } from "./tool.ts";
 
 /** One participant's memory, and where its changes are recorded. */
 export interface MemoryPort {
@@ -64,7 +64,7 @@ export function agentMemoryTools(port: InsightsPort): Tool[] {
   return [
     defineTool({
       name: "memory_write",
-      description: `Keep something for later runs, each thing under a short ## heading: MEMORY.md (shown to you at every start: keep it short), knowledge/TOPIC.md, experiences/TOPIC.md (what worked and what did not), preferences/TOPIC.md (what your human likes);${person} without path, today's log. index.md lists the files by itself.`,
+      description: `Keep something for later runs, each thing under a short ## heading: MEMORY.md (shown to you at every start: keep it short), knowledge/TOPIC.md, experiences/TOPIC.md (what worked and what did not), preferences/TOPIC.md (what your human likes; shown at every start, too);${person} without path, today's log. index.md lists the files by itself.`,
       repeatable: true,
       parameters: agentWrites,
       run: ({ path, content: words, mode, supersedes }) =>
@@ -112,7 +112,7 @@ export function workerMemoryTools(
   self: { worker_id: string; node_id: `node-${number}` | null },
 ): Tool[] {
   return [
-    hidden(
+    setAside(
       defineTool({
         name: "memory_write",
         description: "Keep something for your later nodes. Only you read it.",
@@ -122,7 +122,7 @@ export function workerMemoryTools(
       }),
     ),
     // Both files are in the prompt, and the file tools read and write them.
-    ...memoryReadingTools(port).map(hidden),
+    ...memoryReadingTools(port).map(setAside),
     defineTool({
       name: "offer_insight",
       description: "Offer the agent's memory what will be true and useful after this run. The coordinator decides.",

@@ -22,7 +22,7 @@ function scrubbedTool(tool: Tool, scrubber: Scrubber): Tool {
   return {
     spec: scrubber.value(tool.spec),
     repeatable: tool.repeatable,
-    ...(tool.hidden && { hidden: true }),
+    ...(tool.hidden && { hidden: tool.hidden }),
     ...(tool.close && { close: () => tool.close?.() ?? Promise.resolve() }),
     parse(args) {
       const parsed = tool.parse(args);

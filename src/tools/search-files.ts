@@ -8,6 +8,7 @@ import { defineTool, refusal, type Tool, type ToolOutput } from "./tool.ts";
 
 const MOST_FILES = 20_000;
 const MOST_HITS = 200;
+const MOST_CONTEXT = 5;
 const MOST_SHOWN = 500;
 const MOST_CHARS = 40_000;
 const MOST_FILE_BYTES = 8 * 1024 * 1024;
@@ -22,7 +23,7 @@ const toGrep = z.object({
   path,
   glob: z.string().min(1).max(200).optional(),
   ignore_case: z.boolean().default(false),
-  context: z.int().min(0).max(5).default(0),
+  context: z.int().min(0).default(0).describe(`At most ${MOST_CONTEXT}.`),
   ignored,
 });
 const toGlob = z.object({ pattern: z.string().min(1).max(200), path, ignored });
@@ -218,7 +219,7 @@ async function search(
     if (bytes === "too big") found.tooBig += 1;
     if (typeof bytes === "string") continue;
     try {
-      const hits = await thread.search(bytes, { most: room, context });
+      const hits = await thread.search(bytes, { most: room, context: Math.min(context, MOST_CONTEXT) });
       found.looked += 1;
       if (hits.length === 0) continue;
       found.hits += hits.filter(({ isMatch }) => isMatch).length;

@@ -24,7 +24,7 @@ export interface Tool {
   /** `call` tells a call that is recovered after a crash from a new one. */
   run(args: unknown, signal: AbortSignal, call?: CallPart): Promise<ToolOutput>;
   /** Honoured when it is called, and not offered: another tool does the same, or there is nothing to do for it here. */
-  readonly hidden?: boolean;
+  readonly hidden?: boolean | "unless hired with it";
   /** How long a call of a tool that was added may take; 120 s if left out. Built-in tools keep limits of their own. */
   readonly timeoutSeconds?: number;
   /**
@@ -34,8 +34,14 @@ export interface Tool {
   close?(): Promise<void>;
 }
 
+/** Offered to whoever may have it, where a person or an order names it. */
 export function hidden(tool: Tool): Tool {
   return { ...tool, hidden: true };
+}
+
+/** Of no use here: that the agent's list of tools names it is meant for others, unless a worker was hired with it. */
+export function setAside(tool: Tool): Tool {
+  return { ...tool, hidden: "unless hired with it" };
 }
 
 export async function closeTools(tools: readonly Tool[]): Promise<void> {

@@ -1,15 +1,18 @@
+import type { ToolSpec } from "../models/model.ts";
 import type { NodeState } from "../projections/index.ts";
 import type { Entry, UserEntry } from "../protocol/index.ts";
-import { specFile, specText } from "../store/run/node-folder.ts";
+import { specFile, specText, type WorkFolder } from "../store/run/node-folder.ts";
 import type { Scope } from "../store/scope/scope.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { type InputOptions, inputWords, SMALL_INPUTS } from "./inputs.ts";
 import type { NodeWork } from "./node-work.ts";
 import { projectInstructions } from "./project-instructions.ts";
 import { type PromptName, workerPrompt } from "./prompt.ts";
+import { rulesWith } from "./prompt-rules.ts";
 import { answerFileName } from "./publishing.ts";
 import { projectFolder, surroundingsOf } from "./surroundings.ts";
 import { goalWords, teamWords } from "./team-context.ts";
+import type { Workplace } from "./workplace.ts";
 
 /** What differs between a model in our loop, a model that answers once, and a program. */
 export interface AssignmentFormat {
@@ -19,12 +22,14 @@ export interface AssignmentFormat {
   inputs: InputOptions;
   /** A model without tools ("nobody") is told neither where it works nor who else does: it could do nothing with it. */
   audience: "loop" | "program" | "nobody";
+  /** Its tools, as far as the rules depend on them. */
+  offered?: readonly ToolSpec[];
 }
 
-/** A worker with tools, in our loop. */
-export function withTools(scope: Scope): AssignmentFormat {
+/** A worker in our loop, with these tools. */
+export function withTools(scope: Scope, offered: readonly ToolSpec[]): AssignmentFormat {
   const inputs: InputOptions = { inline: SMALL_INPUTS, beyond: "described", pathOf: (target) => `nodes/${target}` };
-  return { rules: "worker-rules", files: scope.describe(), inputs, audience: "loop" };
+  return { rules: "worker-rules", files: scope.describe(), inputs, audience: "loop", offered };
 }
 
 /** Half of the window is left to the answer and everything else: a byte is about a quarter of a token. */
@@ -44,7 +49,7 @@ export function inOneReply({ contextWindow }: { contextWindow: number }): Assign
  */
 export async function beginAssignment(
   { node, worker, scope, self, cursor, workplace }: NodeWork,
-  { rules, files, inputs, audience }: AssignmentFormat,
+  { rules, files, inputs, audience, offered }: AssignmentFormat,
 ) {
   const { log, prompts, now } = workplace;
   const hasProject = audience === "loop" && now().agent.created.project !== null;
@@ -52,20 +57,22 @@ export async function beginAssignment(
     textIn(scope, "identity.md"),
     textIn(scope, "memory.md"),
     textIn(scope, "notebook.md"),
-    taskOf(node, scope),
+    taskOf(node, scope, workFolderOf(node, audience, workplace)),
     prompts(rules),
     inputWords(node, scope, now().board, inputs),
     hasProject ? projectInstructions(scope, projectFolder(scope)) : "",
   ]);
+  const around = await surroundingsOf(scope, workplace, audience);
+  const inRepository = audience === "nobody" ? undefined : await workplace.repository?.aboutChecks();
   const system = workerPrompt({
     name: worker.spawned.name,
     identity,
     memory,
     notebook,
-    surroundings: await surroundingsOf(scope, workplace, audience),
+    surroundings: [around, inRepository].filter(Boolean).join("\n"),
     project,
     team: audience === "nobody" ? goalWords(node, now()) : teamWords(node, worker, now()),
-    rules: usual.replaceAll("{file}", answerFileName(node)),
+    rules: (offered ? rulesWith(usual, offered) : usual).replaceAll("{file}", answerFileName(node)),
     files,
   });
   const first: UserEntry = {
@@ -83,17 +90,23 @@ export async function beginAssignment(
   return { system, history: [first], words: first.content, turn: 1, tried: 0, flushTurns: 0, cursor };
 }
 
+function workFolderOf({ spec }: NodeState, audience: AssignmentFormat["audience"], { repository }: Workplace) {
+  if (audience === "nobody") return "unsaid";
+  if (repository && spec.inference !== "single") return "repository";
+  return audience === "loop" ? "scratch" : "current folder";
+}
+
 /** Enough for the longest task: 32,000 characters, three bytes each. */
 const MAX_SPEC_BYTES = 256 * 1024;
 
 /** If the coordinator has edited `_spec.md`, that is the task. If the file cannot be read, the record has the task. */
-async function taskOf({ id, spec: made }: NodeState, scope: Scope): Promise<string> {
+async function taskOf({ id, spec: made }: NodeState, scope: Scope, where: WorkFolder): Promise<string> {
   try {
     const spec = await beginningOf(scope, "_spec.md", MAX_SPEC_BYTES);
     const changed = spec === specFile({ id, ...made }) ? "" : spec.replace(/^# node-\d+\n+/, "").trim();
-    return changed || specText(made);
+    return changed || specText(made, where);
   } catch (error) {
-    if (isUnreadable(error)) return specText(made);
+    if (isUnreadable(error)) return specText(made, where);
     throw error;
   }
 }

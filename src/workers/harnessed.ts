@@ -1,3 +1,4 @@
+import type { ToolSpec } from "../models/model.ts";
 import { type NodeState, openBelow, type WorkerState } from "../projections/index.ts";
 import type { Outcome } from "../protocol/index.ts";
 import { closeTools, type Tool } from "../tools/tool.ts";
@@ -27,9 +28,8 @@ export async function workOnNode(
   const work = await resumeWork(node, worker, workplace, signal, () => closeTools(own));
   const { self, scope, port, mailbox, begun } = work;
   mailbox.aside = () => team.begun(worker.id);
-  const format = single ? inOneReply(model) : withTools(scope);
-  const begin = async () => {
-    const first = await beginAssignment(work, format);
+  const begin = async (offered: readonly ToolSpec[]) => {
+    const first = await beginAssignment(work, single ? inOneReply(model) : withTools(scope, offered));
     return { ...first, history: [...work.earlier, ...first.history] };
   };
   const human = openHumanLine(self, workplace, mailbox);
@@ -45,7 +45,7 @@ export async function workOnNode(
     const foreign = single ? () => [] : await workplace.foreignTools(self, workplace);
     const repeats = { othersWork, news: (until: AbortSignal) => mailPort.arrived(until, false) };
     const toolbox = withRepeatGuard(new Toolbox(own, () => allowedOnNode(foreign(), worker, workplace)), repeats);
-    const past = begun ?? (await begin());
+    const past = begun ?? (await begin(toolbox.specs));
     const assignment = {
       ...past,
       // The contract limits all tries together, but each try gets at least one turn.

@@ -3,7 +3,7 @@ import { readRefTool } from "../tools/files.ts";
 import { askHumanTool, type HumanPort } from "../tools/human.ts";
 import { type MailPort, mailTools } from "../tools/mail.ts";
 import { scheduleTools } from "../tools/schedule.ts";
-import { hidden, type Tool, type ToolOutput } from "../tools/tool.ts";
+import { setAside, type Tool, type ToolOutput } from "../tools/tool.ts";
 import { checkpointTool, createWorkNodeTool, giveUpTool, publishTool, suggestTool } from "../tools/work.ts";
 import type { ActingWorker } from "./loop/recorded-loop.ts";
 import type { NodeWork } from "./node-work.ts";
@@ -34,7 +34,7 @@ export function nodeTools(
     publishTool(port, scope.named?.PROJECT === undefined ? "files" : "repository"),
     // Few workers have triggers; what they schedule says how to cancel it.
     ...scheduleTools(workplace.schedule(self.worker_id), "worker's").map((tool) =>
-      tool.spec.name === "list_triggers" ? hidden(tool) : tool,
+      tool.spec.name === "list_triggers" ? setAside(tool) : tool,
     ),
   ];
 }
@@ -50,6 +50,7 @@ export function onlyThese(
   tools: readonly Tool[],
   names: readonly string[] | null | undefined,
   always: readonly string[],
+  whose: "agent" | "worker" = "agent",
 ): readonly Tool[] {
   if (!names) return tools;
   const servers = names.filter((name) => name.startsWith("mcp__")).map((name) => `${name}__`);
@@ -59,17 +60,14 @@ export function onlyThese(
     always.includes(name) ||
     servers.some((server) => name.startsWith(server));
   // A hidden tool is offered if it is named.
-  return tools
-    .filter(isGiven)
-    .map((tool) => (tool.hidden && names.includes(tool.spec.name) ? { ...tool, hidden: false } : tool));
+  const isMeant = ({ hidden, spec }: Tool) => (hidden === true || whose === "worker") && names.includes(spec.name);
+  return tools.filter(isGiven).map((tool) => (tool.hidden && isMeant(tool) ? { ...tool, hidden: false } : tool));
 }
 
 /** Those of them that this worker may use on a node. */
 export function allowedOnNode(tools: readonly Tool[], { spawned }: WorkerState, { now }: Workplace): readonly Tool[] {
-  return [now().agent.created.tools, spawned.tools].reduce(
-    (left, names) => onlyThese(left, names, ["publish", "checkpoint", "give_up", "read_ref"]),
-    tools,
-  );
+  const always = ["publish", "checkpoint", "give_up", "read_ref"];
+  return onlyThese(onlyThese(tools, now().agent.created.tools, always), spawned.tools, always, "worker");
 }
 
 async function checkpoint(

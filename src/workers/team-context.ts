@@ -1,4 +1,4 @@
-import { type NodeState, rosterOf, type Situation, type WorkerState } from "../projections/index.ts";
+import { isOpenedForNode, type NodeState, rosterOf, type Situation, type WorkerState } from "../projections/index.ts";
 import { COORDINATOR, type RunId } from "../protocol/index.ts";
 
 /**
@@ -46,6 +46,8 @@ function colleague(worker: WorkerState, created_by: string, { board }: Situation
 }
 
 function goalOf(run: RunId, { agent }: Situation): string {
+  // Its words are for the coordinator: they are about this very node.
+  if (agent.run?.id === run && isOpenedForNode(agent.run)) return agent.goal;
   return (agent.run?.id === run ? agent.run.goal : agent.goals[run]) ?? agent.goal;
 }
 

@@ -38,6 +38,8 @@ export interface Workplace extends Recorder, SurroundingsPorts {
 export interface RepositoryPort {
   /** What the coordinator is told of it. */
   about(): Promise<string>;
+  /** What a worker is told of the checks that its work must pass beside those of its task. */
+  aboutChecks(): Promise<string>;
   /** Takes a node's work out of the branch again. */
   revert(node: NodeId, why: string, by: WorkerId): Promise<{ ok: boolean; said: string }>;
   /** The node's clone is there and set up when it resolves. Rejects with what is wrong. */

@@ -141,7 +141,7 @@ test("four workers on a real package: its own tests are green after every move, 
         published("isEmpty()").until(held.promise),
         call("bash", {
           command:
-            "git fetch -q origin; git merge -q origin/HEAD 2>/dev/null || git merge -q $(git for-each-ref --format='%(refname)' refs/remotes/origin/agiraph); sed -i '/^<<<<<<<\\|^>>>>>>>/d; s/^=======$/}/' index.js && git add -A && grep -c 'prototype.count\\|prototype.isEmpty' index.js",
+            "sed -i '/^<<<<<<<\\|^|||||||\\|^>>>>>>>/d; s/^=======$/}/' index.js && git add -A && grep -c 'prototype.count\\|prototype.isEmpty' index.js",
         }).after("Not published: your work conflicts", "index.js"),
         published("isEmpty() says whether there are no routes").after("2"),
       ),

@@ -20,7 +20,7 @@ export function answerTask({ id, spec }: NodeState, comments: readonly Said[]): 
 }
 
 export function answerGoal({ id }: NodeState, answering: NodeId): string {
-  return `Answer your human's comments on ${id}: ${answering} on the board does so. Wait until it is completed, see that nothing else must change with it, and finish.`;
+  return `Answer your human's comments on ${id}: ${answering} on the board does so. When it has ended, see that nothing else must change with it, and finish.`;
 }
 
 export function rejectedWords(id: NodeId, reason: string): string {

@@ -51,10 +51,22 @@ export function nothingToRevert(node: NodeId, isReverted: boolean): string {
 export function cannotRevert(
   node: NodeId,
   { why, files, text }: { why: "conflict" | "checks"; files: readonly string[]; text: string },
+  /** Whose it is, where a person asks. */
+  agent?: string,
 ): string {
   const because =
     why === "conflict" ? `later work changed the same lines, in ${files.join(", ")}.` : `without it ${text}`;
-  return `${node} cannot be taken out by itself: ${because}\nNothing has changed. Have it undone by a node of its own.`;
+  return `${node} cannot be taken out by itself: ${because}\nNothing has changed. Have it undone by a node of its own${agent === undefined ? "." : `: agiraph send ${agent} "Undo the work of ${node}: …"`}`;
+}
+
+/** What a worker is told before its first turn. */
+export function checkWords(checks: readonly string[]): string {
+  if (checks.length === 0) return "";
+  return `publish also runs the project's own checks there: ${commandsIn(checks)}.`;
+}
+
+function commandsIn(checks: readonly string[]): string {
+  return checks.map((each) => `\`${each}\``).join(", ");
 }
 
 /** What the coordinator is told before its first turn. */
@@ -62,8 +74,7 @@ export function leadWords(
   { branch, base }: Pick<RepositoryState, "branch" | "base">,
   checks: readonly string[],
 ): string {
-  const checked =
-    checks.length > 0 ? ` and passes the project's checks (${checks.map((each) => `\`${each}\``).join(", ")})` : "";
+  const checked = checks.length > 0 ? ` and passes the project's checks (${commandsIn(checks)})` : "";
   return [
     `Your team changes a git repository: each node has a clone of its own, and what it publishes comes into the branch ${branch} once it merges${checked}. Dependent nodes begin with it.`,
     "project/ is your human's own folder, without that work. The branch is in bash: git --git-dir=agent/repo.git",

@@ -9,7 +9,7 @@ import {
 } from "../../projections/index.ts";
 import type { Clock } from "../../protocol/clock.ts";
 import type { Config } from "../../protocol/config.ts";
-import type { NewFact, NodeId } from "../../protocol/index.ts";
+import { HUMAN, type NewFact, type NodeId } from "../../protocol/index.ts";
 import { AgentRepository, Git, type PersonRepository, resolveBase } from "../../repository/index.ts";
 import type { Sandbox } from "../../sandbox/index.ts";
 import { cloneDir, gitTemporaryDir, nodeDir, repositoryDir } from "../../store/paths.ts";
@@ -23,6 +23,7 @@ import { type CheckAccess, CommitChecks } from "./commit-checks.ts";
 import { IncludedFiles } from "./included-files.ts";
 import {
   cannotRevert,
+  checkWords,
   commitMessage,
   conflictWords,
   firstLine,
@@ -132,6 +133,10 @@ export class TeamRepository implements RepositoryPort {
     return leadWords(this.state, checks);
   }
 
+  async aboutChecks(): Promise<string> {
+    return checkWords((await this.projectConfig()).checks);
+  }
+
   async open(node: NodeState, worker: WorkerState, signal: AbortSignal): Promise<void> {
     if (node.spec.inference === "single") return;
     const { log } = this.#ports;
@@ -230,7 +235,11 @@ export class TeamRepository implements RepositoryPort {
       const state = this.state.nodes[id]?.state;
       if (state !== "merged") return { ok: false, said: nothingToRevert(id, state === "reverted") };
       const reverted = await this.branch.revert(id, `Revert ${id}: ${firstLine(why)}`, this.#ownChecks, signal);
-      if (!reverted.ok) return { ok: false, said: cannotRevert(id, reverted) };
+      if (!reverted.ok)
+        return {
+          ok: false,
+          said: cannotRevert(id, reverted, by === HUMAN ? this.#ports.pending().agent.created.name : undefined),
+        };
       const rejected: NewFact = { type: "review.rejected", data: { node_id: id, by, why } };
       await this.#ports.log.append({ facts: [rejected, ...(reverted.moved ? [reverted.moved] : [])] }).durable;
       await this.branch.syncGit();

@@ -1,5 +1,6 @@
 import {
   type AgentState,
+  isOpenedForNode,
   lostBackgroundCommands,
   type NodeState,
   openNodes,
@@ -63,7 +64,13 @@ function endOfLost({ worker_id, node_id, pid, id }: ReturnType<typeof lostBackgr
 }
 
 /** How it had come to rest. */
-function restOf({ status, halted, stopped_because }: AgentState): Pick<FactOf<"agent.resumed">["data"], "was" | "why"> {
+function restOf({
+  status,
+  halted,
+  stopped_because,
+  run,
+}: AgentState): Pick<FactOf<"agent.resumed">["data"], "was" | "why"> {
+  if (status === "idle" && run && isOpenedForNode(run)) return { was: "idle" };
   if (status !== "paused" && status !== "stopped" && status !== "failed") return {};
   const why = status === "stopped" ? stopped_because : halted?.why === HUMAN ? null : halted?.why;
   return { was: status, ...(why && { why }) };

@@ -49,13 +49,32 @@ export function specFile(node: SpecifiedNode): string {
   return `${[`# ${node.id}`, specText(node), ...inputs].join("\n\n")}\n`;
 }
 
+/** Where a worker's files are, as it calls that; "unsaid" where it writes none, or may be anybody. */
+export type WorkFolder = "scratch" | "current folder" | "repository" | "unsaid";
+
+const DELIVERED: Record<WorkFolder, string> = {
+  scratch: " (in scratch/)",
+  "current folder": " (in your current folder)",
+  repository: " (in the repository; in scratch/ what is no part of it)",
+  unsaid: "",
+};
+const CHECKED: Record<WorkFolder, string> = {
+  scratch: "publish runs them in scratch/",
+  "current folder": "they run in your current folder",
+  repository: "publish runs them at the top of the merged repository",
+  unsaid: "publish runs them in scratch/",
+};
+
 /** What a worker has to do, and how it is checked. */
-export function specText({ task, deliverables, checks = [] }: Omit<SpecifiedNode, "id" | "refs">): string {
+export function specText(
+  { task, deliverables, checks = [] }: Omit<SpecifiedNode, "id" | "refs">,
+  where: WorkFolder = "unsaid",
+): string {
   const commands = checks.map((command) => `\`${command}\``);
   return [
     task.trim(),
-    ...listed("Deliverables", deliverables),
-    ...listed("Checks (publish runs them in scratch/; all must pass)", commands),
+    ...listed(`Deliverables${DELIVERED[where]}`, deliverables),
+    ...listed(`Checks (${CHECKED[where]}; all must pass)`, commands),
   ].join("\n\n");
 }
 

@@ -33,6 +33,15 @@ test("who works in a clone finds it under project/ too, as the coordinator calls
   expect(await clone.read("docs/b.md")).toBe("B");
 });
 
+test("a clone that is named is listed as it is, with the files that have our short names", async () => {
+  await using clone = await cloneScope({ "docs/a.md": "A", "memory.md": "theirs", "nodes/b.md": "B" });
+  const { entries } = await clone.scope.list("repo", { limit: 100 });
+  expect(entries.map(({ path }) => path)).toEqual(["repo/docs", "repo/memory.md", "repo/nodes"]);
+  expect(await clone.list("repo")).toContain("repo/nodes/b.md");
+  expect(await clone.read("repo/memory.md")).toBe("theirs");
+  expect(await clone.list("")).not.toContain("nodes/b.md");
+});
+
 test("a repository that has a folder project/ of its own is read and listed as it is", async () => {
   await using clone = await cloneScope({ "project/a.md": "own", "a.md": "top" });
   expect([await clone.read("project/a.md"), await clone.read("a.md")]).toEqual(["own", "top"]);

@@ -139,9 +139,11 @@ export function mayList(view: ScopeRules, scoped: ScopedPath): boolean {
   return scoped.judgement.access !== "none" || view.table.leadsToReadable(scoped.parts);
 }
 
+/** Where short names stand beside the run's own; not a clone that was named, whose files keep their names below it. */
 export function isTop(view: ScopeRules, scoped: ScopedPath): boolean {
   return (
     !scoped.isProject &&
+    !(view.topIsProject && scoped.names.length > 0) &&
     scoped.parts.length === view.top.length &&
     view.top.every((part, i) => part === scoped.parts[i])
   );

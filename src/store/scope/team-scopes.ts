@@ -201,13 +201,13 @@ function workerWords(nodeId: NodeId, workerId: WorkerId, project: string | null)
 
 Paths are relative to the run; your own things have short names.
 - You write: scratch/… (your work on ${nodeId}), notebook.md and memory.md (yours, ${workerId}).
-- You read: all of that, _spec.md, _refs.json, identity.md, nodes/NODE/published/…, _plan.md, _messages/…${projectWords(project)}`;
+- You read: all of that, _spec.md, _refs.json, identity.md, nodes/NODE/published/…, _plan.md, _messages/…${projectWords(project, " ($PROJECT/… in bash)")}`;
 }
 
 function cloneWords(nodeId: NodeId, workerId: WorkerId): string {
   return `# Your files
 
-You work in your own clone of the repository; paths are relative to its top, as in bash. git works there, without a network. ${PUBLISHING}
+You work in your own clone of the repository; paths are relative to its top, as in bash (project/… is the same, but not in bash). git works there, without a network. ${PUBLISHING}
 - You write: the repository, scratch/… (of ${nodeId}: results that are not part of the repository), notebook.md and memory.md (yours, ${workerId}).
 - You read: all of that, _spec.md, _refs.json, identity.md, nodes/NODE/published/…, _plan.md, _messages/… These names are not the repository's: a file of the repository with such a name is repo/NAME.`;
 }
@@ -215,8 +215,8 @@ You work in your own clone of the repository; paths are relative to its top, as 
 const PUBLISHING =
   "publish commits what you changed (your own commits stay as they are), merges it into the team's branch and runs the checks on the result.";
 
-function projectWords(project: string | null): string {
+function projectWords(project: string | null, inBash = ""): string {
   return project === null
     ? ""
-    : "\n- You read the user's own files as project/… Names that begin with a dot are left out.";
+    : `\n- You read the user's own files as project/…${inBash} Names that begin with a dot are left out.`;
 }

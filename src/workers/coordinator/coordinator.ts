@@ -1,4 +1,5 @@
 import { Mailbox } from "../../mail/mailbox.ts";
+import { isOpenedForNode } from "../../projections/index.ts";
 import { COORDINATOR, type Outcome, type RunId } from "../../protocol/index.ts";
 import { manifestsOf } from "../../store/run/manifests.ts";
 import { coordinatorScope } from "../../store/scope/team-scopes.ts";
@@ -53,6 +54,9 @@ export async function coordinate(
   const past = begun ?? (await beginRun({ run, scope, toolbox, cursor, workplace, before: pastHistory(stored) }));
   await waking.begin(begun ? "resumed" : "begins", past.history);
   try {
+    // There is nothing to decide before that node has ended, or somebody speaks.
+    const { run: open } = now().agent;
+    if (open && isOpenedForNode(open) && past.turn === 1) await mail.arrived(signal, true);
     const assignment = {
       ...past,
       history: withShortPast(past.history.map(withoutGivingUp), run.id),

@@ -11,13 +11,15 @@ import { nextOccurrence } from "../../triggers/cron.ts";
 
 /** What wakes an infinite agent for its next cycle. */
 const NEXT_CYCLE =
-  "The next cycle begins. Do what your goal asks for, then checkpoint. If there is nothing to do, say so in a few words " +
-  "and call nothing: that ends the cycle.";
+  "The next cycle begins. Do what your goal asks for, then checkpoint. To look, call the command and checkpoint in one " +
+  "reply: if the command fails, the checkpoint is not made.";
 /** What an agent is told that has worked, has written no checkpoint and is about to sleep. */
 export const BEFORE_SLEEP =
   "Your cycle is about to end, and after a long sleep most of this conversation is no longer shown to you. Write down " +
   "what the next cycle must know and no file says yet, then call checkpoint.";
 const USUAL_CYCLE_SECONDS = 3600;
+/** Looking more often than this costs less than being told of a change. */
+const WORTH_WATCHING = 600;
 const RETRY_SECONDS = 600;
 /** A look costs no model call. */
 const USUAL_LOOK_SECONDS = 60;
@@ -37,9 +39,10 @@ interface CycleOrder {
 
 /** What only an infinite agent is told in its prompt, which stays that of its first day. */
 export function cycleRules({ cycle_seconds = USUAL_CYCLE_SECONDS, watch }: CycleOrder): string {
-  const change = watch
-    ? ""
-    : " To hear of a change without looking for it every time, schedule an on_change trigger: waiting for it costs nothing.";
+  const change =
+    watch || cycle_seconds < WORTH_WATCHING
+      ? ""
+      : " To hear of a change without looking for it every time, schedule an on_change trigger: waiting for it costs nothing.";
   const when = watch
     ? `when ${watch.url ?? watch.path ?? `the output of ${watch.command}`} changes`
     : `${secondsInWords(cycle_seconds)} after each cycle`;

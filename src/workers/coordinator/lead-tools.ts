@@ -11,7 +11,7 @@ import {
 import { askHumanTool, type HumanPort } from "../../tools/human.ts";
 import { type MailPort, mailTools } from "../../tools/mail.ts";
 import { scheduleTools } from "../../tools/schedule.ts";
-import { hidden, refusal, type Tool } from "../../tools/tool.ts";
+import { refusal, setAside, type Tool } from "../../tools/tool.ts";
 import { Toolbox, type Tools } from "../../tools/toolbox.ts";
 import { type CheckpointPort, checkpointTool, createWorkNodeTool } from "../../tools/work.ts";
 import type { Past } from "../loop/past.ts";
@@ -69,7 +69,7 @@ export function leadTools(
     ...revertTools(workplace),
     ...scheduleTools(workplace.schedule(COORDINATOR), "coordinator's"),
     // A finite agent has no cycle that it could end.
-    isInfinite(workplace) ? checkpointTool({ checkpoint }, true) : hidden(checkpointTool({ checkpoint }, true)),
+    isInfinite(workplace) ? checkpointTool({ checkpoint }, true) : setAside(checkpointTool({ checkpoint }, true)),
   ];
 }
 
@@ -91,7 +91,12 @@ export async function leadToolbox(
 ): Promise<(tools: readonly Tool[]) => Tools> {
   const allowed = workplace.now().agent.created.tools;
   const foreign = await workplace.foreignTools(LEAD, workplace);
-  const always = isInfinite(workplace) ? ["checkpoint", "finish"] : ["finish"];
+  const always = [
+    "finish",
+    ...(isInfinite(workplace) ? ["checkpoint"] : []),
+    // It changes the repository by its nodes alone.
+    ...(workplace.repository ? ["create_work_node", "check_messages"] : []),
+  ];
   return (tools) => {
     const toolbox = new Toolbox(onlyThese(tools, allowed, always), () => onlyThese(foreign(), allowed, []));
     return withRepeatGuard(toolbox, isInfinite(workplace) ? { ...repeats, patient: PATIENT_IN_CYCLES } : repeats);

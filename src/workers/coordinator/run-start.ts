@@ -8,6 +8,7 @@ import { type Past, pastOf } from "../loop/past.ts";
 import type { ActingWorker } from "../loop/recorded-loop.ts";
 import { projectInstructions } from "../project-instructions.ts";
 import { coordinatorPrompt } from "../prompt.ts";
+import { rulesWith } from "../prompt-rules.ts";
 import { type Machine, surroundingsOf } from "../surroundings.ts";
 import { memoryNow, recalled } from "../worker-memory.ts";
 import type { Workplace } from "../workplace.ts";
@@ -48,7 +49,8 @@ export async function beginRun({ run, scope, toolbox, cursor, workplace, before,
     workplace.repository?.about() ?? "",
   ]);
   const around = [machine, repository].filter(Boolean).join("\n");
-  const rules = [usual, program?.rules ?? "", infinite ? cycleRules(created) : ""].filter(Boolean).join("\n\n");
+  const ours = program ? usual : rulesWith(usual, toolbox.specs);
+  const rules = [ours, program?.rules ?? "", infinite ? cycleRules(created) : ""].filter(Boolean).join("\n\n");
   const brief = {
     soul,
     goal: run.goal,

@@ -55,7 +55,7 @@ export async function restateForWorker(
   const children = new Set(now.board.nodes[node.id]?.children ?? []);
   const { [worker]: _, ...colleagues } = rosterOf(now.roster, node.spec.run_id);
   return [
-    { title: `Your assignment (${node.id})`, text: specText(node.spec) },
+    { title: `Your assignment (${node.id})`, text: specText(node.spec, now.repository ? "repository" : "scratch") },
     { title: "What it builds on (read_ref)", text: refLines(node) },
     { title: "Between you and your human", text: dialogue(worker, now, untoldFrom), keep: "end" },
     { title: "The parts you handed out", text: boardOf(node.spec.run_id, now, ({ id }) => children.has(id)) },
