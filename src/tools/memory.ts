@@ -64,7 +64,7 @@ export function agentMemoryTools(port: InsightsPort): Tool[] {
   return [
     defineTool({
       name: "memory_write",
-      description: `Keep something for later runs, each thing under a short ## heading: MEMORY.md (shown to you at every start: keep it short), knowledge/TOPIC.md, experiences/TOPIC.md (what worked and what did not), preferences/TOPIC.md (what your human likes; shown at every start, too);${person} without path, today's log. index.md lists the files by itself.`,
+      description: `Keep something for later runs, each thing under a short ## heading: MEMORY.md and preferences/TOPIC.md (what your human likes), shown to you at every start: keep them short; knowledge/TOPIC.md; experiences/TOPIC.md (what worked or not);${person} without path, today's log. index.md lists the files by itself.`,
       repeatable: true,
       parameters: agentWrites,
       run: ({ path, content: words, mode, supersedes }) =>

@@ -89,7 +89,7 @@ const WHAT_PUBLISH_DOES = {
   files:
     "End your work on the node: scratch/ becomes published/ for others, who are told the summary. Remove first what nobody should see.",
   repository:
-    "End your work on the node: what you changed in the repository is committed, merged into the team's branch and checked there; what does not merge or pass comes back to you. scratch/ becomes published/ for others, who are told the summary.",
+    "End your work on the node: what you changed in the repository is committed with the summary as message, merged into the team's branch and checked there; what does not merge or pass comes back to you. scratch/ becomes published/ for others, who are told the summary.",
 };
 
 /** Ends the node as failed at once: what cannot be done is not retried. */
@@ -124,7 +124,7 @@ export function createWorkNodeTool(port: DelegationPort, changes: "files" | "rep
   return defineTool({
     name: "create_work_node",
     description:
-      "Hand out work that can stand alone, one clear result a node. Its worker sees only task, refs and project; you are told how it ends. Go on meanwhile, or wait with check_messages.",
+      "Hand out work that can stand alone, one clear result a node. Its worker sees only task, refs and project. You hear how it ends: go on, or wait with check_messages.",
     repeatable: false,
     parameters: changes === "repository" ? newChange : newWork,
     run: (order) => port.createNode(order),

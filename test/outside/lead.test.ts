@@ -27,7 +27,7 @@ test("a program that leads has the coordinator's tools, and none of ours for fil
     ...["memory_write", "memory_read", "memory_search", "accept_insight"],
     ...["create_work_node", "send_message", "check_messages", "ask_human"],
     ...["spawn_worker", "assign_worker", "cancel_node", "update_node", "check_board", "reconvene", "launch_roles"],
-    ...["finish", "schedule", "list_triggers"],
+    ...["finish", "schedule"],
   ]);
 });
 

@@ -39,7 +39,7 @@ test("a program is hired like any worker, works in its scratch folder and publis
   const node = team.agent.now.board.nodes["node-1"];
   expect(node).toMatchObject({ status: "completed", worker_id: "clara", summary: "It is written." });
   expect(outside.started.map(({ setup, isClosed }) => [setup.words, setup.resume, isClosed])).toEqual([
-    ["Write it down.\n\n## Deliverables\n\n- a.md", null, true],
+    ["Write it down.\n\n## Deliverables (in your current folder)\n\n- a.md", null, true],
   ]);
   const entries = await team.conversation("runs/run-1/workers/clara/conversation.jsonl");
   expect(entries.map((entry) => [entry.role, entry.role === "assistant" ? entry.content.length : ""])).toEqual([
@@ -503,7 +503,7 @@ test("what was said to it and never answered is said again after a restart, as s
   const [, second] = outside.started;
   expect([second?.setup.resume, second?.said]).toEqual(["s-1", []]);
   expect(second?.setup.words).toContain(
-    "in case you did not hear it:\n\nWrite it down.\n\n## Deliverables\n\n- a.md\n\n[Message from your human]: Hurry.",
+    "in case you did not hear it:\n\nWrite it down.\n\n## Deliverables (in your current folder)\n\n- a.md\n\n[Message from your human]: Hurry.",
   );
 });
 

@@ -78,7 +78,7 @@ test("a worker sees what it must deliver and the commands that check it, before 
   });
   await team.outcome();
   expect(told(alice).words).toEqual([
-    "Write sum.py.\n\n## Deliverables\n\n- sum.py\n\n## Checks (publish runs them in scratch/; all must pass)\n\n- `test -s sum.py`",
+    "Write sum.py.\n\n## Deliverables (in scratch/)\n\n- sum.py\n\n## Checks (publish runs them in scratch/; all must pass)\n\n- `test -s sum.py`",
   ]);
 });
 
@@ -339,7 +339,7 @@ describe.skipIf(skipped)(`a program that speaks by files ${skipped}`, () => {
     });
     await team.outcome();
     const task = await readFile(join(team.agent.log.dir, "runs/run-1/nodes/node-1/published/task.txt"), "utf8");
-    expect(task).toMatch(/^Measure chip A\.\n\n## Deliverables\n\n- task\.txt/);
+    expect(task).toMatch(/^Measure chip A\.\n\n## Deliverables \(in your current folder\)\n\n- task\.txt/);
     expect(task.match(/Measure chip A\./g)).toHaveLength(1);
     expect(task).toContain("The goal of the run: Which chip is faster?");
     expect(task).not.toMatch(/MCP|`?agiraph`? server|\bpublish\b|send_message|ask_human|create_work_node|read_ref/);

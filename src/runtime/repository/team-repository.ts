@@ -129,8 +129,7 @@ export class TeamRepository implements RepositoryPort {
   }
 
   async about(): Promise<string> {
-    const { checks } = await this.projectConfig();
-    return leadWords(this.state, checks);
+    return leadWords(this.state, (await this.projectConfig()).checks);
   }
 
   async aboutChecks(): Promise<string> {
@@ -215,12 +214,11 @@ export class TeamRepository implements RepositoryPort {
   ): Promise<ReadyToPublish> {
     const { log } = this.#ports;
     const { why, text, whole, times } = refused;
-    const { branch, tip } = this.state;
     const dir = nodeDir(log.dir, node.spec.run_id, node.id);
     if (whole !== null) await rewrite(dir, CHECK_FILE, `${whole}\n`);
     const reason =
       why === "conflict"
-        ? conflictWords(branch, text, await this.#clones.beginMerge(node, { branch, tip }, signal))
+        ? conflictWords(this.state.branch, text, await this.#clones.beginMerge(node, this.state, signal))
         : redWords(text, whole === null ? null : `nodes/${node.id}/${CHECK_FILE}`);
     if (times.conflicts + times.checks <= MOST_REFUSALS) return { ok: false, reason };
     const words = humanIsNeeded(node.id, refused, whole === null ? null : join(dir, CHECK_FILE));

@@ -11,7 +11,7 @@ import {
 import { askHumanTool, type HumanPort } from "../../tools/human.ts";
 import { type MailPort, mailTools } from "../../tools/mail.ts";
 import { scheduleTools } from "../../tools/schedule.ts";
-import { refusal, setAside, type Tool } from "../../tools/tool.ts";
+import { hidden, refusal, setAside, type Tool } from "../../tools/tool.ts";
 import { Toolbox, type Tools } from "../../tools/toolbox.ts";
 import { type CheckpointPort, checkpointTool, createWorkNodeTool } from "../../tools/work.ts";
 import type { Past } from "../loop/past.ts";
@@ -67,7 +67,10 @@ export function leadTools(
     askHumanTool(human),
     ...coordinationTools(team, (named) => namedResults(workplace.pending(), workplace.log.dir, named), reflection),
     ...revertTools(workplace),
-    ...scheduleTools(workplace.schedule(COORDINATOR), "coordinator's"),
+    // Few of them have triggers but infinite agents; what they schedule says how to cancel it.
+    ...scheduleTools(workplace.schedule(COORDINATOR), "coordinator's").map((tool) =>
+      tool.spec.name === "list_triggers" && !isInfinite(workplace) ? hidden(tool) : tool,
+    ),
     // A finite agent has no cycle that it could end.
     isInfinite(workplace) ? checkpointTool({ checkpoint }, true) : setAside(checkpointTool({ checkpoint }, true)),
   ];
