@@ -134,7 +134,14 @@ describe.skipIf(!hasChromium)("meshes in the page", () => {
     // What an agent wrote is markdown too.
     expect(await handoff.locator("strong").allTextContents()).toContain("One");
 
+    await who()
+      .getByRole("link", { name: /The mesh itself/ })
+      .click();
+    await main().getByRole("region", { name: "Active" }).waitFor();
     house.provider.release("fixer");
+    // The answer comes to whoever looks on.
+    await main().getByRole("region", { name: "Last result" }).getByText("It passes.").waitFor();
+    await who().getByRole("link", { name: /fixer/ }).click();
     await main().getByText("fixer waits for a task.").waitFor();
     await who()
       .getByRole("link", { name: /The mesh itself/ })

@@ -1,11 +1,13 @@
 import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { ProgramProfile } from "../../src/protocol/index.ts";
 import { systemClock } from "../../src/runtime/config/system-clock.ts";
 import { manualClock, temporaryHome } from "../../src/testing/index.ts";
 import { within } from "../../src/testing/within.ts";
 import { acpAdapter } from "../../src/workers/outside/acp/acp.ts";
+import type { EventQueue } from "../../src/workers/outside/session/event-queue.ts";
 import type { OutsideEvent, Unread } from "../../src/workers/outside/session/session.ts";
 import { heard, sessionSetup, withoutDeltas } from "./session-setup.ts";
 
@@ -264,11 +266,27 @@ test("a flood waits in the program: our memory stays, and closing takes no longe
   const before = process.memoryUsage().rss;
   let highest = 0;
   let seen = 0;
+  const queue = session.events as EventQueue;
+  const push = queue.push.bind(queue);
+  let waiting = 0;
+  let most = 0;
+  queue.push = (...events) => {
+    waiting += events.length;
+    most = Math.max(most, waiting);
+    push(...events);
+  };
   await heard(session, async ({ kind }) => {
+    waiting -= 1;
+    // Slower than the program writes.
+    await setImmediate();
     if (kind !== "delta") return;
     if (++seen % 1000 === 0) highest = Math.max(highest, process.memoryUsage().rss);
-    if (seen === 20_000) await within(5000, session.close());
+    if (seen === 20_000) {
+      expect(most).toBeLessThan(1100);
+      await within(5000, session.close());
+    }
   });
+  expect(seen).toBeGreaterThanOrEqual(20_000);
   expect((highest - before) / 2 ** 20).toBeLessThan(150);
 });
 
