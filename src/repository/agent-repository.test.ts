@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync, renameSync } from "node:fs";
+import { chmodSync, readdirSync, renameSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { AgentRepository } from "./agent-repository.ts";
+import { Git } from "./git.ts";
 import { BRANCH, World } from "./testing/world.ts";
 
 test("an agent's repository has what the base reaches, and nothing else of the person's", async () => {
@@ -234,4 +235,38 @@ test("a path that leads out of a tree, or is written from a folder, names nothin
     expect([path, await agent.fileAt(base, path, 1000), await agent.has(base, path)]).toEqual([path, undefined, false]);
   expect((await agent.fileAt(base, "src/main.js", 1000))?.toString()).toBe("main();\n");
   expect(await agent.has(base, "src")).toBe(true);
+});
+
+test("a file that is added and too large for the memory of git: the others are shown, it is listed, the rest says it is cut", async () => {
+  await using world = await World.open();
+  const { agent, base } = await world.created();
+  const worker = world.clone("worker");
+  world.write("worker/aaa.txt", "before\n");
+  world.write("worker/big", "");
+  truncateSync(join(worker, "big"), 96 * 1024 * 1024);
+  world.write("worker/zzz.txt", "after\n");
+  const { bundle, commit } = world.commit("worker", "big");
+  expect(await agent.receive(bundle, "node-1")).toMatchObject({ ok: true });
+  // As a file of 10 GB is for the limit that git has.
+  world.write(
+    "bin/git",
+    `#!/bin/sh\ncase "$*" in *diff-tree*) ulimit -v 92160 ;; esac\nexec /usr/bin/env PATH='${process.env.PATH}' git "$@"\n`,
+  );
+  chmodSync(join(world.path, "bin/git"), 0o755);
+  const limited = AgentRepository.open(
+    agent.dir,
+    new Git({ env: world.env, temporary: join(world.path, "temporary") }),
+  );
+
+  const { files, files_total } = await limited.diff(base, commit);
+  const patch = (await limited.patch(base, commit)).toString();
+
+  expect(files_total).toBe(3);
+  expect(files.map(({ path, binary, bytes, hunks, cut }) => [path, binary, bytes, hunks.length, cut])).toEqual([
+    ["aaa.txt", false, undefined, 1, undefined],
+    ["big", true, 96 * 1024 * 1024, 0, undefined],
+    ["zzz.txt", false, undefined, 0, true],
+  ]);
+  expect(patch).toContain("+before");
+  expect(patch).toContain("The patch ends here: a file of it is too large to be read.");
 });

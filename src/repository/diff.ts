@@ -1,6 +1,6 @@
 import { DiffParser, Lines } from "./diff-parse.ts";
 import type { DiffFile, RepositoryDiff } from "./diff-types.ts";
-import type { Git } from "./git.ts";
+import { type Git, GitError } from "./git.ts";
 import { UNTRUSTED } from "./limits.ts";
 
 export interface DiffOptions {
@@ -23,9 +23,10 @@ export async function diffOf(
   const parser = new DiffParser(limits);
   const lines = new Lines((line) => parser.line(line) && !parser.isFull);
   const context = Math.min(Math.max(options.context ?? 3, 0), 1_000_000);
-  await git.run(
+  await readPatch(
+    git,
     ["--git-dir", dir, ...TREE_DIFF, "--raw", "--numstat", "-p", `-U${context}`, from, to, "--", ...paths],
-    { onOutput: (part) => lines.take(part), config: DIFF_CONFIG, limits: UNTRUSTED, seconds: 120 },
+    (part) => lines.take(part),
   );
   lines.flush();
   parser.markUnread();
@@ -46,21 +47,26 @@ export async function diffOf(
 export async function patchOf(dir: string, git: Git, from: string, to: string): Promise<Buffer> {
   const parts: Buffer[] = [];
   let bytes = 0;
-  await git.run(["--git-dir", dir, ...TREE_DIFF, "-p", "--binary", from, to], {
-    onOutput: (part) => {
-      parts.push(part);
-      bytes += part.length;
-      return bytes <= MOST_PATCH;
-    },
-    config: DIFF_CONFIG,
-    limits: UNTRUSTED,
-    seconds: 120,
+  const isWhole = await readPatch(git, ["--git-dir", dir, ...TREE_DIFF, "-p", "--binary", from, to], (part) => {
+    parts.push(part);
+    bytes += part.length;
+    return bytes <= MOST_PATCH;
   });
   const whole = Buffer.concat(parts);
-  if (whole.length <= MOST_PATCH) return whole;
+  if (isWhole && whole.length <= MOST_PATCH) return whole;
   const end = whole.lastIndexOf(10, MOST_PATCH);
-  const words = "\nThe patch ends here: it has more than 16 MB. Take the branch instead (agiraph accept).\n";
+  const why = isWhole ? "it has more than 16 MB" : "a file of it is too large to be read";
+  const words = `\nThe patch ends here: ${why}. Take the branch instead (agiraph accept).\n`;
   return Buffer.concat([whole.subarray(0, end + 1), Buffer.from(words)]);
+}
+
+/** False where git ended early: it reads a file that is added or removed whole, however large, to say that it differs. */
+async function readPatch(git: Git, args: readonly string[], onOutput: (part: Buffer) => boolean): Promise<boolean> {
+  const options = { onOutput, config: DIFF_CONFIG, limits: UNTRUSTED, seconds: 120 };
+  const { code, stderr } = await git.attempt(args, options);
+  if (code === 0) return true;
+  if (/out of memory|cannot allocate memory/i.test(stderr)) return false;
+  throw new GitError(args.slice(2), code, stderr);
 }
 
 export async function numbersOf(

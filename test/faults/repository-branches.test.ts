@@ -62,7 +62,8 @@ test.skipIf(skipped).each(ROUNDS)(
     const facts = await log.read({ after: 0, limit: 1_000_000 });
     await store.close();
     expectAcknowledgedFacts(facts, acknowledged);
-    expect(facts.at(-1)?.type).toBe("agent.completed");
+    // What a node left may be saved after that.
+    expect(factsOf(facts, "agent.completed").length).toBe(1);
     const repository = new Repository(world, join(log.dir, "repo.git"), facts);
     repository.expectGreenAfterEveryMove();
     repository.expectEachOnce();

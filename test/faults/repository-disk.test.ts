@@ -118,6 +118,8 @@ test.skipIf(canMount !== undefined)(
 
     expect(await full.withLittleRoom("clone", async () => script(world, clone), null)).toBe(`READY ${base}`);
     writeFileSync(join(folder, "noise"), noise);
+    const alone = await full.withLittleRoom("snapshot of a file", async () => script(world, snapshot), isThere);
+    expect(alone).toMatch(/^SNAPSHOT /);
     mkdirSync(join(folder, "inner/.git"), { recursive: true });
     writeFileSync(join(folder, "inner/noise"), noise.toReversed());
     const saved = await full.withLittleRoom("snapshot", async () => script(world, snapshot), isThere);

@@ -47,7 +47,18 @@ async function begin(): Promise<void> {
   report({ kept: base, by: "create" });
 }
 
+/** The agent's own is made once; so that its making is killed more than once, every third node has another made. */
+async function createAnother(node: number): Promise<void> {
+  const dir = join(folder, "others", `${node}.git`);
+  const person = await found();
+  report({ step: "create" });
+  const { base } = await AgentRepository.open(dir, git).create(person, person.head, BRANCH);
+  if ((await AgentRepository.open(dir, git).tip(BRANCH)) !== base) throw new Error("it is not whole");
+  rmSync(dir, { recursive: true });
+}
+
 async function work(node: number): Promise<void> {
+  if (node % 3 === 0) await createAnother(node);
   const tip = await agent.tip(BRANCH);
   if (tip === undefined) throw new Error("no branch");
   const clone = join(folder, "nodes", `node-${node}`);

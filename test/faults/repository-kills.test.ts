@@ -20,7 +20,7 @@ import type { Report } from "./repository-kill-child.ts";
  * REPOSITORY-KILLS-4. Nothing unfinished stays behind in the agent's repository.
  */
 const ROUNDS = killRounds("repository", 185, 20_261_119);
-const STEPS_OF_A_NODE = 10;
+const STEPS_OF_A_NODE = 11;
 const CHILD = join(import.meta.dirname, "repository-kill-child.ts");
 
 test.each(ROUNDS)(
