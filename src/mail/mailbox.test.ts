@@ -124,6 +124,18 @@ test("MAILBOX-2. waiting ends with the first news, at once when it is there alre
   expect(box.take()[0]?.content).toBe("[Message from your human]: yours");
 });
 
+test("MAILBOX-2. results that may wait for others are not told sooner because of news that wakes nobody", async () => {
+  const { log, now } = await newAgent();
+  const box = await Mailbox.open(log, "coordinator", log.seq, now);
+  const refused = { worker_id: "alice", commit: "a", branch_at: "b", why: "checks" as const, files: [] };
+  await log.append({
+    facts: [node("node-1", null), { type: "merge.refused", data: { node_id: "node-1", ...refused } }],
+  }).durable;
+  expect([box.waiting, box.hasMoreThanResults]).toEqual([0, false]);
+  await log.append({ facts: [hello("coordinator", "now")] }).durable;
+  expect(box.hasMoreThanResults).toBe(true);
+});
+
 test("MAILBOX-2. a stop ends the waiting with its reason and leaves no listener behind, nor does the news", async () => {
   const { log, now } = await newAgent();
   const box = await Mailbox.open(log, "alice", log.seq, now);

@@ -150,6 +150,7 @@ test("a commit and a merge are undone on top of what came later", async () => {
   const side = await agent.commitTree((await agent.stats(base, base)).tree, [base], "side", { name: "Bob" }, 1);
   const tree = (await agent.stats(base, first.commit)).tree;
   const merge = await agent.commitTree(tree, [side, first.commit], "merge", { name: "Bob" }, 2);
+  const own = await agent.commitTree(tree, [first.commit, side], "own", { name: "Bob" }, 2);
   world.plain("alice", "fetch", "-q", agent.dir, `+refs/agiraph/*:refs/x/*`);
   world.write("alice/later.txt", "later\n");
   const later = world.commit("alice", "later");
@@ -158,6 +159,8 @@ test("a commit and a merge are undone on top of what came later", async () => {
   const undone = [
     { commit: first.commit, parent: base },
     { commit: merge, parent: side },
+    // As a worker merges: its own commit comes first, the branch second.
+    { commit: own, parent: side },
   ];
   for (const each of undone) {
     const reverted = await agent.revert(later.commit, each);

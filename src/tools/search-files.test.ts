@@ -5,6 +5,22 @@ import { type ScopeTeam, scopeTeam } from "../../test/faults/scope-team.ts";
 import type { Scope } from "../store/scope/scope.ts";
 import { searchTools } from "./search-files.ts";
 
+test("more context than grep gives is no reason to refuse: it says how much that is, and gives it", async () => {
+  await using team = await scopeTeam();
+  put(team, "a.txt", Array.from({ length: 30 }, (_, at) => `line ${at + 1}`).join("\n"));
+
+  const found = String(await use(team.alice, "grep", { pattern: "line 15", path: "scratch", context: 20 }));
+
+  expect(
+    found
+      .split("\n")
+      .slice(1)
+      .map((line) => line.split("\t")[0]),
+  ).toEqual(["10-", "11-", "12-", "13-", "14-", "15:", "16-", "17-", "18-", "19-", "20-"]);
+  const [grep] = searchTools(team.alice);
+  expect(grep?.spec.parameters).toMatchObject({ properties: { context: { description: "At most 5." } } });
+});
+
 test("grep finds lines in a folder or a file, with their numbers", async () => {
   await using team = await scopeTeam();
   put(team, "a.ts", "import x\nconst total = 1;\nconst b = total;\nend\n");

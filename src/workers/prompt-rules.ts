@@ -18,7 +18,7 @@ export function rulesWith(rules: string, offered: readonly ToolSpec[]): string {
   const missing = NAMED.filter((name) => !names.has(name)).map((name) => new RegExp(`\\b${name}\\b`));
   const isAlone = !OF_NODES.some((name) => names.has(name));
   const isOthers = (text: string) => isAlone && OF_A_TEAM.test(text);
-  const isUseful = (text: string) => !isOthers(text) && !missing.some((name) => name.test(text));
+  const isUseful = (sentence: string) => !missing.some((name) => name.test(sentence));
   const lines = rules.split("\n").flatMap((line) => {
     if (!line.startsWith("- ")) return [line];
     const [about = "", ...more] = line.slice("- ".length).split(SENTENCES);
