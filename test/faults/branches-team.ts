@@ -117,7 +117,7 @@ function firstWork({ name, kind }: Piece): string {
 
 function afterRefusal(piece: Piece, answer: string, refusals: number): ProviderTurn {
   const { name, kind } = piece;
-  const isConflict = answer.includes("conflicts with what came into the branch");
+  const isConflict = /conflicts with what came|Resolve the conflicts/.test(answer);
   const reason = `${isConflict ? "conflict" : "checks"}: ${answer.slice(0, 300)}`;
   if ((kind === "insists" || kind === "stays red") && refusals < 2) return publish(piece);
   if (kind === "insists" || kind === "stays red" || refusals > MOST_REFUSALS) return giveUp(reason);
