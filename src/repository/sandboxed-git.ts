@@ -249,7 +249,7 @@ const UNLOCK = [
   `  tries=0; while [ -e "$GIT_DIR/$lock" ] && [ "$tries" -lt 10 ]; do tries=$((tries + 1)); sleep 0.2; done`,
   `  rm -f "$GIT_DIR/$lock"`,
   `done`,
-  `rm -f "$GIT_DIR/packed-refs.lock"; find "$GIT_DIR/refs" -name "*.lock" -type f -exec rm -f {} +`,
+  `if [ -d "$GIT_DIR/refs" ]; then rm -f "$GIT_DIR/packed-refs.lock"; find "$GIT_DIR/refs" -name "*.lock" -type f -exec rm -f {} +; fi`,
 ];
 
 /** A repository within the clone: its files instead of the name of its commit. */

@@ -294,5 +294,5 @@ function failedChecks(failed: CheckResult) {
 }
 
 function failedText({ command, output }: CheckResult): string {
-  return `the check \`${command}\` did not pass:\n${output}`;
+  return `the check \`${command}\` did not pass:\n${output || "(it printed nothing)"}`;
 }

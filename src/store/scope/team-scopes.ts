@@ -213,7 +213,7 @@ You work in your own clone of the repository; paths are relative to its top, as 
 }
 
 const PUBLISHING =
-  "publish commits what you changed (your own commits stay as they are), merges it into the team's branch and runs the checks on the result.";
+  "publish commits what you changed (your own commits stay), merges it into the team's branch and runs the checks on the result.";
 
 function projectWords(project: string | null, inBash = ""): string {
   return project === null

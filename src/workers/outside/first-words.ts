@@ -154,7 +154,7 @@ export async function filesText({ node, self, scope, workplace }: NodeWork): Pro
           [
             `- Your current folder, ${scope.cwd}: your own clone of the repository, for ${node.id}. git works there, without a network.`,
             ...(await whatIsAsked(scope.cwd)),
-            "publish commits what you changed (your own commits stay as they are), merges it into the team's branch and runs the checks on the result.",
+            "publish commits what you changed (your own commits stay), merges it into the team's branch and runs the checks on the result.",
           ].join(" "),
           `- ${scratch}: results that are not part of the repository.`,
         ]
