@@ -67,7 +67,7 @@ export class Database implements Queries, AsyncDisposable {
   }
 
   async close(): Promise<void> {
-    await this.#pool.end();
+    if (!this.#pool.ending) await this.#pool.end();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -9,7 +9,7 @@ import { exportTree } from "./export-tree.ts";
 import { rulesFor } from "./home-trees.ts";
 import { importTree } from "./import-tree.ts";
 import { ENGINE_VERSION, migrate } from "./migrations.ts";
-import { appendTo } from "./streams.ts";
+import { addToStreams, FencedError } from "./streams.ts";
 import { Postgres, withoutPostgres } from "./testing/postgres.ts";
 
 const TREE = "agents/agent-abcd2345";
@@ -48,14 +48,23 @@ describe.skipIf(withoutPostgres)(`an engine ${withoutPostgres}`, () => {
   test("STREAM-1: of two who add at the same place one is refused and nothing of it is there", async () => {
     await using database = open();
     await migrate(database);
-    await database.query("insert into trees (tree, state) values ($1, 'ready')", [TREE]);
-    const add = (at: number, text: string) =>
-      database.transaction((queries) => appendTo(queries, { tree: TREE, path: "events.jsonl", at }, Buffer.from(text)));
-    expect(await add(0, "one\n")).toBe(true);
-    const both = await Promise.all([add(4, "left\n"), add(4, "right\n")]);
-    expect(both.toSorted()).toEqual([false, true]);
-    expect(await add(3, "x")).toBe(false);
-    expect(await add(0, "x")).toBe(false);
+    await database.query("insert into trees (tree, state, epoch) values ($1, 'ready', 7)", [TREE]);
+    const add = (at: number, text: string, epoch = 7) =>
+      addToStreams(database, { tree: TREE, epoch }, [
+        { path: "conversation.jsonl", at: 0, bytes: Buffer.alloc(0) },
+        { path: "events.jsonl", at, bytes: Buffer.from(text) },
+      ]);
+    await add(0, "one\n");
+    const both = await Promise.allSettled([add(4, "left\n"), add(4, "right\n")]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    for (const [at, epoch] of [
+      [3, 7],
+      [0, 7],
+      [99, 7],
+      [9, 6],
+      [10, 8],
+    ] as const)
+      await expect(add(at, "x", epoch)).rejects.toThrow(FencedError);
     expect(await database.query("select count(*)::int as count from chunks")).toEqual([{ count: 2 }]);
   });
 

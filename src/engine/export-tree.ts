@@ -5,7 +5,7 @@ import { z } from "zod";
 import { PART_BYTES, partsOf } from "./contents.ts";
 import type { Database } from "./database.ts";
 import { EngineError } from "./engine-address.ts";
-import { chunkAt, marksOf, sha256, streamsOf } from "./streams.ts";
+import { bytesFrom, type ChunkMark, marksOf, sha256, streamsOf } from "./streams.ts";
 import { openToRead, partsFrom, readRange } from "./tree-survey.ts";
 
 export interface ExportedTree {
@@ -55,24 +55,33 @@ export async function exportTree(database: Database, tree: string, folder: strin
 async function exportStream(database: Database, tree: string, path: string, to: string): Promise<number> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 });
   await using file = await open(to, "a+", 0o600);
-  let at = 0;
-  let isRight = true;
+  const marks = await marksOf(database, tree, path);
+  const same = await sameUntil(file, marks);
+  const wanted = marks.slice(same.chunks);
+  await file.truncate(same.at);
   let written = 0;
-  for (const mark of await marksOf(database, tree, path)) {
-    isRight &&= sha256(await readRange(file, at, mark.bytes)) === mark.sha256;
-    if (!isRight) {
-      await file.truncate(at);
-      const bytes = await chunkAt(database, tree, path, mark.at);
-      if (bytes === undefined || mark.at !== at || sha256(bytes) !== mark.sha256)
-        throw new EngineError(`${tree}: ${path} was changed while it was exported. Export again.`);
-      await file.appendFile(bytes);
-      written += bytes.length;
-    }
-    at += mark.bytes;
+  for await (const bytes of bytesFrom(database, tree, path, same.at)) {
+    const mark = wanted.shift();
+    // Somebody adds to it meanwhile: that belongs to the next export.
+    if (!mark) break;
+    if (mark.at !== same.at + written || sha256(bytes) !== mark.sha256)
+      throw new EngineError(`${tree}: ${path} is damaged in the engine, or was changed while it was exported.`);
+    await file.appendFile(bytes);
+    written += bytes.length;
   }
-  await file.truncate(at);
+  if (wanted.length > 0) throw new EngineError(`${tree}: ${path} was changed while it was exported. Export again.`);
   await file.sync();
   return written;
+}
+
+/** How far the file is what the engine has. */
+async function sameUntil(file: FileHandle, marks: readonly ChunkMark[]): Promise<{ at: number; chunks: number }> {
+  let at = 0;
+  for (const [chunks, mark] of marks.entries()) {
+    if (sha256(await readRange(file, at, mark.bytes)) !== mark.sha256) return { at, chunks };
+    at += mark.bytes;
+  }
+  return { at, chunks: marks.length };
 }
 
 async function exportFile(database: Database, { path, mode, hash }: Entry, to: string): Promise<number> {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { known, PART_BYTES, putLarge, putSmall } from "./contents.ts";
 import type { Database } from "./database.ts";
 import { EngineError } from "./engine-address.ts";
-import { appendTo, CHUNK_BYTES, marksOf, sha256, streamsOf } from "./streams.ts";
+import { addToStreams, CHUNK_BYTES, marksOf, sha256, streamsOf, type TreeClaim } from "./streams.ts";
 import { type MovedEntry, openToRead, partsFrom, readRange, surveyTree, type TreeRules } from "./tree-survey.ts";
 
 export interface ImportedTree {
@@ -30,18 +30,26 @@ export async function importTree(
   rules: TreeRules,
 ): Promise<ImportedTree> {
   const { entries, left } = await surveyTree(folder, rules);
-  await database.query(
-    "insert into trees (tree, state) values ($1, 'moving') on conflict (tree) do update set state = 'moving', changed = now()",
-    [tree],
-  );
+  const claim = await begin(database, tree);
   const streams = entries.filter((entry) => entry.kind === "stream");
   await refuseForeignStreams(database, tree, streams);
   let sentBytes = 0;
-  for (const stream of streams) sentBytes += await importStream(database, tree, folder, stream);
+  for (const stream of streams) sentBytes += await importStream(database, claim, folder, stream);
   const hashes = await hashesOf(folder, entries);
   sentBytes += await sendContents(database, folder, entries, hashes);
   await writeEntries(database, tree, entries, hashes);
   return { tree, streams: streams.length, files: hashes.size, sentBytes, left };
+}
+
+/** From here on nobody else has it, and what is there does not count as whole. */
+async function begin(database: Database, tree: string): Promise<TreeClaim> {
+  await database.query("insert into trees (tree, state) values ($1, 'moving') on conflict do nothing", [tree]);
+  const [row] = await database.query<{ epoch: string }>(
+    "update trees set state = 'moving', epoch = epoch + 1, changed = now() where tree = $1 and owner is null returning epoch",
+    [tree],
+  );
+  if (!row) throw new EngineError(`A host works on ${tree} in the engine. Stop it there before you import it again.`);
+  return { tree, epoch: Number(row.epoch) };
 }
 
 async function refuseForeignStreams(database: Database, tree: string, streams: readonly MovedEntry[]): Promise<void> {
@@ -51,10 +59,11 @@ async function refuseForeignStreams(database: Database, tree: string, streams: r
 
 async function importStream(
   database: Database,
-  tree: string,
+  claim: TreeClaim,
   folder: string,
   { path, size }: MovedEntry & { kind: "stream" },
 ): Promise<number> {
+  const { tree } = claim;
   const file = await openToRead(join(folder, path));
   try {
     let at = 0;
@@ -65,12 +74,11 @@ async function importStream(
     }
     const from = at;
     for await (const bytes of partsFrom(file, CHUNK_BYTES, at)) {
-      const isAdded = await database.transaction((queries) => appendTo(queries, { tree, path, at }, bytes));
-      if (!isAdded) throw otherHistory(tree, path);
+      await addToStreams(database, claim, [{ path, at, bytes }]);
       at += bytes.length;
     }
     // An empty stream is one too.
-    if (at === 0) await database.query("insert into streams values ($1, $2, 0) on conflict do nothing", [tree, path]);
+    if (at === 0) await addToStreams(database, claim, [{ path, at, bytes: Buffer.alloc(0) }]);
     if (at !== size) throw changed(path);
     return at - from;
   } finally {

@@ -49,6 +49,41 @@ const MIGRATIONS: readonly string[] = [
      primary key (tree, path)
    );
    create index files_by_hash on files (hash);`,
+  `create table hosts (
+     host uuid primary key,
+     name text not null,
+     since timestamptz not null default now(),
+     beat timestamptz not null default now()
+   );
+   alter table trees
+     add column owner uuid references hosts on delete set null,
+     add column epoch bigint not null default 0;
+   create function claim_tree(wanted text, claimer uuid, patience interval) returns bigint language sql as $$
+     update trees set owner = claimer, epoch = epoch + 1, changed = now()
+     where tree = wanted and (owner is null or owner = claimer
+       or exists (select from hosts where host = owner and beat < clock_timestamp() - patience))
+     returning epoch
+   $$;
+   create function add_to_streams(owned text, claimed bigint, paths text[], ats bigint[], added bytea[])
+   returns boolean language plpgsql as $$
+   begin
+     perform from trees where tree = owned and epoch = claimed for share;
+     if not found then return false; end if;
+     for n in 1 .. cardinality(paths) loop
+       if ats[n] = 0 then
+         insert into streams as stream (tree, path, size) values (owned, paths[n], length(added[n]))
+         on conflict (tree, path) do update set size = length(added[n]) where stream.size = 0;
+       else
+         update streams set size = size + length(added[n]) where tree = owned and path = paths[n] and size = ats[n];
+       end if;
+       if not found then raise exception 'the stream % does not end at %', paths[n], ats[n] using errcode = 'AG001'; end if;
+     end loop;
+     insert into chunks (tree, path, at, bytes)
+     select owned, each.path, each.at, each.bytes from unnest(paths, ats, added) as each (path, at, bytes)
+     where length(each.bytes) > 0;
+     return true;
+   end
+   $$;`,
 ];
 
 export const ENGINE_VERSION = MIGRATIONS.length;

@@ -18,33 +18,56 @@ export async function streamsOf(queries: Queries, tree: string): Promise<Map<str
   return new Map(streamRows.parse(rows).map(({ path, size }) => [path, size]));
 }
 
-/**
- * Adds bytes at the end of a stream.
- *
- * STREAM-1. False, and nothing is changed, if the stream does not end at `at`: somebody else has added to it.
- */
-export async function appendTo(
-  queries: Queries,
-  { tree, path, at }: { tree: string; path: string; at: number },
-  bytes: Uint8Array,
-): Promise<boolean> {
-  const added = await queries.query(
-    `with grown as (
-       insert into streams (tree, path, size) select $1, $2, $4 where $3 = 0
-       on conflict (tree, path) do update set size = streams.size + $4 where streams.size = $3
-       returning 1
-     ), moved as (
-       update streams set size = size + $4
-       where $3 > 0 and tree = $1 and path = $2 and size = $3
-       returning 1
-     )
-     select 1 from grown union all select 1 from moved`,
-    [tree, path, at, bytes.length],
-  );
-  if (added.length === 0) return false;
-  await queries.query("insert into chunks (tree, path, at, bytes) values ($1, $2, $3, $4)", [tree, path, at, bytes]);
-  return true;
+/** Bytes for the end of a stream, which is at `at`. */
+export interface StreamPart {
+  path: string;
+  at: number;
+  bytes: Uint8Array;
 }
+
+/** Whoever adds to the streams of a tree: the claim by which it may. */
+export interface TreeClaim {
+  tree: string;
+  epoch: number;
+}
+
+/** Somebody else has the tree now, or has added to it: nothing was changed, and the claim is worth nothing any more. */
+export class FencedError extends Error {
+  override readonly name = "FencedError";
+  constructor(tree: string) {
+    super(
+      `Another host works on ${tree} now. What was recorded here before is safe there; nothing more is recorded here.`,
+    );
+  }
+}
+
+/**
+ * Adds to streams of a tree, in one step.
+ *
+ * STREAM-1. All of it or nothing. FencedError if the claim is not the newest one, or if a stream does not end where the
+ *     caller thinks it does.
+ */
+export async function addToStreams(
+  queries: Queries,
+  { tree, epoch }: TreeClaim,
+  parts: readonly StreamPart[],
+): Promise<void> {
+  const columns = [parts.map(({ path }) => path), parts.map(({ at }) => at), parts.map(({ bytes }) => bytes)];
+  try {
+    const rows = await queries.query<{ added: boolean }>("select add_to_streams($1, $2, $3, $4, $5) as added", [
+      tree,
+      epoch,
+      ...columns,
+    ]);
+    if (rows[0]?.added !== true) throw new FencedError(tree);
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === ENDS_ELSEWHERE) throw new FencedError(tree);
+    throw error;
+  }
+}
+
+/** As `add_to_streams` raises it. */
+const ENDS_ELSEWHERE = "AG001";
 
 /** The chunks of a stream in order, by where they are and their hash. */
 export async function marksOf(queries: Queries, tree: string, path: string): Promise<ChunkMark[]> {
@@ -55,13 +78,23 @@ export async function marksOf(queries: Queries, tree: string, path: string): Pro
   return markRows.parse(rows);
 }
 
-export async function chunkAt(queries: Queries, tree: string, path: string, at: number): Promise<Buffer | undefined> {
-  const [row] = await queries.query<{ bytes: Buffer }>(
-    "select bytes from chunks where tree = $1 and path = $2 and at = $3",
-    [tree, path, at],
-  );
-  return row?.bytes;
+/** The bytes of a stream from a chunk on. */
+export async function* bytesFrom(queries: Queries, tree: string, path: string, at: number): AsyncGenerator<Buffer> {
+  for (let next = at; ; ) {
+    const rows = await queries.query<{ bytes: Buffer }>(
+      "select bytes from chunks where tree = $1 and path = $2 and at >= $3 order by at limit $4",
+      [tree, path, next, CHUNKS_AT_ONCE],
+    );
+    for (const { bytes } of rows) {
+      next += bytes.length;
+      yield bytes;
+    }
+    if (rows.length < CHUNKS_AT_ONCE) return;
+  }
 }
+
+/** At most so many of 512 KiB are in memory; those of a commit are far smaller. */
+const CHUNKS_AT_ONCE = 200;
 
 export function sha256(bytes: Uint8Array): string {
   return hash("sha256", bytes);

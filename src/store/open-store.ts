@@ -55,7 +55,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       limit: journalLimit,
       isOurs: () => lock.renew(),
     });
-    return new FileStore({ disk, root, clock, files, damage, journal, savesSnapshots: false }, lock);
+    return new FileStore({ disk, root, clock, files, damage, journal, savesSnapshots: false }, { lock, journal });
   } catch (error) {
     files.closeAll();
     lock.release(clock.now());
@@ -66,14 +66,15 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 class FileStore implements Store {
   readonly root: string;
   readonly #shared: Shared;
-  readonly #lock: HomeLock | undefined;
+  /** Of a home that is open for writing. */
+  readonly #writing: { lock: HomeLock; journal: Journal } | undefined;
   readonly #logs = new Map<AgentId, Promise<FileAgentLog>>();
   #closing: Promise<void> | undefined;
 
-  constructor(shared: Shared, lock: HomeLock | undefined) {
+  constructor(shared: Shared, writing: { lock: HomeLock; journal: Journal } | undefined) {
     this.root = shared.root;
     this.#shared = shared;
-    this.#lock = lock;
+    this.#writing = writing;
   }
 
   get repairs() {
@@ -108,15 +109,15 @@ class FileStore implements Store {
   }
 
   announce(address: HolderAddress): void {
-    this.#lock?.announce(address);
+    this.#writing?.lock.announce(address);
   }
 
   get writeError() {
-    return this.#shared.journal?.writeError;
+    return this.#writing?.journal.writeError;
   }
 
   onWriteError(listener: (writeError: Error | undefined) => void): () => void {
-    const { journal } = this.#shared;
+    const journal = this.#writing?.journal;
     if (journal) journal.onWriteError = listener;
     return () => {
       if (journal?.onWriteError === listener) journal.onWriteError = () => {};
@@ -134,9 +135,9 @@ class FileStore implements Store {
 
   async #close(): Promise<void> {
     try {
-      await this.#shared.journal?.close();
+      await this.#writing?.journal.close();
     } finally {
-      this.#lock?.release(this.#shared.clock.now());
+      this.#writing?.lock.release(this.#shared.clock.now());
     }
   }
 

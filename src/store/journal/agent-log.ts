@@ -6,21 +6,21 @@ import { agentDir, EVENTS_FILE, streamPath } from "../paths.ts";
 import type { AgentLog, Appended, Batch, ConversationEntries, Repair } from "../store.ts";
 import type { Damage } from "./damage.ts";
 import { followFacts } from "./follow.ts";
-import type { Journal } from "./journal.ts";
 import { entryHead, factHead } from "./line.ts";
 import { bytesToRead, factPosition, type LogSnapshotFile, loadLogSnapshot, saveLogSnapshot } from "./log-snapshot.ts";
+import type { LogWriter } from "./log-writer.ts";
 import type { OpenFiles } from "./open-files.ts";
 import { type OnRecord, type Records, scanRecords } from "./record-scan.ts";
 import { inspectTail, LogStream, seekSeq } from "./stream.ts";
 
-/** What the logs of one home share. Without a journal the home was opened read-only. */
+/** What the logs of one home share. Without a journal (or an engine in its place) the home was opened read-only. */
 export interface Shared {
   readonly disk: Disk;
   readonly root: string;
   readonly clock: { now(): number };
   readonly files: OpenFiles;
   readonly damage: Damage;
-  readonly journal: Journal | undefined;
+  readonly journal: LogWriter | undefined;
   /** Snapshots may be written although there is no journal. */
   readonly savesSnapshots: boolean;
 }
@@ -184,7 +184,7 @@ export class FileAgentLog implements AgentLog {
     return { seq, type, agent_id: this.id, ts, data, ...(actor && { actor }) } as Fact;
   }
 
-  #writable(): Journal {
+  #writable(): LogWriter {
     const { journal, root } = this.#shared;
     if (journal === undefined) throw new ReadOnlyError(`The home ${root} is open read-only; nothing can be written.`);
     if (this.#closed) throw new StoreUsageError(`The log of ${this.id} was closed; open it again.`);

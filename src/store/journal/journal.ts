@@ -5,6 +5,7 @@ import { DiskFullError, ReadOnlyError, TooManyFilesError } from "../errors.ts";
 import { journalDir } from "../paths.ts";
 import { FRAME_HEAD, FrameWriter } from "./frame.ts";
 import { type JournalFile, roomAhead } from "./journal-file.ts";
+import type { LogWriter, WriteWaiter } from "./log-writer.ts";
 import type { OpenFiles } from "./open-files.ts";
 import { journalName } from "./recovery.ts";
 import type { LogStream } from "./stream.ts";
@@ -25,7 +26,7 @@ import type { LogStream } from "./stream.ts";
  *     truncated is the outcome unknown until then, and the error says so.
  * JOURNAL-4. A journal is removed only when the files it covers, and their names, are synced.
  */
-export class Journal {
+export class Journal implements LogWriter {
   readonly #disk: Disk;
   readonly #root: string;
   readonly #files: OpenFiles;
@@ -54,7 +55,6 @@ export class Journal {
     this.#isOurs = options.isOurs ?? (() => true);
   }
 
-  /** Why nothing can be appended any more, if so. */
   get failure(): Error | undefined {
     return this.#failure ?? (this.#closing ? this.#closed() : undefined);
   }
@@ -68,7 +68,6 @@ export class Journal {
     if (stream.queued.push(head) === 1) this.#queue.streams.push(stream);
   }
 
-  /** Tells `waiting` how the write of everything queued so far went. */
   writeQueue(waiting: WriteWaiter): void {
     this.#queue.waiting.push(waiting);
     if (this.#busy) return;
@@ -76,7 +75,6 @@ export class Journal {
     setImmediate(this.#begin);
   }
 
-  /** Resolves when nothing is under way. */
   async drained(): Promise<void> {
     while (this.#busy) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
@@ -286,13 +284,6 @@ export interface JournalOptions {
   limit: number;
   /** Asked before each write: whether this process still has the home. */
   isOurs?: () => boolean;
-}
-
-export interface WriteWaiter {
-  /** Before anybody's promise is resolved: followers first. */
-  onDisk(): void;
-  resolve(): void;
-  reject(error: Error): void;
 }
 
 interface JournalWrite {
