@@ -8,83 +8,88 @@ import { port } from "./option-values.ts";
 
 export const installation = (program: Command): CommandGroup => ({
   title: "Server and installation",
-  commands: [
-    {
-      name: "serve",
-      description: "serve the API and the web page for all agents of this home",
-      options: [
-        ["--port <number>", "the port to listen on (AGIRAPH_PORT, default 4747); 0 is any free port", port],
-        ["--host <address>", "the address to listen on, if not this machine only; needs TLS or a proxy in config.json"],
-        UNSAFE,
-      ],
-      examples: ["serve", "serve --port 8080"],
-      run: async (call, options: object) => (await import("../commands/serve.ts")).serve(call, options),
-    },
-    {
-      name: "token",
-      description: "print the API token",
-      options: [
-        ["--link", "print a link that logs a browser in, once; the server must be running"],
-        ["--new", "make a new token; the old one and all logins end. The server must not be running"],
-      ],
-      examples: ["token --link"],
-      run: async (call, options: object) => (await import("../commands/token.ts")).token(call, options),
-    },
-    {
-      name: "doctor",
-      description: "check what is installed and reachable here, and what you cannot do without what is missing",
-      examples: ["doctor"],
-      run: async (call) => (await import("../commands/doctor.ts")).doctor(call),
-    },
-    {
-      name: "models",
-      description: "known models with context window and price, and which of them have a key",
-      examples: ["models"],
-      run: async (call) => (await import("../commands/models.ts")).models(call),
-    },
-    {
-      name: "programs",
-      description: "outside programs (Claude Code, Codex, …): whether they are signed in, and sign in",
-      args: [
-        ["<action>", "status or login"],
-        ["[program]", "one of them, e.g. claude-code"],
-      ],
-      examples: ["programs status", "programs login claude-code"],
-      run: async (call, action: string, program?: string) =>
-        (await import("../commands/programs.ts")).programs(call, action, program),
-    },
-    {
-      name: "engine",
-      description: "a PostgreSQL that holds agents: check it, import this home into it, export it to a new home",
-      args: [
-        ["<action>", "check, import or export"],
-        ["[folder]", "import: another home than this one; export: the new folder"],
-      ],
-      options: [
-        ["--engine <url>", "postgres://USER@HOST/DATABASE (AGIRAPH_ENGINE)"],
-        ["--schema <name>", "its schema in that database, if not agiraph"],
-      ],
-      examples: [
-        "engine check --engine postgres://agiraph@db.example.org/agiraph",
-        "engine import",
-        "engine export ./copy",
-      ],
-      run: async (call, action: string, folder: string | undefined, options: object) =>
-        (await import("../commands/engine.ts")).engine(call, action, folder, options),
-    },
-    {
-      name: "version",
-      description: "print the version",
-      examples: ["version --json"],
-      run: async ({ json, packageRoot, terminal }) => {
-        const version = versionOf(packageRoot);
-        await (json ? terminal.printJson({ version, node: process.versions.node }) : terminal.printLines([version]));
-        return EXIT.done;
-      },
-    },
-    completionOf(program, "print a completion script for a shell"),
-  ],
+  commands: [...SERVER, ...INSTALLED, completionOf(program, "print a completion script for a shell")],
 });
+
+const SERVER: readonly CommandSpec[] = [
+  {
+    name: "serve",
+    description: "serve the API and the web page for all agents of this home",
+    options: [
+      ["--port <number>", "the port to listen on (AGIRAPH_PORT, default 4747); 0 is any free port", port],
+      ["--host <address>", "the address to listen on, if not this machine only; needs TLS or a proxy in config.json"],
+      UNSAFE,
+    ],
+    examples: ["serve", "serve --port 8080"],
+    run: async (call, options: object) => (await import("../commands/serve.ts")).serve(call, options),
+  },
+  {
+    name: "token",
+    description: "print the API token",
+    options: [
+      ["--link", "print a link that logs a browser in, once; the server must be running"],
+      ["--new", "make a new token; the old one and all logins end. The server must not be running"],
+    ],
+    examples: ["token --link"],
+    run: async (call, options: object) => (await import("../commands/token.ts")).token(call, options),
+  },
+];
+
+/** What is installed here, and what can be reached from here. */
+const INSTALLED: readonly CommandSpec[] = [
+  {
+    name: "doctor",
+    description: "check what is installed and reachable here, and what you cannot do without what is missing",
+    examples: ["doctor"],
+    run: async (call) => (await import("../commands/doctor.ts")).doctor(call),
+  },
+  {
+    name: "models",
+    description: "known models with context window and price, and which of them have a key",
+    examples: ["models"],
+    run: async (call) => (await import("../commands/models.ts")).models(call),
+  },
+  {
+    name: "programs",
+    description: "outside programs (Claude Code, Codex, …): whether they are signed in, and sign in",
+    args: [
+      ["<action>", "status or login"],
+      ["[program]", "one of them, e.g. claude-code"],
+    ],
+    examples: ["programs status", "programs login claude-code"],
+    run: async (call, action: string, program?: string) =>
+      (await import("../commands/programs.ts")).programs(call, action, program),
+  },
+  {
+    name: "engine",
+    description: "a PostgreSQL that holds agents: check it, import this home into it, export it to a new home",
+    args: [
+      ["<action>", "check, import or export"],
+      ["[folder]", "import: another home than this one; export: the new folder"],
+    ],
+    options: [
+      ["--engine <url>", "postgres://USER@HOST/DATABASE (AGIRAPH_ENGINE)"],
+      ["--schema <name>", "its schema in that database, if not agiraph"],
+    ],
+    examples: [
+      "engine check --engine postgres://agiraph@db.example.org/agiraph",
+      "engine import",
+      "engine export ./copy",
+    ],
+    run: async (call, action: string, folder: string | undefined, options: object) =>
+      (await import("../commands/engine.ts")).engine(call, action, folder, options),
+  },
+  {
+    name: "version",
+    description: "print the version",
+    examples: ["version --json"],
+    run: async ({ json, packageRoot, terminal }) => {
+      const version = versionOf(packageRoot);
+      await (json ? terminal.printJson({ version, node: process.versions.node }) : terminal.printLines([version]));
+      return EXIT.done;
+    },
+  },
+];
 
 /** The completion script is generated from the commands, so it needs the program. */
 export function completionOf(program: Command, description: string): CommandSpec {

@@ -2,6 +2,7 @@ import { Mailbox } from "../../mail/mailbox.ts";
 import { isOpenedForNode } from "../../projections/index.ts";
 import { COORDINATOR, type Outcome, type RunId } from "../../protocol/index.ts";
 import { manifestsOf } from "../../store/run/manifests.ts";
+import type { Scope } from "../../store/scope/scope.ts";
 import { coordinatorScope } from "../../store/scope/team-scopes.ts";
 import type { MailPort } from "../../tools/mail.ts";
 import { closeTools } from "../../tools/tool.ts";
@@ -63,14 +64,7 @@ export async function coordinate(
       // A run that is resumed gets the full number of turns again.
       maxTurns: past.turn - 1 + workplace.maxTurns,
       lastTurn: (turn: number) => waking.lastTurn(turn),
-      compactable: {
-        flushWords: () => workplace.prompts("memory-flush"),
-        async restate() {
-          await waking.restated();
-          return restateForCoordinator(run, scope, now(), mailbox.untoldFrom, await surroundings(workplace, "loop"));
-        },
-        ...(isInfinite(workplace) && { window: MOST_IN_CYCLES, wokeLate: () => sleep.takeLate() }),
-      },
+      compactable: compactable(run, scope, { mailbox, waking, sleep, workplace }),
       onReplyWithoutCall: waitOrEnd({ run: run.id, team, mailbox, waking, sleep, workplace }),
     };
     const hearing = { mail: () => waking.told(mailbox.take()), isUrgent: () => mailbox.isUrgent };
@@ -81,6 +75,27 @@ export async function coordinate(
     waking.close();
     mailbox.close();
   }
+}
+
+interface Compacted {
+  mailbox: Mailbox;
+  waking: Waking;
+  sleep: LongSleep;
+  workplace: Workplace;
+}
+
+/** How its conversation is made shorter, and what it is told instead. */
+function compactable(run: { id: RunId; goal: string }, scope: Scope, parts: Compacted) {
+  const { mailbox, waking, sleep, workplace } = parts;
+  return {
+    flushWords: () => workplace.prompts("memory-flush"),
+    async restate() {
+      await waking.restated();
+      const around = await surroundings(workplace, "loop");
+      return restateForCoordinator(run, scope, workplace.now(), mailbox.untoldFrom, around);
+    },
+    ...(isInfinite(workplace) && { window: MOST_IN_CYCLES, wokeLate: () => sleep.takeLate() }),
+  };
 }
 
 /** Whatever it does in a cycle, an infinite agent is shown no more than this, however large its model's window is. */

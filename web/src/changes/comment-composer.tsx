@@ -26,12 +26,7 @@ export function CommentComposer({ target, at, quote, onClose }: ComposerProps) {
   const [text, change] = useDraft(draft);
   const { problem, isBusy, submit } = useSubmission();
   const { node, choose } = useRecipient(target, at, quote);
-  const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
-    field.current?.focus();
-    // With its buttons: below the last line in sight there is no room for it.
-    field.current?.form?.scrollIntoView({ block: "nearest" });
-  }, []);
+  const field = useShownField();
   const canSend = text.trim() !== "" && node !== null && !isBusy;
 
   const send = () => {
@@ -83,6 +78,16 @@ export function CommentComposer({ target, at, quote, onClose }: ComposerProps) {
       </div>
     </form>
   );
+}
+
+/** The field is where one types next, and it is in sight with its buttons: below the last line there is no room for it. */
+function useShownField() {
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    field.current?.focus();
+    field.current?.form?.scrollIntoView({ block: "nearest" });
+  }, []);
+  return field;
 }
 
 function Buttons({ canSend, onClose }: { canSend: boolean; onClose: () => void }) {
