@@ -4,8 +4,9 @@ import { isForWantOfRoom } from "../store/disk/disk.ts";
 import { StoreError } from "../store/errors.ts";
 import { UnpricedModel } from "./agent-order.ts";
 import type { AgentServices } from "./agent-services.ts";
-import { checkNotArchived } from "./human/human-facts.ts";
+import { checkNotArchived, checkThinks } from "./human/human-facts.ts";
 import type { MeshHosting } from "./mesh-hosting.ts";
+import { modelChange, type NewModels } from "./model-change.ts";
 import { onItsOwn } from "./state/acting.ts";
 import type { AgentFiles } from "./state/agent-files.ts";
 import { checkPricesToGoOn, TooLittleMoney, whyTooLittle } from "./state/budget-raise.ts";
@@ -17,7 +18,10 @@ import type { Workforce } from "./team/workforce.ts";
 
 interface AgentWorkPorts {
   situation: LiveSituation;
-  services: Pick<AgentServices, "checkPrices" | "hadNoRoom" | "kindOf" | "pid" | "programFor" | "prompts">;
+  services: Pick<
+    AgentServices,
+    "checkModel" | "checkPrices" | "hadNoRoom" | "kindOf" | "model" | "pid" | "programFor" | "prompts"
+  >;
   files: AgentFiles;
   goalFile: GoalFile;
   workforce: Workforce;
@@ -208,7 +212,8 @@ export class AgentWork {
   }
 
   /** `idle` waits for this change too: it may stop the work for a moment. */
-  change<T>(change: Promise<T>): Promise<T> {
+  changeModels(order: NewModels): Promise<string> {
+    const change = this.#changeModels(order);
     const changing = change.then(
       () => {},
       () => {},
@@ -218,6 +223,21 @@ export class AgentWork {
       if (this.#changing === changing) this.#changing = undefined;
     });
     return change;
+  }
+
+  async #changeModels(order: NewModels): Promise<string> {
+    const { situation, services } = this.#ports;
+    checkNotArchived(situation.pending());
+    checkThinks(situation.pending());
+    const { name } = situation.pending().agent.created;
+    const data = await modelChange(situation.pending(), order, services);
+    if (!data) return `${name} has these models already.`;
+    await this.#starting?.catch(() => {});
+    const isAtWorkHere = this.isUnderWay && isAtWork(situation.pending().agent.status);
+    if (isAtWorkHere) await this.halt("leaves");
+    await situation.log.append({ facts: [{ type: "model.set", data }] }).durable;
+    if (isAtWorkHere) await this.start("recovered");
+    return `${name} goes on with ${data.model}, no longer with ${data.was.model}.`;
   }
 
   /** The record could not be kept, or we have a bug: stop everything, lose nothing, say so. */

@@ -1,18 +1,18 @@
-import { isAtWork, type NodeState, type Situation, summarise } from "../projections/index.ts";
-import { COORDINATOR, type Fact, HUMAN, type NewFact, type RunId } from "../protocol/index.ts";
+import { isAtWork, type Situation, summarise } from "../projections/index.ts";
+import { COORDINATOR, type Fact, type NewFact, type RunId } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { NodeChange } from "../tools/coordination.ts";
 import type { Delta } from "../workers/loop/recorded-loop.ts";
 import type { AgentServices } from "./agent-services.ts";
 import { AgentWork } from "./agent-work.ts";
-import { type ChannelName, checkNotArchived, checkThinks } from "./human/human-facts.ts";
-import { HumanVoice, type Seen } from "./human/human-voice.ts";
-import { HumanWork } from "./human/human-work.ts";
+import type { ChannelName } from "./human/human-facts.ts";
+import { HumanSide } from "./human/human-side.ts";
+import type { Seen } from "./human/human-voice.ts";
 import { Postman } from "./human/postman.ts";
-import { RepositoryWork } from "./human/repository-work.ts";
+import type { RepositoryWork } from "./human/repository-work.ts";
 import { MeshHosting } from "./mesh-hosting.ts";
 import type { HostedMeshes } from "./meshes/hosted-meshes.ts";
-import { modelChange, type NewModels } from "./model-change.ts";
+import type { NewModels } from "./model-change.ts";
 import { TeamRepository } from "./repository/team-repository.ts";
 import { onItsOwn } from "./state/acting.ts";
 import { AgentFiles } from "./state/agent-files.ts";
@@ -46,35 +46,28 @@ export class Agent {
   readonly #repository: TeamRepository | undefined;
   readonly #work: AgentWork;
   readonly #time: ReturnType<typeof timekeeper>;
-  readonly #voice: HumanVoice;
-  readonly #humanWork: HumanWork;
-  /** What its human does with the work on their repository. */
-  readonly repositoryWork: RepositoryWork;
+  readonly #human: HumanSide;
   readonly #postman: Postman;
-  readonly #listeners = new Set<(delta: Delta) => void>();
   readonly #words = new WordsUnderWay();
-  readonly #live = (delta: Delta) => {
-    this.#words.hear(delta);
-    for (const listener of this.#listeners) listener(delta);
-  };
 
   private constructor(agentLog: AgentLog, situation: Situation, services: AgentServices) {
     this.#services = services;
     this.#situation = new LiveSituation(agentLog, situation, (error) => this.#endAfter(error));
     const { log, now, pending } = this.#situation;
+    const live = (delta: Delta) => this.#words.hear(delta);
     const ports = { log, now, pending, clock: services.clock, failed: (error: unknown) => this.#work.fail(error) };
     const goalFile = new GoalFile(ports);
     this.#files = new AgentFiles(ports);
-    this.#meshes = new MeshHosting({ ...ports, live: this.#live, services });
+    this.#meshes = new MeshHosting({ ...ports, live, services });
     this.#repository = now().agent.created.write
       ? new TeamRepository({ ...ports, services: services.gitServices })
       : undefined;
     this.#workforce = new Workforce({
       ...ports,
-      ...{ live: this.#live, services, files: this.#files, repository: this.#repository },
+      ...{ live, services, files: this.#files, repository: this.#repository },
       schedule: (who) => this.schedule.by(who),
       isStarting: () => this.#work.starting !== undefined,
-      deliver: () => this.repositoryWork.deliverUnasked(),
+      deliver: () => this.#human.repository.deliverUnasked(),
       ended: () => this.#work.startUnheardGoal(),
     });
     this.#work = new AgentWork({
@@ -96,26 +89,9 @@ export class Agent {
       look: (what, signal) => services.look(what, visibleFilesOf(log.dir, now()), signal),
       begin: (goal, trigger) => this.#work.startNextRun({ goal, trigger }),
     });
-    this.#voice = new HumanVoice({
+    this.#human = new HumanSide({
       ...reach,
-      goOn: () => this.#work.goOnOrSay(),
-      drained: async () => this.#work.starting,
-      begin: (order) => this.#work.startNextRun(order),
-    });
-    this.#humanWork = new HumanWork({
-      ...reach,
-      voice: this.#voice,
-      openNextRun: (trigger, first) => this.#work.openNextRun(trigger, first),
-      isUnderWay: () => this.#workforce.isGivingOutWork,
-      folderOf: (node) => this.#files.folderOf(node),
-      cloneOf: this.#repository && ((node) => this.#cloneForHuman(node)),
-    });
-    this.repositoryWork = new RepositoryWork({
-      ...reach,
-      repository: this.#repository,
-      voice: this.#voice,
-      goOn: () => this.#work.goOnOrSay(),
-      openNextRun: (trigger, first) => this.#work.openNextRun(trigger, first),
+      ...{ work: this.#work, workforce: this.#workforce, files: this.#files, repository: this.#repository },
     });
     this.#postman = new Postman(services.channels, { ...ports, random: services.random });
   }
@@ -146,7 +122,7 @@ export class Agent {
 
   /** Nobody works, nobody looks on and nothing happens by itself: it can be closed and opened again. */
   get isResting(): boolean {
-    const isQuiet = !this.isWorking && this.#listeners.size === 0;
+    const isQuiet = !this.isWorking && !this.#words.isHeard;
     return isQuiet && !summarise(this.now).keeps_time;
   }
 
@@ -162,8 +138,7 @@ export class Agent {
 
   /** The words of the team as they are streamed. Returns the unsubscribe. */
   onDelta(listener: (delta: Delta) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#words.listen(listener);
   }
 
   /** What was said so far of the replies that are under way. */
@@ -176,58 +151,52 @@ export class Agent {
     return this.#time.schedule;
   }
 
+  /** What its human does with the work on their repository. */
+  get repositoryWork(): RepositoryWork {
+    return this.#human.repository;
+  }
+
   /** What the human says, and what becomes of it in words. */
   send(text: string, to: string = COORDINATOR): Promise<string> {
-    return this.#voice.send(text, to);
+    return this.#human.voice.send(text, to);
   }
 
   respond(text: string, question_id?: string, channel: ChannelName = "terminal"): Promise<string> {
-    return this.#voice.respond(text, question_id, channel);
+    return this.#human.voice.respond(text, question_id, channel);
   }
 
   nudge(text: string, channel: ChannelName = "terminal"): Promise<string> {
-    return this.#voice.nudge(text, channel);
+    return this.#human.voice.nudge(text, channel);
   }
 
   /** Takes back what a person had always allowed, by the id under which it is listed. */
   revoke(permission: string): Promise<string> {
-    return this.#voice.revoke(permission);
+    return this.#human.voice.revoke(permission);
   }
 
   /** The human has seen what was said to them: by one of the team, one message, or everything. */
   seen(what?: Seen): Promise<void> {
-    return this.#voice.seen(what);
+    return this.#human.voice.seen(what);
   }
 
   /** Gives a node to somebody else, also to the human. */
   assign(node: string, to: string): Promise<string> {
-    return this.#humanWork.assign(node, to);
+    return this.#human.nodes.assign(node, to);
   }
 
   /** Ends a node that is no longer needed. */
   cancel(node: string, reason?: string): Promise<string> {
-    return this.#humanWork.cancel(node, reason);
+    return this.#human.nodes.cancel(node, reason);
   }
 
   /** Changes what is asked of a node that is not published. */
   update(node: string, change: NodeChange): Promise<string> {
-    return this.#humanWork.update(node, change);
-  }
-
-  async #cloneForHuman(node: NodeState): Promise<string> {
-    const human = this.#pending.roster[HUMAN];
-    if (!this.#repository || !human) throw new Error("no clone without a repository and a human");
-    // Where somebody works, whoever puts the node before them makes it.
-    if (!this.#workforce.isUnderWay) {
-      await this.#repository.prepare();
-      await this.#repository.open(node, human, new AbortController().signal);
-    }
-    return this.#repository.folderOf(node);
+    return this.#human.nodes.update(node, change);
   }
 
   /** The human has done a node that is theirs. */
   publish(node: string, summary?: string, channel: ChannelName = "terminal"): Promise<string> {
-    return this.#humanWork.publish(node, summary, channel);
+    return this.#human.nodes.publish(node, summary, channel);
   }
 
   /** Begins a run, or goes on with the one that was under way. */
@@ -287,21 +256,7 @@ export class Agent {
 
   /** Has it think with other models from now on; if it is at work, those who work begin again with them. */
   changeModels(order: NewModels): Promise<string> {
-    return this.#work.change(this.#changeModels(order));
-  }
-
-  async #changeModels(order: NewModels): Promise<string> {
-    checkNotArchived(this.#pending);
-    checkThinks(this.#pending);
-    const { name } = this.#pending.agent.created;
-    const data = await modelChange(this.#pending, order, this.#services);
-    if (!data) return `${name} has these models already.`;
-    await this.drained();
-    const isAtWorkHere = this.isWorking && isAtWork(this.#pending.agent.status);
-    if (isAtWorkHere) await this.halt();
-    await this.#record({ type: "model.set", data });
-    if (isAtWorkHere) await this.start("recovered");
-    return `${name} goes on with ${data.model}, no longer with ${data.was.model}.`;
+    return this.#work.changeModels(order);
   }
 
   /** Ends the work in this process; the log says who stopped, and the run stays open for the next start. */
@@ -318,7 +273,7 @@ export class Agent {
     this.#work.close();
     await this.#time.stop();
     await this.halt().catch(() => {});
-    this.#humanWork.close();
+    this.#human.nodes.close();
     await this.#postman.close();
     await this.#files.close();
   }
