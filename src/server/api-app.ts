@@ -26,7 +26,7 @@ export const ofAgent = z.object({ id: commandParams.id });
 /** Every refusal has the same form, no matter who is at fault. */
 export const refusals = { "4xx": errorBodySchema, "5xx": errorBodySchema };
 
-export function answers<S extends z.ZodType>(schema: S): { 200: S } & typeof refusals {
+export function responses<S extends z.ZodType>(schema: S): { 200: S } & typeof refusals {
   return { 200: schema, ...refusals };
 }
 

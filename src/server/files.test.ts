@@ -6,7 +6,7 @@ import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { inflateRawSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { checkAnswers } from "../testing/checked-answers.ts";
+import { checkResponses } from "../testing/checked-responses.ts";
 import { call, script } from "../testing/index.ts";
 import { startServer, type TestServer, TOKEN } from "../testing/start-server.ts";
 
@@ -242,7 +242,7 @@ async function withPublished(...more: ReturnType<typeof call>[]): Promise<TestSe
       ),
     },
   });
-  await checkAnswers(house);
+  await checkResponses(house);
   const { body } = await house.post("/agents", { goal: "Measure", worker_model: "scripted/worker" });
   await house.until((body as { id: string }).id, ({ agent }) => agent.status === "completed");
   return house;

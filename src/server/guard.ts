@@ -55,7 +55,7 @@ export function registerGuard(app: FastifyInstance, { credentials, config, now }
     checkJson(request);
   });
 
-  // Who wanted a WebSocket and got an answer instead has a connection that the HTTP server no longer looks after.
+  // Who wanted a WebSocket and got a response instead has a connection that the HTTP server no longer looks after.
   app.addHook("onResponse", async ({ headers, raw }) => {
     if (headers.upgrade !== undefined) raw.socket.destroySoon();
   });

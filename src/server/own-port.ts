@@ -2,10 +2,10 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { ServerDeps } from "./deps.ts";
 import { boundAddress, ownUrl } from "./reach.ts";
-import { answerAndClose } from "./shutdown.ts";
+import { finishAndClose } from "./shutdown.ts";
 
-/** Connections that have not been answered by then are not waited for. */
-const ANSWERS_WITHIN_MS = 1000;
+/** Connections without their response by then are not waited for. */
+const REQUESTS_END_WITHIN_MS = 1000;
 
 /**
  * The API of a process that works in a home without being a server: other terminals on this machine join it there.
@@ -41,10 +41,10 @@ export class OwnPort {
     return port;
   }
 
-  /** Takes nothing new, and answers what was asked. */
+  /** Accepts nothing new, and finishes open requests. */
   async close(): Promise<void> {
     const app = await this.#making?.catch(() => undefined);
-    if (app) await answerAndClose(app, ANSWERS_WITHIN_MS);
+    if (app) await finishAndClose(app, REQUESTS_END_WITHIN_MS);
     else this.#bare.close();
   }
 

@@ -43,7 +43,7 @@ export function notFound(message: string): RefusedRequest {
 }
 
 /** The only place where errors become responses. Internal errors are not disclosed. */
-export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { status, body, headers } = refusalFor(error, request.routeOptions.schema);
   if (status >= 500) request.log.error({ err: error }, "a request failed");
   // Connections are open files too: those that only wait for a next question make room.
@@ -51,41 +51,41 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   return reply.code(status).headers(headers).type("application/json").send(JSON.stringify(body));
 }
 
-interface ErrorAnswer {
+interface ErrorResponse {
   status: number;
   body: ErrorBody;
   headers: Readonly<Record<string, string>>;
 }
 
-function refusalFor(error: unknown, schemas: FastifySchema | undefined): ErrorAnswer {
+function refusalFor(error: unknown, schemas: FastifySchema | undefined): ErrorResponse {
   if (error instanceof RefusedRequest)
-    return answer(error.status, error.code, error.message, error.headers, error.details);
+    return errorResponse(error.status, error.code, error.message, error.headers, error.details);
   if (hasZodFastifySchemaValidationErrors(error)) return invalid(error, schemas);
-  if (error instanceof ScopeRefusal && error.reason === "changed") return answer(409, "changed", error.message);
-  if (error instanceof ScopeRefusal) return answer(scopeStatus(error), "outside_scope", error.message);
+  if (error instanceof ScopeRefusal && error.reason === "changed") return errorResponse(409, "changed", error.message);
+  if (error instanceof ScopeRefusal) return errorResponse(scopeStatus(error), "outside_scope", error.message);
   if (isOutOfFiles(error))
-    return answer(
+    return errorResponse(
       503,
       "too_many_files",
       "The server has too many open files, so the request was not carried out. Try again.",
     );
   if (isForWantOfRoom(error))
-    return answer(
+    return errorResponse(
       507,
       "disk_full",
       "The server's disk is full, so the request was not carried out. Free some space and try again.",
     );
   if (error instanceof StoreError)
-    return answer(
+    return errorResponse(
       503,
       "not_recorded",
       "The request could not be recorded, so it was not carried out. The server's log says why.",
     );
   if (!(error instanceof Error)) return internal();
   const known = KNOWN[error.name];
-  if (known) return answer(known[0], known[1], error.message);
+  if (known) return errorResponse(known[0], known[1], error.message);
   if (error.name === "HumanRefusal" && "code" in error)
-    return answer(HUMAN_REFUSALS[String(error.code)] ?? 409, String(error.code), error.message);
+    return errorResponse(HUMAN_REFUSALS[String(error.code)] ?? 409, String(error.code), error.message);
   if (error.name === "WrongField" && "field" in error && "code" in error)
     return refusalFor(wrongField(String(error.field), error.message, String(error.code)), schemas);
   return fromFramework(error);
@@ -109,7 +109,7 @@ function scopeStatus({ reason, message }: ScopeRefusal): number {
   return 403;
 }
 
-function invalid(error: FastifyError, schemas: FastifySchema | undefined): ErrorAnswer {
+function invalid(error: FastifyError, schemas: FastifySchema | undefined): ErrorResponse {
   const context = error.validationContext ?? "body";
   const where = context === "body" ? "" : `${context}.`;
   const schema: unknown = schemas && Reflect.get(schemas, context);
@@ -136,24 +136,24 @@ const FRAMEWORK: Readonly<Record<string, readonly [number, string, string]>> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, "bad_request", "The length of the body differs from its Content-Length."],
 };
 
-function fromFramework(error: Error): ErrorAnswer {
+function fromFramework(error: Error): ErrorResponse {
   const code = "code" in error ? String(error.code) : "";
   const known = FRAMEWORK[code];
-  if (known) return answer(...known);
+  if (known) return errorResponse(...known);
   const status = "statusCode" in error && typeof error.statusCode === "number" ? error.statusCode : 500;
-  return status >= 400 && status < 500 ? answer(status, "bad_request", error.message) : internal();
+  return status >= 400 && status < 500 ? errorResponse(status, "bad_request", error.message) : internal();
 }
 
-function internal(): ErrorAnswer {
-  return answer(500, "internal", "Internal error. The server's log says what happened.");
+function internal(): ErrorResponse {
+  return errorResponse(500, "internal", "Internal error. The server's log says what happened.");
 }
 
-function answer(
+function errorResponse(
   status: number,
   code: string,
   message: string,
-  headers: ErrorAnswer["headers"] = {},
+  headers: ErrorResponse["headers"] = {},
   details?: ErrorBody["error"]["details"],
-): ErrorAnswer {
+): ErrorResponse {
   return { status, body: { error: { code, message, ...(details && { details }) } }, headers };
 }

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
-import { checkAnswers } from "../testing/checked-answers.ts";
+import { checkResponses } from "../testing/checked-responses.ts";
 import { both, call, hang, script } from "../testing/index.ts";
-import { type ServerAnswer, startServer, type TestServer } from "../testing/start-server.ts";
+import { startServer, type TestResponse, type TestServer } from "../testing/start-server.ts";
 
 const ORDER = { goal: "Which chip is faster?", name: "Chips", worker_model: "scripted/worker" };
 const ASK = call("ask_human", { question: "Which one?", choices: ["A", "B"] });
@@ -15,7 +15,7 @@ test("a node is changed and cancelled through the API; one that has ended is a c
     ),
     workers: { Alice: script(hang()) },
   });
-  await checkAnswers(house);
+  await checkResponses(house);
   const id = await made(house);
   await house.until(id, ({ board }) => board.nodes["node-1"]?.status === "running");
   const patch = (body: object) => house.ask("PATCH", `/agents/${id}/board/node-1`, body);
@@ -62,7 +62,7 @@ test("an agent is made, does its work, and everything about it can be looked at"
       ),
     },
   });
-  const { routes } = await checkAnswers(house);
+  const { routes } = await checkResponses(house);
   const id = await made(house);
   await house.until(id, ({ agent }) => agent.status === "completed");
 
@@ -203,7 +203,7 @@ test("what waits for the human is in one inbox, and an answer lets the work go o
       DONE.after("answers: B"),
     ),
   });
-  await checkAnswers(house);
+  await checkResponses(house);
   const id = await made(house);
   const { body } = await asked(house, id);
   expect(body).toEqual({
@@ -249,10 +249,10 @@ test("what waits for the human is in one inbox, and an answer lets the work go o
 
 test("an agent is paused, resumed, stopped, archived and restored; what is not the time for it is refused", async () => {
   await using house = await startServer({ coordinator: script(ASK) });
-  await checkAnswers(house);
+  await checkResponses(house);
   const id = await made(house);
   await asked(house, id);
-  const steps: [string, string, ServerAnswer][] = [];
+  const steps: [string, string, TestResponse][] = [];
   const step = async (method: "POST" | "DELETE", path: string, body?: object) =>
     steps.push([method, path, await house.ask(method, `/agents/${id}${path}`, body)]);
   await step("POST", "/restore");
@@ -291,7 +291,7 @@ test("an agent is paused, resumed, stopped, archived and restored; what is not t
 
 test("an archived agent is out of sight, not gone", async () => {
   await using house = await startServer({ coordinator: script(ASK) });
-  await checkAnswers(house);
+  await checkResponses(house);
   const id = await made(house);
   await asked(house, id);
   expect((await house.delete(`/agents/${id}`)).status).toBe(200);
@@ -382,7 +382,7 @@ test("what cannot be opened is not said to be missing, and idle connections make
 
 test("something is made to happen later, seen, and cancelled", async () => {
   await using house = await startServer({ coordinator: script(ASK) });
-  await checkAnswers(house);
+  await checkResponses(house);
   const id = await made(house);
   await asked(house, id);
   const order = { type: "at_time", config: { at: "2099-01-01T09:00:00", time_zone: "UTC" }, action: "Look again" };
@@ -439,7 +439,7 @@ test("who was interrupted goes on when the server starts again, and who rests is
 
 test("every bad field is named, every unknown id is not found, and nothing changes", async () => {
   await using house = await startServer({ coordinator: script(ASK) });
-  await checkAnswers(house);
+  await checkResponses(house);
   const id = await made(house);
   const agent = await house.until(id, ({ questions }) => "question-1" in questions.open);
   const before = agent.log.seq;
@@ -562,7 +562,7 @@ test("every bad field is named, every unknown id is not found, and nothing chang
 
 test("a model that cannot be used here is refused before anything is made, with what to do", async () => {
   await using house = await startServer({});
-  await checkAnswers(house);
+  await checkResponses(house);
   const answer = await house.post("/agents", { goal: "Go", model: "anthropic/claude-sonnet-5" });
   expect(refusal(answer)).toEqual([400, "unusable_model"]);
   expect(JSON.stringify(answer.body)).toContain("ANTHROPIC_API_KEY");
@@ -588,7 +588,7 @@ async function made(house: TestServer): Promise<`agent-${string}`> {
   return (answer.body as { id: `agent-${string}` }).id;
 }
 
-async function asked(house: TestServer, id: string): Promise<ServerAnswer> {
+async function asked(house: TestServer, id: string): Promise<TestResponse> {
   await house.until(id, ({ questions }) => "question-1" in questions.open);
   return house.get(`/agents/${id}/questions`);
 }
@@ -605,11 +605,11 @@ async function allEvents(house: TestServer, id: string, limit: number): Promise<
   return all;
 }
 
-function refusal({ status, body }: ServerAnswer): [number, unknown] {
+function refusal({ status, body }: TestResponse): [number, unknown] {
   return [status, (body as { error?: { code?: string } }).error?.code];
 }
 
-function standing(answer: ServerAnswer): unknown[] {
+function standing(answer: TestResponse): unknown[] {
   const { status, archived } = answer.body as { status?: string; archived?: boolean };
   return answer.status === 200 ? [200, status, archived] : refusal(answer);
 }

@@ -22,7 +22,7 @@ import { registerGuard } from "./guard.ts";
 import { requestId } from "./logs.ts";
 import { registerMetrics } from "./metrics.ts";
 import { readPem } from "./reach.ts";
-import { answerError, notFound } from "./refusal.ts";
+import { notFound, sendError } from "./refusal.ts";
 import { agentRoutes } from "./routes/agents.ts";
 import { commandRoutes, nearestRoute } from "./routes/commands.ts";
 import { eventRoutes } from "./routes/events.ts";
@@ -67,7 +67,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   app.setValidatorCompiler(validatorCompiler).setSerializerCompiler(serializerCompiler);
   app.removeContentTypeParser(["text/plain", "application/json"]);
   app.addContentTypeParser("application/json", { parseAs: "string" }, jsonOrNothing(app));
-  app.setErrorHandler(answerError);
+  app.setErrorHandler(sendError);
   registerGuard(app, { credentials, config, now: () => runtime.clock.now() });
   app.setNotFoundHandler(({ method, url }) => {
     throw notFound(`There is nothing here.${nearestRoute(method, url)} GET /openapi.json says what there is.`);
@@ -113,7 +113,7 @@ function newApp({ settings, logger, reach: config = settings.config.server ?? {}
     routerOptions: { maxParamLength: 5000 },
     requestTimeout: 30_000,
     connectionTimeout: 120_000,
-    // What was asked is answered; `stopOnSignals` sees to it that nobody takes too long.
+    // Open requests are finished; `stopOnSignals` sees to it that nobody takes too long.
     forceCloseConnections: "idle",
     genReqId: requestId,
     ...(logger && { loggerInstance: logger }),

@@ -61,7 +61,7 @@ test("a second signal leaves at once", () => {
 });
 
 test("what does not end in time is left as a crash would leave it, and said", async () => {
-  const { self, story } = stoppable({ withinMs: 20, answersWithinMs: 5 });
+  const { self, story } = stoppable({ withinMs: 20, requestsEndWithinMs: 5 });
   self.emit("SIGTERM", "SIGTERM");
   await once(self, "exited");
   expect(story).toEqual([
@@ -73,7 +73,7 @@ test("what does not end in time is left as a crash would leave it, and said", as
 });
 
 /** A server and a process that only tell what is done with them. */
-function stoppable(limits: { withinMs?: number; answersWithinMs?: number } = {}) {
+function stoppable(limits: { withinMs?: number; requestsEndWithinMs?: number } = {}) {
   const story: string[] = [];
   const answered = Promise.withResolvers<undefined>();
   const self = new EventEmitter();

@@ -9,12 +9,12 @@ export interface ShutdownPorts {
   process?: Pick<NodeJS.Process, "on" | "off" | "exit">;
   /** All of it takes no longer. */
   withinMs?: number;
-  /** Requests under way have this long to be answered. */
-  answersWithinMs?: number;
+  /** Requests under way have this long to end. */
+  requestsEndWithinMs?: number;
 }
 
 const WITHIN_MS = 10_000;
-const ANSWERS_WITHIN_MS = 3_000;
+const REQUESTS_END_WITHIN_MS = 3_000;
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 type ShutdownSignal = keyof typeof SIGNALS;
@@ -22,7 +22,7 @@ type ShutdownSignal = keyof typeof SIGNALS;
 /**
  * Shuts the server down on SIGTERM and SIGINT.
  *
- * SHUTDOWN-1. First no new requests are accepted and open ones are answered; then workers are stopped, their work is
+ * SHUTDOWN-1. First no new requests are accepted and open ones are finished; then workers are stopped, their work is
  *     recorded, and the home is closed. Agents at work continue at the next start. Exit code 0.
  * SHUTDOWN-2. It takes at most `withinMs`. What has not ended by then is left as after a crash: nothing that was
  *     acknowledged is lost. Exit code 1.
@@ -36,7 +36,7 @@ export function stopOnSignals({
   logger,
   process: self = process,
   withinMs = WITHIN_MS,
-  answersWithinMs = ANSWERS_WITHIN_MS,
+  requestsEndWithinMs = REQUESTS_END_WITHIN_MS,
 }: ShutdownPorts): () => void {
   let isStopping = false;
   const onSignal = (signal: ShutdownSignal) => {
@@ -65,7 +65,7 @@ export function stopOnSignals({
   };
 
   const stop = async () => {
-    await answerAndClose(app, answersWithinMs);
+    await finishAndClose(app, requestsEndWithinMs);
     await runtime.close();
   };
 
@@ -75,9 +75,9 @@ export function stopOnSignals({
   };
 }
 
-/** Takes nothing new, and answers what was asked; a client that has not been answered within this time is let go. */
-export async function answerAndClose(app: ShutdownPorts["app"], withinMs: number): Promise<void> {
-  // Who has been answered does not keep a connection for the next question.
+/** Accepts nothing new, and finishes open requests; a client that has no response within this time is let go. */
+export async function finishAndClose(app: ShutdownPorts["app"], withinMs: number): Promise<void> {
+  // A client with its response does not keep a connection for the next request.
   app.server.keepAliveTimeout = 1;
   app.server.keepAliveTimeoutBuffer = 0;
   // A client that is still downloading does not keep the others waiting.

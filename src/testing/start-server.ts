@@ -25,7 +25,7 @@ export interface ServerPlan {
   host?: string;
 }
 
-export interface ServerAnswer {
+export interface TestResponse {
   status: number;
   body: unknown;
 }
@@ -55,8 +55,8 @@ export class TestServer implements AsyncDisposable {
   readonly app: FastifyInstance;
   readonly runtime: Runtime;
   readonly #temporary: TemporaryHome | undefined;
-  /** Sees every answer in JSON, with the route it came from. */
-  onAnswer: (method: string, path: string, answer: ServerAnswer) => void = () => {};
+  /** Sees every response in JSON, with the route it came from. */
+  onResponse: (method: string, path: string, received: TestResponse) => void = () => {};
 
   constructor(app: FastifyInstance, runtime: Runtime, temporary: TemporaryHome | undefined) {
     this.app = app;
@@ -72,28 +72,28 @@ export class TestServer implements AsyncDisposable {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  get(path: string): Promise<ServerAnswer> {
+  get(path: string): Promise<TestResponse> {
     return this.ask("GET", path);
   }
 
-  post(path: string, body?: unknown): Promise<ServerAnswer> {
+  post(path: string, body?: unknown): Promise<TestResponse> {
     return this.ask("POST", path, body);
   }
 
-  delete(path: string): Promise<ServerAnswer> {
+  delete(path: string): Promise<TestResponse> {
     return this.ask("DELETE", path);
   }
 
-  async ask(method: string, path: string, body?: unknown): Promise<ServerAnswer> {
+  async ask(method: string, path: string, body?: unknown): Promise<TestResponse> {
     const response = await this.fetch(path, {
       method,
       ...(body !== undefined && { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
     });
     const text = await response.text();
     const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
-    const answer = { status: response.status, body: isJson ? (JSON.parse(text) as unknown) : text };
-    if (isJson) this.onAnswer(method, path, answer);
-    return answer;
+    const received = { status: response.status, body: isJson ? (JSON.parse(text) as unknown) : text };
+    if (isJson) this.onResponse(method, path, received);
+    return received;
   }
 
   /** With the token, unless the headers say otherwise. */

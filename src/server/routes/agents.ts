@@ -1,6 +1,6 @@
 import { type AgentSummary, agentDetailSchema, agentsPageSchema, agentsQuery } from "../../protocol/api/agents.ts";
 import { runFiles } from "../../store/run/results.ts";
-import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
+import { type Api, ofAgent, pageOf, type RouteDeps, responses } from "../api-app.ts";
 
 export function agentRoutes(app: Api, { agents }: RouteDeps): void {
   app.get(
@@ -10,7 +10,7 @@ export function agentRoutes(app: Api, { agents }: RouteDeps): void {
         summary: "All agents, newest first",
         tags: ["agents"],
         querystring: agentsQuery,
-        response: answers(agentsPageSchema),
+        response: responses(agentsPageSchema),
       },
     },
     async ({ query }) => {
@@ -30,7 +30,7 @@ export function agentRoutes(app: Api, { agents }: RouteDeps): void {
         summary: "How an agent is doing",
         tags: ["agents"],
         params: ofAgent,
-        response: answers(agentDetailSchema),
+        response: responses(agentDetailSchema),
       },
     },
     async ({ params }) => {

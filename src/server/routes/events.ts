@@ -1,5 +1,5 @@
 import { eventsPageSchema, eventsQuery } from "../../protocol/api/events.ts";
-import { type Api, answers, ofAgent, type RouteDeps } from "../api-app.ts";
+import { type Api, ofAgent, type RouteDeps, responses } from "../api-app.ts";
 
 export function eventRoutes(app: Api, { agents }: RouteDeps): void {
   app.get(
@@ -10,7 +10,7 @@ export function eventRoutes(app: Api, { agents }: RouteDeps): void {
         tags: ["events"],
         params: ofAgent,
         querystring: eventsQuery,
-        response: answers(eventsPageSchema),
+        response: responses(eventsPageSchema),
       },
     },
     async ({ params, query: { after, limit } }) => {

@@ -10,9 +10,9 @@ import { agentMemoryFiles, personMemoryFiles } from "../../store/run/memory-file
 import type { Scope } from "../../store/scope/scope.ts";
 import { ScopeRefusal } from "../../store/scope/scope-refusal.ts";
 import { humanScope } from "../../store/scope/team-scopes.ts";
-import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
-import { answerFile } from "../file-answer.ts";
-import { answerZip, notAnArchive } from "../zip-answer.ts";
+import { type Api, ofAgent, pageOf, type RouteDeps, responses } from "../api-app.ts";
+import { sendFile } from "../send-file.ts";
+import { notAnArchive, sendZip } from "../send-zip.ts";
 
 const MOST_LISTED = 10_000;
 const ANSWER_TOKENS = 8000;
@@ -37,7 +37,12 @@ function workspaceRoutes(app: Api, { agents }: RouteDeps): void {
   app.get(
     "/agents/:id/workspace",
     {
-      schema: { ...schema, summary: "What is in an agent's home", params: ofAgent, response: answers(filesPageSchema) },
+      schema: {
+        ...schema,
+        summary: "What is in an agent's home",
+        params: ofAgent,
+        response: responses(filesPageSchema),
+      },
     },
     async ({ params, query }) => {
       if (query.archive) throw notAnArchive();
@@ -56,7 +61,7 @@ function workspaceRoutes(app: Api, { agents }: RouteDeps): void {
         manifestsOf(() => board),
       );
       const path = request.params["*"];
-      if (request.query.archive) return answerZip(scope, path, reply);
+      if (request.query.archive) return sendZip(scope, path, reply);
       return fileOrListing(scope, path, request, reply, request.query);
     },
   );
@@ -72,7 +77,7 @@ function memoryRoutes(app: Api, { agents, settings }: RouteDeps): void {
         ...schema,
         summary: "The files of an agent's memory",
         params: ofAgent,
-        response: answers(filesPageSchema),
+        response: responses(filesPageSchema),
       },
     },
     async ({ params, query }) => {
@@ -106,7 +111,7 @@ function memoryRoutes(app: Api, { agents, settings }: RouteDeps): void {
         tags: ["files"],
         params: ofAgent,
         body: memorySearchSchema,
-        response: answers(memoryFoundSchema),
+        response: responses(memoryFoundSchema),
       },
     },
     async ({ params, body: { query, limit } }) => {
@@ -147,7 +152,7 @@ async function fileOrListing(
   query: FilesQuery,
 ): Promise<FastifyReply> {
   const file = await openUnlessFolder(scope, path);
-  if (file) return answerFile(file, path, request, reply, query.download === "true");
+  if (file) return sendFile(file, path, request, reply, query.download === "true");
   return reply.type("application/json").send(JSON.stringify(await listing(scope, path.replace(/\/+$/, ""), query)));
 }
 

@@ -4,9 +4,9 @@ import { noMesh } from "../../runtime/mesh-commands.ts";
 import { openOutput, resultsView } from "../../runtime/meshes/results.ts";
 import { WalkError } from "../../store/disk/folder.ts";
 import type { OpenFile } from "../../store/disk/walk.ts";
-import { type Api, answers, type RouteDeps } from "../api-app.ts";
-import { answerFile } from "../file-answer.ts";
+import { type Api, type RouteDeps, responses } from "../api-app.ts";
 import { notFound, RefusedRequest } from "../refusal.ts";
+import { sendFile } from "../send-file.ts";
 import { hostedBy, ofMesh } from "./meshes.ts";
 
 /** The results of a mesh's work: its last words, and its files. */
@@ -21,7 +21,7 @@ export function meshResultRoutes(app: Api, { agents }: RouteDeps): void {
         summary: "The result text of a mesh's last task, and the files in its shared/output",
         tags,
         params: ofMesh,
-        response: answers(meshResultsSchema),
+        response: responses(meshResultsSchema),
       },
     },
     async ({ params }) => {
@@ -47,7 +47,7 @@ export function meshResultRoutes(app: Api, { agents }: RouteDeps): void {
       const meshes = await hosted(id);
       if (!meshes.meshes.declared().has(mesh)) throw noMesh(mesh);
       const file = opened(() => openOutput(meshes, mesh, path), `${path.slice(0, 200)} in shared/output of ${mesh}`);
-      return answerFile(file, path, request, reply, request.query.download === "true");
+      return sendFile(file, path, request, reply, request.query.download === "true");
     },
   );
 }

@@ -15,7 +15,7 @@ import { commandParams } from "../../protocol/commands.ts";
 import { hostedMeshes, noMesh, projectView, recordOfMeshes } from "../../runtime/mesh-commands.ts";
 import type { HostedMeshes } from "../../runtime/meshes/hosted-meshes.ts";
 import { queuesView, wholeMessageView } from "../../runtime/meshes/views.ts";
-import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
+import { type Api, ofAgent, pageOf, type RouteDeps, responses } from "../api-app.ts";
 import { notFound } from "../refusal.ts";
 
 export const ofMesh = ofAgent.extend({ mesh: commandParams.mesh });
@@ -37,7 +37,7 @@ function projectRoutes(app: Api, { runtime, agents }: RouteDeps): void {
         summary: "Projects whose meshes are or were running",
         tags,
         querystring: afterIdQuery,
-        response: answers(meshProjectsPageSchema),
+        response: responses(meshProjectsPageSchema),
       },
     },
     async ({ query }) => {
@@ -49,7 +49,7 @@ function projectRoutes(app: Api, { runtime, agents }: RouteDeps): void {
 
   app.get(
     "/meshes/:id",
-    { schema: { summary: "The meshes of a project", tags, params: ofAgent, response: answers(meshProjectSchema) } },
+    { schema: { summary: "The meshes of a project", tags, params: ofAgent, response: responses(meshProjectSchema) } },
     async ({ params }) => projectView(recordOfMeshes(await agents.agent(params.id))),
   );
 }
@@ -64,7 +64,7 @@ function readingRoutes(app: Api, hosted: Hosted): void {
         tags,
         params: ofMesh,
         querystring: meshQueuesQuery,
-        response: answers(meshQueuesSchema),
+        response: responses(meshQueuesSchema),
       },
     },
     async ({ params, query }) => {
@@ -82,7 +82,7 @@ function readingRoutes(app: Api, hosted: Hosted): void {
         tags,
         params: ofMesh.extend({ queue: meshQueueSchema, name: z.string().max(255) }),
         querystring: wholeMessageQuery,
-        response: answers(wholeMessageSchema),
+        response: responses(wholeMessageSchema),
       },
     },
     async ({ params: { id, mesh, queue, name }, query: { agent = null } }) => {

@@ -8,7 +8,7 @@ import {
   repositoryPatchQuery,
   repositoryViewSchema,
 } from "../../protocol/api/repository.ts";
-import { type Api, answers, ofAgent, type RouteDeps } from "../api-app.ts";
+import { type Api, ofAgent, type RouteDeps, responses } from "../api-app.ts";
 
 const tags = ["repository"];
 
@@ -32,7 +32,7 @@ function branchRoutes(app: Api, readerOf: ReaderOf): void {
         summary: "Its branch, and what each node did to it",
         tags,
         params: ofAgent,
-        response: answers(repositoryViewSchema),
+        response: responses(repositoryViewSchema),
       },
     },
     async ({ params }) => (await readerOf(params.id)).view(),
@@ -46,7 +46,7 @@ function branchRoutes(app: Api, readerOf: ReaderOf): void {
         tags,
         params: ofAgent,
         querystring: repositoryDiffQuery,
-        response: answers(repositoryDiffSchema),
+        response: responses(repositoryDiffSchema),
       },
     },
     async ({ params, query }) => (await readerOf(params.id)).diff(query),
@@ -79,7 +79,7 @@ function lineRoutes(app: Api, readerOf: ReaderOf): void {
         tags,
         params: ofAgent,
         querystring: repositoryLinesQuery,
-        response: answers(repositoryLinesSchema),
+        response: responses(repositoryLinesSchema),
       },
     },
     async ({ params, query }) => (await readerOf(params.id)).lines(query),
@@ -93,7 +93,7 @@ function lineRoutes(app: Api, readerOf: ReaderOf): void {
         tags,
         params: ofAgent,
         querystring: repositoryConflictQuery,
-        response: answers(repositoryConflictSchema),
+        response: responses(repositoryConflictSchema),
       },
     },
     async ({ params, query }) => (await readerOf(params.id)).conflict(query.node_id),

@@ -1,7 +1,7 @@
 import { triggerRecords } from "../../projections/index.ts";
 import { triggersPageSchema } from "../../protocol/api/agents.ts";
 import { afterIdQuery } from "../../protocol/api/page-query.ts";
-import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
+import { type Api, ofAgent, pageOf, type RouteDeps, responses } from "../api-app.ts";
 
 export function scheduleRoutes(app: Api, { agents }: RouteDeps): void {
   const tags = ["triggers"];
@@ -14,7 +14,7 @@ export function scheduleRoutes(app: Api, { agents }: RouteDeps): void {
         tags,
         params: ofAgent,
         querystring: afterIdQuery,
-        response: answers(triggersPageSchema),
+        response: responses(triggersPageSchema),
       },
     },
     async ({ params, query }) => {

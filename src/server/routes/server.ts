@@ -5,7 +5,7 @@ import { errorBodySchema } from "../../protocol/api/error-body.ts";
 import { afterIdQuery } from "../../protocol/api/page-query.ts";
 import { configStateSchema, healthSchema, loginLinkSchema, modelsPageSchema } from "../../protocol/api/server.ts";
 import { configStateOf } from "../../runtime/config/live-config.ts";
-import { type Api, answers, pageOf, type RouteDeps } from "../api-app.ts";
+import { type Api, pageOf, type RouteDeps, responses } from "../api-app.ts";
 import { boundAddress, pageOrigin } from "../reach.ts";
 import { RefusedRequest } from "../refusal.ts";
 import type { ServerCredentials } from "../server-credentials.ts";
@@ -47,7 +47,7 @@ function stateRoutes(app: Api, { runtime, settings }: RouteDeps, version: string
       schema: {
         summary: "Whether config.json is valid, and which changes need a restart",
         tags,
-        response: answers(configStateSchema),
+        response: responses(configStateSchema),
       },
     },
     async () => {
@@ -65,7 +65,7 @@ function modelRoutes(app: Api, { runtime, settings, folder }: RouteDeps): void {
         summary: "Models that are known or declared in config.json, what they cost, and whether they can be used",
         tags,
         querystring: afterIdQuery,
-        response: answers(modelsPageSchema),
+        response: responses(modelsPageSchema),
       },
     },
     async ({ query }) => {
@@ -104,7 +104,7 @@ function loginRoutes(
 ): void {
   app.post(
     "/login",
-    { schema: { summary: "A link that logs a browser in, once", tags, response: answers(loginLinkSchema) } },
+    { schema: { summary: "A link that logs a browser in, once", tags, response: responses(loginLinkSchema) } },
     async ({ origin }) => {
       const { once, expires_at } = credentials.newLink();
       return { url: `${pageOrigin(boundAddress(app.server), config, origin)}/login?once=${once}`, expires_at };

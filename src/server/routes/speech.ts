@@ -8,7 +8,7 @@ import {
   questionsPageSchema,
 } from "../../protocol/api/speech.ts";
 import type { AgentLog } from "../../store/store.ts";
-import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
+import { type Api, ofAgent, pageOf, type RouteDeps, responses } from "../api-app.ts";
 
 const tags = ["conversation"];
 
@@ -25,7 +25,7 @@ function questionRoutes(app: Api, agents: RouteDeps["agents"]): void {
         summary: "What programs of the agent may always do in this run",
         tags,
         params: ofAgent,
-        response: answers(permissionsPageSchema),
+        response: responses(permissionsPageSchema),
       },
     },
     async ({ params }) => {
@@ -45,7 +45,7 @@ function questionRoutes(app: Api, agents: RouteDeps["agents"]): void {
         tags,
         params: ofAgent,
         querystring: afterIdQuery,
-        response: answers(questionsPageSchema),
+        response: responses(questionsPageSchema),
       },
     },
     async ({ params, query }) => {
@@ -79,7 +79,7 @@ function conversationRoutes(app: Api, agents: RouteDeps["agents"]): void {
         tags,
         params: ofAgent,
         querystring: beforeSeqQuery,
-        response: answers(conversationPageSchema),
+        response: responses(conversationPageSchema),
       },
     },
     async ({ params, query }) => saidBefore(await agents.log(params.id), await agents.situation(params.id), query),
@@ -92,7 +92,7 @@ function conversationRoutes(app: Api, agents: RouteDeps["agents"]): void {
         summary: "What waits for the human, over all agents",
         tags,
         querystring: afterIdQuery,
-        response: answers(inboxPageSchema),
+        response: responses(inboxPageSchema),
       },
     },
     async ({ query }) => {

@@ -26,7 +26,7 @@ import { checkYours } from "../../runtime/human/human-work.ts";
 import { conversationFile } from "../../store/paths.ts";
 import { manifestsOf } from "../../store/run/manifests.ts";
 import { humanScope, workerScope } from "../../store/scope/team-scopes.ts";
-import { type Api, answers, ofAgent, pageOf, type RouteDeps } from "../api-app.ts";
+import { type Api, ofAgent, pageOf, type RouteDeps, responses } from "../api-app.ts";
 import { nodeFiles } from "../node-files.ts";
 import { notFound } from "../refusal.ts";
 
@@ -48,7 +48,7 @@ function boardRoutes(app: Api, agents: RouteDeps["agents"]): void {
         tags,
         params: ofAgent,
         querystring: afterIdQuery,
-        response: answers(boardPageSchema),
+        response: responses(boardPageSchema),
       },
     },
     async ({ params, query }) => {
@@ -74,7 +74,7 @@ function nodeRoutes(app: Api, agents: RouteDeps["agents"]): void {
         tags,
         params: onNode,
         querystring: afterSeqQuery,
-        response: answers(nodeDetailSchema),
+        response: responses(nodeDetailSchema),
       },
     },
     async ({ params, query }) => {
@@ -107,7 +107,7 @@ function nodeRoutes(app: Api, agents: RouteDeps["agents"]): void {
         tags,
         params: onNode.extend({ "*": z.string().min(1).max(4096) }),
         body: putFileSchema,
-        response: answers(fileWrittenSchema),
+        response: responses(fileWrittenSchema),
       },
     },
     async ({ params, body }) => {
@@ -129,7 +129,7 @@ function workerRoutes(app: Api, agents: RouteDeps["agents"]): void {
         summary: "The names of the workers of all agents, at most a hundred of each",
         tags,
         querystring: afterIdQuery,
-        response: answers(listedWorkersPageSchema),
+        response: responses(listedWorkersPageSchema),
       },
     },
     async ({ query }) => {
@@ -146,7 +146,7 @@ function workerRoutes(app: Api, agents: RouteDeps["agents"]): void {
         tags,
         params: ofAgent,
         querystring: afterIdQuery,
-        response: answers(workersPageSchema),
+        response: responses(workersPageSchema),
       },
     },
     async ({ params, query }) => {
@@ -164,7 +164,7 @@ function workerRoutes(app: Api, agents: RouteDeps["agents"]): void {
         tags,
         params: ofAgent.extend({ worker_id: z.string().max(60) }),
         querystring: beforeSeqQuery,
-        response: answers(entriesPageSchema),
+        response: responses(entriesPageSchema),
       },
     },
     async ({ params, query: { before, limit } }) => {

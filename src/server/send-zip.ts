@@ -10,7 +10,7 @@ const MOST_FILES = 10_000;
 const PUBLISHED = /^runs\/run-\d+\/nodes\/(node-\d+)\/published\/?$/;
 
 /** A node's published files as one archive, created while it is sent, file by file. */
-export async function answerZip(scope: Scope, path: string, reply: FastifyReply): Promise<FastifyReply> {
+export async function sendZip(scope: Scope, path: string, reply: FastifyReply): Promise<FastifyReply> {
   const node = PUBLISHED.exec(path)?.[1];
   if (node === undefined) throw notAnArchive();
   const folder = path.replace(/\/$/, "");
@@ -48,7 +48,7 @@ export async function answerZip(scope: Scope, path: string, reply: FastifyReply)
   // Nobody else closes the file that is being read when the client leaves.
   const out = new PassThrough().once("close", () => reading?.destroy());
   zip.on("error", (error) => out.destroy(error));
-  pipeline(zip.outputStream, out).catch(() => {}); // a client that leaves, or a file that has gone: the answer breaks off
+  pipeline(zip.outputStream, out).catch(() => {}); // a client that leaves, or a file that has gone: the response breaks off
   zip.end();
   return reply
     .headers({

@@ -7,11 +7,11 @@ import { RefusedRequest } from "./refusal.ts";
 /**
  * Sends a file that somebody in a team wrote.
  *
- * FILE-ANSWER-1. It is streamed, never loaded whole; a client that disconnects costs nothing more.
- * FILE-ANSWER-2. No browser runs its content: it is declared as plain text, one of four kinds of image, or bytes.
- * FILE-ANSWER-3. The same content has the same ETag; a single range can be requested.
+ * SEND-FILE-1. It is streamed, never loaded whole; a client that disconnects costs nothing more.
+ * SEND-FILE-2. No browser runs its content: it is declared as plain text, one of four kinds of image, or bytes.
+ * SEND-FILE-3. The same content has the same ETag; a single range can be requested.
  */
-export function answerFile(
+export function sendFile(
   file: OpenFile,
   path: string,
   { headers }: FastifyRequest,
@@ -80,7 +80,7 @@ function isKnown(given: string | undefined, etag: string): boolean {
   return given?.split(",").some((each) => each.trim() === "*" || each.trim().replace(/^W\//, "") === etag) ?? false;
 }
 
-/** Several ranges at once, or what cannot be read as one, is answered with the whole file; so is any part of nothing. */
+/** Several ranges at once, or what cannot be read as one, gets the whole file; so is any part of nothing. */
 function rangeOf(
   given: string | undefined,
   ifRange: string | undefined,
