@@ -8,7 +8,7 @@ import { replaceFile } from "../../src/store/disk/atomic-file.ts";
 import { nodeDisk } from "../../src/store/disk/node-disk.ts";
 import { HomeLockedError } from "../../src/store/errors.ts";
 import { lockHome, readHolder } from "../../src/store/home/home.ts";
-import { processMark } from "../../src/store/home/process-mark.ts";
+import { processStamp } from "../../src/store/home/process-stamp.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { holderFile } from "../../src/store/paths.ts";
 import { temporaryHome } from "../../src/testing/temporary-home.ts";
@@ -36,7 +36,7 @@ test("a second process is refused with the pid of the first; the lock dies with 
     pid: process.pid,
     started_ts: 1_800_000_000,
     epoch: 2,
-    process: processMark(),
+    process: processStamp(),
   });
   await store.close();
 });

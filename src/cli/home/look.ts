@@ -7,7 +7,7 @@ import { nodeDisk } from "../../store/disk/node-disk.ts";
 import { HomeNotMadeError } from "../../store/errors.ts";
 import { type HomeHolder, readHolder } from "../../store/home/home.ts";
 import { homeProblems, requireTrustedHome } from "../../store/home/home-modes.ts";
-import { isRunning } from "../../store/home/process-mark.ts";
+import { isRunning } from "../../store/home/process-stamp.ts";
 import { openStore } from "../../store/open-store.ts";
 import { lockFile } from "../../store/paths.ts";
 import type { AgentLog, Store } from "../../store/store.ts";

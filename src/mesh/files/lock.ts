@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { z } from "zod";
-import { isRunning, processMark } from "../../store/home/process-mark.ts";
+import { isRunning, processStamp } from "../../store/home/process-stamp.ts";
 import { nodeDisk, replaceFile } from "../../store/index.ts";
 import type { Layout } from "./layout.ts";
 
@@ -35,7 +35,7 @@ export function lockProject(layout: Layout, home?: string): () => void {
   try {
     replaceFile(
       layout.holder,
-      `${JSON.stringify({ pid: process.pid, home, process: processMark() } satisfies Record<keyof Holder, unknown>)}\n`,
+      `${JSON.stringify({ pid: process.pid, home, process: processStamp() } satisfies Record<keyof Holder, unknown>)}\n`,
     );
   } catch {
     // The file is only for information; the lock is what counts.

@@ -4,7 +4,7 @@ import { replaceFile, writeFileAtomic } from "../disk/atomic-file.ts";
 import { codeOf, type Disk, type FileLock, readWhole } from "../disk/disk.ts";
 import { HomeLockedError, HomeNotMadeError, NewerVersionError, NotFoundError, StoreUsageError } from "../errors.ts";
 import { agentsDir, holderFile, journalDir, lockFile, versionFile } from "../paths.ts";
-import { isRunning, processMark } from "./process-mark.ts";
+import { isRunning, processStamp } from "./process-stamp.ts";
 
 /**
  * The home folder: who holds it, and its format version.
@@ -30,7 +30,7 @@ const holderSchema = z.object({
   command: z.string().optional(),
   /** The file with the certificate that it shows there. */
   cert: z.string().optional(),
-  /** By which it is told from a later process with the same number (`processMark`). */
+  /** By which it is told from a later process with the same number (`processStamp`). */
   process: z.string().optional(),
   /** It closed the home. Without this it has it open still, or died. */
   ended_ts: z.number().optional(),
@@ -75,9 +75,9 @@ export function lockHome(disk: Disk, root: string, now: number): HomeLock {
     release();
     throw new HomeLockedError(root, before.pid, "held");
   }
-  const mark = processMark();
+  const stamp = processStamp();
   const epoch = (before?.epoch ?? 0) + 1;
-  const self = { pid: process.pid, started_ts: now / 1000, epoch, ...(mark !== undefined && { process: mark }) };
+  const self = { pid: process.pid, started_ts: now / 1000, epoch, ...(stamp !== undefined && { process: stamp }) };
   let holder: HomeHolder = self;
   const save = () => replaceFile(holderFile(root), `${JSON.stringify(holder)}\n`, disk);
   try {

@@ -5,7 +5,7 @@ import type { Fact } from "../../../src/protocol/index.ts";
 import { outcomeWords } from "../../../src/wording/phrases.ts";
 import { workState } from "../changes/branch-state.ts";
 import { Counts } from "../changes/counts.tsx";
-import { WorkMark } from "../changes/work-mark.tsx";
+import { WorkSign } from "../changes/work-sign.tsx";
 import { GoOn } from "../entity/go-on.tsx";
 import { nameOf } from "../entity/message-block.tsx";
 import { type FileItem, nodeDetail } from "../live/api.ts";
@@ -192,7 +192,7 @@ function Work({ view, situation, node }: PartProps & { situation: Situation }) {
   return (
     <Section title="Changes">
       <div className="flex flex-wrap items-center gap-x-3 text-[13px]">
-        <WorkMark state={workState(situation, node.id, work)} />
+        <WorkSign state={workState(situation, node.id, work)} />
         {work.commit && <Counts {...work.commit} />}
         <Link
           to={{ screen: "changes", agent: view.id, node: node.id }}

@@ -7,7 +7,7 @@ import { visible } from "../text/visible.ts";
 import { nodesInOrder, workState } from "./branch-state.ts";
 import { Checks } from "./checks.tsx";
 import { taskOf } from "./work-list.tsx";
-import { WorkMark } from "./work-mark.tsx";
+import { WorkSign } from "./work-sign.tsx";
 
 interface BranchAboutProps {
   agent: string;
@@ -29,7 +29,7 @@ export function BranchAbout({ agent, situation, repository }: BranchAboutProps) 
                 to={{ screen: "changes", agent, node: id }}
                 className="flex min-h-11 items-center gap-2 rounded-lg px-3 text-[13px] hover:bg-hover md:min-h-8"
               >
-                <WorkMark state={workState(situation, id, work)} />
+                <WorkSign state={workState(situation, id, work)} />
                 <span className="shrink-0 font-mono text-xs">{id}</span>
                 <span className="min-w-0 truncate text-dim">{taskOf(situation, id)}</span>
               </Link>

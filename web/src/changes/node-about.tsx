@@ -9,7 +9,7 @@ import { Conflict } from "./conflicts.tsx";
 import { Counts } from "./counts.tsx";
 import { RejectNode } from "./reject-node.tsx";
 import { taskOf } from "./work-list.tsx";
-import { WorkMark } from "./work-mark.tsx";
+import { WorkSign } from "./work-sign.tsx";
 
 interface NodeAboutProps {
   agent: string;
@@ -29,7 +29,7 @@ export function NodeAbout({ agent, situation, id, work, canAct }: NodeAboutProps
       <div>
         <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
           <h2 className="min-w-0 text-sm font-semibold [overflow-wrap:anywhere]">{taskOf(situation, id)}</h2>
-          <WorkMark state={workState(situation, id, work)} />
+          <WorkSign state={workState(situation, id, work)} />
         </div>
         <div className="flex flex-wrap items-center gap-x-2 text-xs text-dim">
           <Link

@@ -5,7 +5,7 @@ import { useMore } from "../shell/more.tsx";
 import { firstLine } from "../text/figures.ts";
 import { nodesInOrder, workState } from "./branch-state.ts";
 import { Counts } from "./counts.tsx";
-import { WorkMark } from "./work-mark.tsx";
+import { WorkSign } from "./work-sign.tsx";
 
 export interface WorkListProps {
   agent: string;
@@ -32,7 +32,7 @@ export function WorkList({ agent, situation, repository, node }: WorkListProps) 
       {shown.map(([id, work]) => (
         <li key={id}>
           <Link to={{ screen: "changes", agent, node: id }} current={id === node} className={ROW}>
-            <WorkMark state={workState(situation, id, work)} isAlone />
+            <WorkSign state={workState(situation, id, work)} isAlone />
             <span className="min-w-0 flex-1 truncate">
               <span className="font-mono text-xs">{id}</span>{" "}
               <span className="font-normal text-dim">{taskOf(situation, id)}</span>
