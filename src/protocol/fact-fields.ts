@@ -27,5 +27,5 @@ export const publishedFileSchema = z.object({ path: z.string(), sha256: z.string
 export type PublishedFile = z.infer<typeof publishedFileSchema>;
 
 /** A ref of a node to something that was not published in its run. Paths of its files are from the node's `inputs/`. */
-export const handedInputSchema = z.object({ name: z.string(), from: z.string(), files: z.array(publishedFileSchema) });
-export type HandedInput = z.infer<typeof handedInputSchema>;
+export const givenInputSchema = z.object({ name: z.string(), from: z.string(), files: z.array(publishedFileSchema) });
+export type GivenInput = z.infer<typeof givenInputSchema>;

@@ -6,7 +6,7 @@ export * from "./fact.ts";
 export {
   contractSchema,
   DEADLINE,
-  type HandedInput,
+  type GivenInput,
   type PublishedFile,
   publishedFileSchema,
   type StageContract,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { contractSchema, handedInputSchema, ofNode, ofWorker, publishedFileSchema, unheard } from "./fact-fields.ts";
+import { contractSchema, givenInputSchema, ofNode, ofWorker, publishedFileSchema, unheard } from "./fact-fields.ts";
 import { nodeIdSchema, runIdSchema, workerIdSchema } from "./ids.ts";
 import { outcomeSchema } from "./outcome.ts";
 import { publishedCommitSchema, writeSchema } from "./repository.ts";
@@ -89,8 +89,8 @@ export const workFacts = {
     held: z.literal(true).optional(),
     /** Who must not get it: workers, and those who work or worked on these nodes. */
     not_by: z.array(z.string()).optional(),
-    /** Files that were handed over with it, copied into its folder: where from, and their content. */
-    inputs: z.array(handedInputSchema).optional(),
+    /** Files that were given along with it, copied into its folder: where from, and their content. */
+    inputs: z.array(givenInputSchema).optional(),
     /** It may be published although checks of the project fail. */
     allow_red: z.literal(true).optional(),
     /** It answers comments on the work of this node. */

@@ -158,7 +158,7 @@ test("a ref is read by its name, a file or a folder", async () => {
     "nodes/node-2/published is a folder:\n\nnodes/node-2/published/more.md (4 bytes)\nnodes/node-2/published/report.md (73 bytes)",
   );
   expect([await read("stolen"), await read("constructor")]).toEqual([
-    { ok: false, content: "The ref leads to node-2/scratch/draft.md, which is neither published nor handed over." },
+    { ok: false, content: "The ref leads to node-2/scratch/draft.md, which is neither published nor given along." },
     {
       ok: false,
       content: expect.stringMatching(

@@ -146,7 +146,7 @@ function entryLine({ path, kind, bytes }: ListedFile): string {
 /** A file is shown, a folder is listed; a folder with one file in it is as good as the file. */
 async function readRef(scope: Scope, target: string): Promise<ToolOutput> {
   const path = publishedPath(target);
-  if (path === undefined) return refusal(`The ref leads to ${target}, which is neither published nor handed over.`);
+  if (path === undefined) return refusal(`The ref leads to ${target}, which is neither published nor given along.`);
   try {
     return await readText(scope, path, 1, MAX_LINES);
   } catch (error) {

@@ -40,7 +40,7 @@ describe("refs", () => {
         call("write_file", { path: "notes/plan.md", content: "Measure twice.\n" }),
         call("write_file", { path: "output/sub/r.md", content: "It is 80.\n" }),
         made("Use them.", { refs }),
-        // What was handed over is what it was then.
+        // What was given along is what it was then.
         call("write_file", { path: "notes/plan.md", content: "Changed.\n" }),
         finished.after("node-1 completed"),
       ),
@@ -105,12 +105,12 @@ describe("refs", () => {
     expect(firstWords(bob)).toContain('name="path" path="nodes/node-2/inputs/path/a.md">\nA: 80\n</input>');
   });
 
-  test("a worker hands over of its own scratch folder, and nothing that only the coordinator has", async () => {
+  test("a worker gives files of its own scratch folder along, and nothing that only the coordinator has", async () => {
     const bob = script(...works());
     const alice = script(
       wrote("half.md", "Half of it.\n"),
       made("Other half.", { refs: { half: "notes/plan.md" } }),
-      made("Other half.", { refs: { half: "notebook.md" } }).after("hand over what a node published"),
+      made("Other half.", { refs: { half: "notebook.md" } }).after("give along what a node published"),
       made("Other half.", { refs: { half: "scratch/half.md" } }),
       published("both").after("node-2 completed"),
     );

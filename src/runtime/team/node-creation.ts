@@ -2,7 +2,7 @@ import { mayNeverBegin, type NodeState, type WorkerState } from "../../projectio
 import { COORDINATOR, type NewFact, type NodeId, type RunId, type WorkerId } from "../../protocol/index.ts";
 import { refusal, type ToolOutput } from "../../tools/tool.ts";
 import type { NewWork } from "../../tools/work.ts";
-import { copyInputs, findInputs, plainRefs } from "./handed-inputs.ts";
+import { copyInputs, findInputs, plainRefs } from "./given-inputs.ts";
 import type { TeamDirectory } from "./team-directory.ts";
 import { record, type TeamPorts } from "./team-ports.ts";
 import type { TeamStages } from "./team-stages.ts";
@@ -87,7 +87,7 @@ function createdNode(order: NewWork, by: By, { run, node_id, stage, checked, not
       ...(order.allow_red && { allow_red: true as const }),
       ...(order.budget_usd !== undefined && { budget_usd: order.budget_usd }),
       ...(notBy.length > 0 && { not_by: notBy }),
-      ...(copies && { inputs: copies.handed }),
+      ...(copies && { inputs: copies.given }),
     },
   };
 }

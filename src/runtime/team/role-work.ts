@@ -1,7 +1,7 @@
 import type { Situation } from "../../projections/index.ts";
-import { COORDINATOR, type HandedInput, type NodeId } from "../../protocol/index.ts";
+import { COORDINATOR, type GivenInput, type NodeId } from "../../protocol/index.ts";
 import type { StageOfRoles } from "../../tools/coordination.ts";
-import { copyInputs, type FoundInput, findInputs, plainRefs } from "./handed-inputs.ts";
+import { copyInputs, type FoundInput, findInputs, plainRefs } from "./given-inputs.ts";
 import { whyBarred } from "./not-by.ts";
 import type { TeamPorts } from "./team-ports.ts";
 import { checkedNotBy, checkedWork } from "./work-order.ts";
@@ -17,7 +17,7 @@ export interface RoleWork {
   refs: Record<string, string>;
   deliverables: string[];
   not_by?: string[];
-  inputs?: HandedInput[];
+  inputs?: GivenInput[];
 }
 
 /** The inputs of one role, as with create_work_node: found, then checked, then copied. */
@@ -76,7 +76,7 @@ export class GivenToRole {
         refs: { ...checked.refs, ...copies?.refs },
         deliverables,
         ...(notBy.ids.length > 0 && { not_by: notBy.ids }),
-        ...(copies && { inputs: copies.handed }),
+        ...(copies && { inputs: copies.given }),
       },
     };
   }

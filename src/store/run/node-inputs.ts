@@ -5,7 +5,7 @@ import { openFolder } from "../disk/walk.ts";
 import { writeWhole } from "../disk/whole-file.ts";
 
 /**
- * Where files are that were handed over with a node: beside `scratch/`, readable by its worker and writable by nobody.
+ * Where files are that were given along with a node: beside `scratch/`, readable by its worker and writable by nobody.
  */
 export const INPUTS = "inputs";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type Board, describeBoard, goalOf, type Situation, stageTitle, waitingWork } from "../../projections/index.ts";
 import { own } from "../../protocol/dict.ts";
-import type { HandedInput, Outcome, RunId, WorkerId } from "../../protocol/index.ts";
+import type { GivenInput, Outcome, RunId, WorkerId } from "../../protocol/index.ts";
 import { replaceFile } from "../disk/atomic-file.ts";
 import { rewrite } from "./node-folder.ts";
 import { isDerived, markedAsDerived, OUTPUT_FILE, type RunFile, type RunFiles } from "./results.ts";
@@ -49,7 +49,7 @@ export function writeRefs(
   nodeDir: string,
   refs: Readonly<Record<string, string>>,
   pins: Readonly<Record<string, string>>,
-  inputs: readonly HandedInput[] = [],
+  inputs: readonly GivenInput[] = [],
 ): void {
   if (Object.keys(refs).length === 0) return; // the folder was made with just that
   const pinned = Object.entries(refs).map(([name, target]) => {

@@ -2,7 +2,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { nodeNamed, type Situation } from "../../projections/index.ts";
 import { dict } from "../../protocol/dict.ts";
-import type { HandedInput, NodeId, RunId, WorkerId } from "../../protocol/index.ts";
+import type { GivenInput, NodeId, RunId, WorkerId } from "../../protocol/index.ts";
 import { nodeDir, runDir } from "../../store/paths.ts";
 import { manifestsOf } from "../../store/run/manifests.ts";
 import { INPUTS, putInput } from "../../store/run/node-inputs.ts";
@@ -14,10 +14,10 @@ import { coordinatorScope, workerScope } from "../../store/scope/team-scopes.ts"
  * Files that go with a node although they were not published in its run: from earlier runs, the coordinator's notes and
  * results, the project, or the scratch folder of a worker that hands out a part.
  *
- * HANDED-1. They are copied into the node's `inputs/` when it is created, with their hashes in its fact: its worker
+ * GIVEN-1. They are copied into the node's `inputs/` when it is created, with their hashes in its fact: its worker
  *     reads exactly these, as they were, and nothing else from their source.
- * HANDED-2. The giver must be able to read what it hands over; memory, other workers' files and unpublished work are
- *     never handed over.
+ * GIVEN-2. The giver must be able to read what it gives along; memory, other workers' files and unpublished work are
+ *     never given along.
  */
 export interface FoundInput {
   name: string;
@@ -32,7 +32,7 @@ type By = { worker_id: WorkerId; node_id: NodeId | null };
 const MOST_FILES = 200;
 const MOST_BYTES = 32 * 1024 * 1024;
 
-/** The one who hands something over, and what they can read. */
+/** The one who gives something along, and what they can read. */
 export interface Giver {
   by: By;
   run: RunId;
@@ -67,7 +67,7 @@ export async function findInputs(
   if (files > MOST_FILES || bytes > MOST_BYTES)
     return {
       ok: false,
-      reason: `the refs are too much to hand over: at most ${MOST_FILES} files and ${MOST_BYTES} bytes. Choose what is needed; project/ can be read by everybody, so name its paths in the task instead.`,
+      reason: `the refs are too much to give along: at most ${MOST_FILES} files and ${MOST_BYTES} bytes. Choose what is needed; project/ can be read by everybody, so name its paths in the task instead.`,
     };
   return { ok: true, inputs, scope };
 }
@@ -77,25 +77,25 @@ export async function copyInputs(
   inputs: readonly FoundInput[],
   scope: Scope,
   at: { agentDir: string; run: RunId; node: NodeId },
-): Promise<{ refs: Record<string, string>; handed: HandedInput[] }> {
+): Promise<{ refs: Record<string, string>; given: GivenInput[] }> {
   const dir = nodeDir(at.agentDir, at.run, at.node);
   await mkdir(dir, { recursive: true, mode: 0o700 });
   // What a node of this number left that was never recorded.
   await rm(join(dir, INPUTS), { recursive: true, force: true });
   const refs = dict<string>();
-  const handed: HandedInput[] = [];
+  const given: GivenInput[] = [];
   for (const { name, from, files, isFolder } of inputs) {
     const copied = [];
     for (const { path, as } of files) {
       const { bytes } = await scope.readFile(path, { maxBytes: MOST_BYTES });
       copied.push(await putInput(dir, as, bytes));
     }
-    handed.push({ name, from, files: copied });
+    given.push({ name, from, files: copied });
     const [first] = files;
     const top = isFolder ? first?.as.split("/", 1)[0] : first?.as;
     refs[name] = `${at.node}/${INPUTS}/${top}`;
   }
-  return { refs, handed };
+  return { refs, given };
 }
 
 function scopeOf({ by, run: runId, now, agentDir }: Giver): Scope {
@@ -141,7 +141,7 @@ function sourceOf(target: string, { by, run, now: { board } }: Giver): string | 
     const isPublished = inside?.startsWith("published/");
     if (node.spec.run_id === run || !isPublished || (ofRun !== undefined && ofRun !== node.spec.run_id))
       return undefined;
-    if (by.node_id !== null) return { reason: "only the coordinator hands over files of earlier runs. Ask it." };
+    if (by.node_id !== null) return { reason: "only the coordinator gives files of earlier runs along. Ask it." };
     return `agent/runs/${node.spec.run_id}/nodes/${node.id}/${inside?.replace(/\/$/, "")}`;
   }
   if (path === "project" || path.startsWith("project/")) return path;
@@ -157,14 +157,14 @@ function ofCoordinator(path: string): string | { reason: string } {
     return { reason: "the agent's memory and home stay yours. Copy what is needed to notes/ and refer to that." };
   }
   if (/^(?:nodes|workers|_messages)(?:\/|$)/.test(within))
-    return { reason: "of a node only published/ can be handed over, and of workers and messages nothing." };
+    return { reason: "of a node only published/ can be given along, and of workers and messages nothing." };
   return isEarlier ? `agent/${path.replace(/^agent\//, "")}` : path;
 }
 
 function ofWorker(path: string): string | { reason: string } {
   return /^scratch(?:\/|$)/.test(path)
     ? path
-    : { reason: "hand over what a node published, scratch/… of your own, or project/…" };
+    : { reason: "give along what a node published, scratch/… of your own, or project/…" };
 }
 
 async function look(scope: Scope, path: string, folder: string) {
