@@ -341,6 +341,7 @@ test("doctor names keys, never shows them, and ends with 0 when only optional th
     gemini: "missing",
     opencode: "missing",
     tmux: "missing",
+    git: "missing",
     sandbox: expect.stringMatching(/^(ok|missing)$/),
   });
 });
