@@ -143,9 +143,11 @@ async function agentAtRest(...next: ProviderTurn[]) {
 }
 
 test("what is published for a paused agent, and not waited for, is said to come about when it is resumed", async () => {
-  await agentAtRest({ text: "I wait for you." });
-  await call("resume", "paint", "--detach");
-  await call("pause", "paint");
+  const provider = await agentAtRest({ text: "I wait for you.", gate: "thinking" });
+  await call("send", "paint", "Hurry", "--detach");
+  // Only who is at work can be paused.
+  await provider.reached("thinking");
+  expect((await call("pause", "paint")).code).toBe(0);
   await call("assign", "paint", "node-1", "human");
   expect((await call("show", "paint")).stdout).toContain("Agiraph asks (question-2):\n  node-1 is yours: Sign it.");
   const inbox = (await call("inbox")).stdout;
