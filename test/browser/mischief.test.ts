@@ -52,6 +52,7 @@ const EVIL_MODELS = {
   ],
   prefixes: [EVIL],
   default: { model: `openai/${EVIL}`, why: EVIL, worker_model: null, budget_usd: null, project: EVIL },
+  projects: [{ folder: EVIL, write: true }],
   next_after: null,
 };
 const GOALS = { far: "Ask the far model", asks: "Ask what cannot be seen", leave: "Ask for leave" };
