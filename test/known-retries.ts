@@ -8,6 +8,6 @@ export const KNOWN_RETRIES: readonly { test: string; reason: string }[] = [
   { test: "test/outside/*", reason: "starts other vendors' programs, which begin and save as late as they like" },
   {
     test: "test/faults/server-faults.test.ts > a full disk under load: said and refused, nothing acknowledged is lost, and all go on when there is room",
-    reason: "on 19 November 2026, on a busy machine, the log did not say that there was space again; not traced",
+    reason: "the server's log lies on the disk that is full, so lines of it may be lost; it belongs elsewhere",
   },
 ];
