@@ -99,7 +99,7 @@ function tls({ has_tls, is_local }: Facts): EngineCheck {
   if (has_tls) return { what: "TLS", state: "ok", text: "The connection is encrypted." };
   if (is_local) return { what: "TLS", state: "ok", text: "Not encrypted; it does not leave this machine." };
   const text =
-    "Not encrypted: whoever is on the way reads and changes everything. End the address with ?sslmode=verify-full";
+    "Not encrypted: anyone on the way can read and change everything. End the address with ?sslmode=verify-full";
   return { what: "TLS", state: "warning", text };
 }
 

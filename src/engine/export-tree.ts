@@ -143,7 +143,7 @@ async function makeFolder(path: string): Promise<void> {
 type Kind = "file" | "folder" | "link";
 
 /**
- * What each path is, with the folders on the way. Whoever can write to the engine must not lead us out of the folder: no
+ * What each path is, with the folders on the way. Anyone who can write to the engine must not lead us out of it: no
  * path has "..", and none goes through a link.
  */
 function kindsOf(entries: readonly Entry[], streams: Iterable<string>): Map<string, Kind> {

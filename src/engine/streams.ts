@@ -25,7 +25,7 @@ export interface StreamPart {
   bytes: Uint8Array;
 }
 
-/** Whoever adds to the streams of a tree: the claim by which it may. */
+/** The claim by which a host may add to the streams of a tree. */
 export interface TreeClaim {
   tree: string;
   epoch: number;
