@@ -133,7 +133,7 @@ async function answer(method: string, params: { prompt?: { text: string }[]; ses
     return { protocolVersion: how === "future" ? 2 : 1, agentCapabilities, _meta };
   }
   if (method === "_session/steering") {
-    if (how === "steered-late") commandIsOver();
+    if (how === "steered-late" || how === "steered-slow") commandIsOver();
     setImmediate(steered.resolve);
     if (how === "steered-slow") await taken.promise;
     return { outcome: "injected" };
