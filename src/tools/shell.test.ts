@@ -190,7 +190,7 @@ describe.skipIf(skipped)(`in a real sandbox ${skipped}`, () => {
       ok: false,
       content: `Exit code 5.\nRan without a sandbox (--unsafe-no-sandbox).\n${process.getuid?.()}\nb\n1`,
     });
-    expect(await tool.run({ command: "sleep 1000 & echo begun; wait", timeout: 0.3 }, signal)).toEqual({
+    expect(await tool.run({ command: "sleep 1000 & echo begun; wait", timeout: 2 }, signal)).toEqual({
       ok: false,
       content: expect.stringMatching(/^Time-out: .*\nRan without.*\nbegun$/s),
     });

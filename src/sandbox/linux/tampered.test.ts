@@ -18,7 +18,7 @@ describe.skipIf(skipped || !canTamper).each(ways)(`a tampered sandbox on $machin
   test("is ended by the time-out, with all that runs inside", async () => {
     const { run, file } = await inSandbox(options);
     const life = lifeOf(file("life"));
-    const result = await run(`exec 9>life; ${tamperWithFirst}; ${daemon}; sleep 1000`, { timeoutMs: 700 });
+    const result = await run(`exec 9>life; ${tamperWithFirst}; ${daemon}; sleep 1000`, { timeoutMs: 2000 });
     expect([result.output, result.timedOut, await life.ended]).toEqual(["tampered\n", true, "alive\n"]);
   });
 

@@ -18,7 +18,9 @@ describe.skipIf(skipped)(`nothing survives ${skipped}`, () => {
   test("a command that takes too long is ended with all its processes, and what it said is kept", async () => {
     const { run, file } = await inSandbox();
     const life = lifeOf(file("life"));
-    const result = await run(`exec 9>life; trap '' TERM INT HUP; ${daemon}; echo said; sleep 1000`, { timeoutMs: 400 });
+    const result = await run(`exec 9>life; trap '' TERM INT HUP; ${daemon}; echo said; sleep 1000`, {
+      timeoutMs: 2000,
+    });
     expect({ ...result, ms: 0 }).toEqual({
       code: null,
       signal: "SIGKILL",
@@ -111,7 +113,7 @@ describe.skipIf(skipped)(`a runaway is bounded ${skipped}`, () => {
       exceeded: "memory",
       ms: 0,
     });
-    const shared = await run(hold('my $x = "a" x 60_000_000; for (1 .. 4) { last unless fork }'), { timeoutMs: 700 });
+    const shared = await run(hold('my $x = "a" x 60_000_000; for (1 .. 4) { last unless fork }'), { timeoutMs: 2000 });
     expect([shared.exceeded, shared.timedOut]).toEqual([null, true]);
   });
 
