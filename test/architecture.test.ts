@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { expect, test } from "vitest";
 
 /**
@@ -147,28 +147,30 @@ const WORDS: Record<string, RegExp> = {
   fold: /^(?:projections|runtime\/views|web\/src\/live)/,
   gate: /^(?:mesh|protocol\/mesh|runtime\/meshes|web\/src\/meshes)/,
   snapshot: /^(?:repository|store\/journal\/log-snapshot|protocol)/,
+  standing: /^(?:cli|projections\/shown-status)/,
   step: /^(?:mesh|protocol|runtime\/meshes|testing\/script|web\/src\/meshes)/,
 };
 
-test("a word with one meaning is in names of its rooms alone", () => {
+test("a word with one meaning is in names of its rooms alone, also in names of files", () => {
   const offences = [...sources(), ...pageSources()].flatMap((file) => {
     const path = short(file).replace(/^(?:\.\.\/)+/, "");
-    const names = readFileSync(file, "utf8").matchAll(
+    const exported = readFileSync(file, "utf8").matchAll(
       /^export (?:async |abstract )*(?:class|interface|type|function\*?|const) (\w+)/gm,
     );
-    return [...names].flatMap(([, name = ""]) =>
+    const names = [basename(file).replace(/\.tsx?$/, ""), ...[...exported].map(([, name = ""]) => name)];
+    return names.flatMap((name) =>
       wordsOf(name).flatMap((word) => (WORDS[word]?.test(path) === false ? `${path}: ${name}` : [])),
     );
   });
   expect(offences).toEqual([]);
 });
 
-/** `CloneSnapshots` → clone, snapshot. */
+/** `CloneSnapshots` or `clone-snapshots` → clone, snapshot. */
 function wordsOf(name: string): string[] {
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
     .toLowerCase()
-    .split(/[ _]/);
+    .split(/[ _-]/);
   return words.map((word) => word.replace(/s$/, ""));
 }
 

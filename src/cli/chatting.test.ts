@@ -55,7 +55,7 @@ test("chat by lines: the conversation so far, what is typed answers and goes on 
 
 test("a stopped agent goes on in the chat when it is spoken to; what it says aloud is shown once", async () => {
   const provider = await scripted([
-    { gate: "thought", text: "Hello, I am here.", calls: [{ name: "list_files", args: { path: "" } }] },
+    { hold: "thought", text: "Hello, I am here.", calls: [{ name: "list_files", args: { path: "" } }] },
     finish("Done."),
   ]);
   const running = start();
@@ -79,10 +79,10 @@ test("a stopped agent goes on in the chat when it is spoken to; what it says alo
 
 test("chat beside the process that works: it hears what is said there, and is heard", async () => {
   const provider = await scripted([
-    { gate: "begun", calls: [{ name: "list_files", args: { path: "" } }] },
+    { hold: "begun", calls: [{ name: "list_files", args: { path: "" } }] },
     {
       text: "I mind it.\nThe cat is in the garden, where nobody paints today.",
-      midGate: "heard",
+      holdMidway: "heard",
       calls: [{ name: "list_files", args: { path: "" } }],
     },
     finish("Done."),

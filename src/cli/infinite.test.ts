@@ -21,9 +21,9 @@ test("run --mode infinite works in cycles; Ctrl-C stops it, resume goes on with 
   const provider = await scripted([
     cycle(1),
     cycle(2),
-    { gate: "third", ...cycle(3) },
+    { hold: "third", ...cycle(3) },
     cycle(4),
-    { gate: "fifth", ...cycle(5) },
+    { hold: "fifth", ...cycle(5) },
   ]);
   const first = start("--mode", "infinite", "--every", "1s");
   await first.saw("Cycle 2");
@@ -62,7 +62,7 @@ test("between the cycles of an infinite agent ls, show and workers say that it s
 });
 
 test("how long it sleeps is said by --every or config.json, and only to an infinite agent", async () => {
-  await scripted([{ gate: "never" }]);
+  await scripted([{ hold: "never" }]);
   const refused = await Promise.all([
     run("--every", "10m"),
     run("--mode", "infinite", "--every", "often"),
@@ -99,7 +99,7 @@ test("an infinite agent whose provider is away is waited for, as in the server",
 });
 
 test("--watch binds an infinite agent to a change, and only an infinite one", async () => {
-  await scripted([{ gate: "never" }]);
+  await scripted([{ hold: "never" }]);
   const refused = await Promise.all([
     run("--watch", "a.txt"),
     run("--mode", "infinite", "--watch", "../elsewhere.txt"),

@@ -6,7 +6,7 @@ import { type TemporaryHome, temporaryHome } from "../testing/temporary-home.ts"
 import { agiraph, CliProcess } from "./testing/cli-process.ts";
 
 /** A coordinator that thinks until the test lets it finish. */
-const turns = [{ text: "I think about it.", gate: "thought", calls: [{ name: "finish", args: { summary: "42" } }] }];
+const turns = [{ text: "I think about it.", hold: "thought", calls: [{ name: "finish", args: { summary: "42" } }] }];
 
 let folder: TemporaryHome;
 let provider: ProviderServer;
@@ -160,7 +160,7 @@ test("while an agent rests, so do its nodes and its workers: nobody is shown at 
   await using team = await startProviderServer({
     turns: {
       Deep: [{ calls: [{ name: "create_work_node", args: { task: "Measure it" } }] }, { text: "I wait." }],
-      Measure: [{ gate: "measured", calls: [{ name: "publish", args: { summary: "80" } }] }],
+      Measure: [{ hold: "measured", calls: [{ name: "publish", args: { summary: "80" } }] }],
     },
   });
   const env = { ...options().env, ...team.env };
@@ -211,8 +211,8 @@ test("stopping an interrupted agent records the stop, once", async () => {
 test("when the reader of --json leaves, the agent is stopped and can go on", async () => {
   await using long = await startProviderServer({
     turns: [
-      { gate: "first", calls: [{ name: "list_files", args: { path: "" } }] },
-      { gate: "second", calls: [{ name: "finish", args: { summary: "42" } }] },
+      { hold: "first", calls: [{ name: "list_files", args: { path: "" } }] },
+      { hold: "second", calls: [{ name: "finish", args: { summary: "42" } }] },
     ],
   });
   const env = { ...options().env, ...long.env };

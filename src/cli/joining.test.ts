@@ -13,10 +13,10 @@ test("a second run joins the process that works in the home: both are done, and 
   timeout: 120_000,
 }, async () => {
   const provider = await scripted({
-    "Paint the house": [{ gate: "painted", ...finish("The house is blue.") }],
+    "Paint the house": [{ hold: "painted", ...finish("The house is blue.") }],
     "Build a shed": [
       { text: "I look for wood.", calls: [{ name: "list_files", args: { path: "." } }] },
-      { gate: "built", text: "It stands.", ...finish("The shed is up.") },
+      { hold: "built", text: "It stands.", ...finish("The shed is up.") },
     ],
   });
   const first = started(start());
@@ -44,12 +44,12 @@ test("when the process that works is killed, one terminal takes the home over an
   timeout: 120_000,
 }, async () => {
   const provider = await scripted({
-    "Paint the house": [{ gate: "painted", ...finish("The house is blue.") }],
+    "Paint the house": [{ hold: "painted", ...finish("The house is blue.") }],
     "Build a shed": [
       { calls: [{ name: "list_files", args: { path: "." } }] },
-      { gate: "built", ...finish("It is up.") },
+      { hold: "built", ...finish("It is up.") },
     ],
-    "Dig a pond": [{ gate: "dug", ...finish("It is deep.") }],
+    "Dig a pond": [{ hold: "dug", ...finish("It is deep.") }],
   });
   const first = started(start());
   await provider.reached("painted");
@@ -81,8 +81,8 @@ test("a run in the background is joined too, and one that joins in the backgroun
   timeout: 120_000,
 }, async () => {
   const provider = await scripted({
-    "Paint the house": [{ gate: "painted", ...finish("The house is blue.") }],
-    "Build a shed": [{ gate: "built", ...finish("It is up.") }],
+    "Paint the house": [{ hold: "painted", ...finish("The house is blue.") }],
+    "Build a shed": [{ hold: "built", ...finish("It is up.") }],
   });
   const first = await call("run", "Paint the house", "--model", "ollama/test", "--detach", "--json");
   const { pid }: { pid: number } = JSON.parse(first.stdout);
@@ -104,7 +104,7 @@ test("what a person says from any terminal is recorded as theirs, wherever the a
   timeout: 120_000,
 }, async () => {
   const provider = await scripted([
-    { gate: "thought", calls: [{ name: "list_files", args: { path: "" } }] },
+    { hold: "thought", calls: [{ name: "list_files", args: { path: "" } }] },
     askHuman({ question: "Which colour?" }),
   ]);
   const running = started(start());

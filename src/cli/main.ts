@@ -3,8 +3,11 @@
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
 if (major < 22 || (major === 22 && minor < 18)) {
-  const [{ handOver }, { fileURLToPath }] = await Promise.all([import("./start/right-node.ts"), import("node:url")]);
-  handOver("Agiraph", fileURLToPath(import.meta.url));
+  const [{ runOnRightNode }, { fileURLToPath }] = await Promise.all([
+    import("./start/right-node.ts"),
+    import("node:url"),
+  ]);
+  runOnRightNode("Agiraph", fileURLToPath(import.meta.url));
 } else {
   // Compiled code is kept between starts: loading takes about 30 ms less from the second one on.
   const [{ enableCompileCache }, { homedir }, { join }] = await Promise.all([

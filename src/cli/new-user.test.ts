@@ -42,7 +42,7 @@ test("status and version say what everybody asks first", async () => {
 });
 
 test("status names the process that works in the home", async () => {
-  await scripted([{ gate: "thought", text: "late" }]);
+  await scripted([{ hold: "thought", text: "late" }]);
   const running = start();
   await running.saw("Agent: paint-house");
   const [{ process }] = onStdout(await call("status", "--json")) as [{ process: unknown }];
@@ -143,7 +143,7 @@ async function agentAtRest(...next: ProviderTurn[]) {
 }
 
 test("what is published for a paused agent, and not waited for, is said to come about when it is resumed", async () => {
-  const provider = await agentAtRest({ text: "I wait for you.", gate: "thinking" });
+  const provider = await agentAtRest({ text: "I wait for you.", hold: "thinking" });
   await call("send", "paint", "Hurry", "--detach");
   // Only who is at work can be paused.
   await provider.reached("thinking");
@@ -212,7 +212,7 @@ test("a node of an agent that does not run is cancelled, and the coordinator hea
 });
 
 test("while somebody works in the home nothing is erased", async () => {
-  await scripted([{ gate: "thought", text: "late" }]);
+  await scripted([{ hold: "thought", text: "late" }]);
   const running = start();
   await running.saw("Agent: paint-house");
   const refused = await call("rm", "paint-house", "--purge", "--yes");

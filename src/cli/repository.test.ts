@@ -143,7 +143,7 @@ describe.skipIf(skipped)(`the terminal and a repository ${skipped}`, () => {
     LONG,
     async () => {
       const provider = await scripted({
-        "Greet people": [made("Say hello in main.js"), { gate: "merged", ...waits }, finish("Hello."), finish("Well.")],
+        "Greet people": [made("Say hello in main.js"), { hold: "merged", ...waits }, finish("Hello."), finish("Well.")],
         "Say hello in main.js": [wrote("src/main.js", "one();\nhello();\nthree();\n"), published("Says hello.")],
       });
       personRepository();

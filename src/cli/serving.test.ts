@@ -82,7 +82,7 @@ test("what the team says is heard through a server as it is without: all of it, 
 });
 
 test("who looks on at a server that is killed is told so, and how to go on", async () => {
-  await scripted([{ text: "I think.", gate: "thought", calls: [] }]);
+  await scripted([{ text: "I think.", hold: "thought", calls: [] }]);
   const server = await serving();
   const looking = new CliProcess(["run", "Paint the house", "--model", "ollama/test"], options());
   onTestFinished(() => looking.signal("SIGKILL"));

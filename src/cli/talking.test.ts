@@ -170,7 +170,7 @@ test("a remark does not wait for anybody: the inbox says that it is unread, show
 
 test("another terminal talks to the process that works: messages, hints and answers arrive there", async () => {
   const provider = await scripted([
-    { gate: "thought", calls: [{ name: "list_files", args: { path: "" } }] },
+    { hold: "thought", calls: [{ name: "list_files", args: { path: "" } }] },
     // With a deadline it goes on by itself: the process stays.
     askHuman({ question: "Which colour?", deadline_seconds: 600 }),
     finish("Blue it is."),
@@ -242,7 +242,7 @@ test("work that is given to you is in your inbox; you put files into its folder 
 });
 
 test("a paused agent hears it when it is resumed", async () => {
-  const provider = await scripted([{ gate: "thought", ...finish("Done, with the cat in mind.") }]);
+  const provider = await scripted([{ hold: "thought", ...finish("Done, with the cat in mind.") }]);
   const running = start();
   await provider.reached("thought");
   await call("pause", "paint");

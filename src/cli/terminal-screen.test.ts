@@ -65,7 +65,7 @@ describe.skipIf(!hasTmux)(
           "Think hard": [
             {
               text: "Reading.",
-              gate: "thought",
+              hold: "thought",
               calls: [{ name: "write_file", args: { path: "scratch/answer.md", content: "42" } }],
             },
             { calls: [{ name: "publish", args: { summary: "42" } }] },
@@ -203,7 +203,7 @@ describe.skipIf(!hasTmux)(
     test("a question is asked inline and answered by typing; other words go to the coordinator; nothing is torn", async () => {
       await using asking = await startProviderServer({
         turns: [
-          { gate: "begun", calls: [{ name: "list_files", args: { path: "" } }] },
+          { hold: "begun", calls: [{ name: "list_files", args: { path: "" } }] },
           {
             calls: [
               { name: "send_message", args: { to: "human", content: "I begin.\nIt takes a while." } },

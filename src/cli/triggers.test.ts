@@ -98,7 +98,7 @@ test("what cannot be changed is refused in words, and nothing changes", async ()
 });
 
 test("while a process works on it, that process makes the change", async () => {
-  const provider = await scripted([{ gate: "begun", ...finish("Painted.") }]);
+  const provider = await scripted([{ hold: "begun", ...finish("Painted.") }]);
   const working = start();
   await provider.reached("begun");
   const added = await call("triggers", "paint", "--add", JSON.stringify(YEARLY));

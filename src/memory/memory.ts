@@ -55,7 +55,7 @@ export class Memory {
   }
 
   /**
-   * Resolves with the file as seen from the agent's home. Rejects with ScopeRefusal, in words for who wrote. What is added
+   * Resolves with the file as seen from the agent's folder. Rejects with ScopeRefusal, in words for who wrote. What is added
    * `by` somebody is marked with that and the day.
    */
   async write(path: string, content: string, mode: "append" | "replace", by?: string): Promise<WrittenNote> {
@@ -268,7 +268,7 @@ export interface PersonsTime {
 }
 
 export interface WrittenNote {
-  /** As seen from the agent's home. */
+  /** As seen from the agent's folder. */
   path: string;
   bytes: number;
   /** What its writer should know: it is written, but it will not be seen as they expect. */

@@ -4,7 +4,7 @@
  * Sub-rooms, each importing only from those before it:
  *   files        the layout of a project, message files, queues, the queue watcher, the lock
  *   declaration  what people declare: configs, sources, topology, prompts, bundled meshes
- *   engine       meshes at work: messages moved, routed and delivered, members, lifetimes
+ *   running      meshes at work: messages moved, routed and delivered, members, lifetimes
  *   terminal     members that are programs in tmux
  */
 export { BUNDLED, bundledMeshes, type Copied, copyBundled } from "./declaration/bundled-meshes.ts";

@@ -46,7 +46,7 @@ export function applyToAttention(attention: Attention, fact: Fact): void {
   const { seq, ts } = fact;
   if (fact.type === "message.received" && fact.data.by === COORDINATOR) delete attention.unread[fact.data.message_id];
   if (fact.type === "message.expired") delete attention.unread[fact.data.message_id];
-  if (isOfTriggers(fact) || isOfTheHouse(fact)) return;
+  if (isOfTriggers(fact) || isHousekeeping(fact)) return;
   attention.active = { seq, ts };
   noteSign(attention, fact);
   if (NEWS.has(fact.type)) attention.news = { seq, ts };
@@ -83,7 +83,7 @@ export function isOfTriggers(fact: Fact): boolean {
   return fact.type.startsWith("trigger.") || ("message_id" in fact.data && isMadeByTrigger(fact.data.message_id));
 }
 
-function isOfTheHouse({ type }: Fact): boolean {
+function isHousekeeping({ type }: Fact): boolean {
   return type === "log.repaired" || type.startsWith("channel.");
 }
 

@@ -2,9 +2,9 @@ import { AGIRAPH, COORDINATOR, type FactOf, HUMAN, type NodeId, type WorkerId } 
 import { lostBackgroundCommands } from "./background-commands.ts";
 import { openNodes } from "./board.ts";
 import { mayNeverBegin } from "./lineage.ts";
-import { isUnderWay } from "./node-standing.ts";
 import { hasEnded } from "./node-state.ts";
 import type { WorkerState } from "./roster.ts";
+import { isUnderWay } from "./shown-status.ts";
 import type { Situation } from "./situation.ts";
 import type { OpenTrigger } from "./triggers.ts";
 import { numberOf } from "./waiting-work.ts";

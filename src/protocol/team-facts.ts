@@ -104,7 +104,7 @@ export const teamFacts = {
   "human.response": z.object({ question_id: z.string(), ...ofWorker, text: z.string(), channel: z.string() }),
   /** A hint to the coordinator, which need not be answered. */
   "human.nudge": z.object({ text: z.string(), channel: z.string() }),
-  /** The words are in the file, named from the agent's home. `by` is a worker's id, or `agiraph`. */
+  /** The words are in the file, named from the agent's folder. `by` is a worker's id, or `agiraph`. */
   "memory.written": z.object({ path: z.string(), bytes: z.int().nonnegative(), by: z.string() }),
   /** What was said before is summed up; the words themselves stay in the conversation's file. */
   "memory.compacted": z.object({

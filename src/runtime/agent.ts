@@ -1,11 +1,10 @@
 import { isAtWork, type Situation, summarise } from "../projections/index.ts";
-import { COORDINATOR, type Fact, type NewFact, type RunId } from "../protocol/index.ts";
+import { type Actor, COORDINATOR, type Fact, type NewFact, type RunId } from "../protocol/index.ts";
 import type { AgentLog } from "../store/store.ts";
 import type { NodeChange } from "../tools/coordination.ts";
 import type { Delta } from "../workers/loop/recorded-loop.ts";
 import type { AgentServices } from "./agent-services.ts";
 import { AgentWork } from "./agent-work.ts";
-import type { ChannelName } from "./human/human-facts.ts";
 import { HumanSide } from "./human/human-side.ts";
 import type { Seen } from "./human/human-voice.ts";
 import { Postman } from "./human/postman.ts";
@@ -161,12 +160,12 @@ export class Agent {
     return this.#human.voice.send(text, to);
   }
 
-  respond(text: string, question_id?: string, channel: ChannelName = "terminal"): Promise<string> {
-    return this.#human.voice.respond(text, question_id, channel);
+  respond(text: string, question_id?: string, via: Actor["via"] = "terminal"): Promise<string> {
+    return this.#human.voice.respond(text, question_id, via);
   }
 
-  nudge(text: string, channel: ChannelName = "terminal"): Promise<string> {
-    return this.#human.voice.nudge(text, channel);
+  nudge(text: string, via: Actor["via"] = "terminal"): Promise<string> {
+    return this.#human.voice.nudge(text, via);
   }
 
   /** Takes back what a person had always allowed, by the id under which it is listed. */
@@ -195,8 +194,8 @@ export class Agent {
   }
 
   /** The human has done a node that is theirs. */
-  publish(node: string, summary?: string, channel: ChannelName = "terminal"): Promise<string> {
-    return this.#human.nodes.publish(node, summary, channel);
+  publish(node: string, summary?: string, via: Actor["via"] = "terminal"): Promise<string> {
+    return this.#human.nodes.publish(node, summary, via);
   }
 
   /** Begins a run, or goes on with the one that was under way. */

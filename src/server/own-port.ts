@@ -51,7 +51,7 @@ export class OwnPort {
   #greet(socket: Socket): void {
     this.#waiting.add(socket);
     socket.once("error", () => socket.destroy()).once("close", () => this.#waiting.delete(socket));
-    this.#making ??= this.#handOver();
+    this.#making ??= this.#open();
     this.#making.catch(() => {
       socket.destroy();
       this.#making = undefined;
@@ -59,7 +59,7 @@ export class OwnPort {
   }
 
   /** The port, and who has come by it meanwhile. */
-  async #handOver(): Promise<FastifyInstance> {
+  async #open(): Promise<FastifyInstance> {
     const app = await this.#make();
     await app.ready();
     const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -1,16 +1,16 @@
 import type { ServerResponse } from "node:http";
-import type { HoldPoints } from "./gates.ts";
+import type { HoldPoints } from "./hold-points.ts";
 import type { Fault, ProviderTurn } from "./provider-turn.ts";
 import type { ProviderWire, WireReply } from "./wire/wire.ts";
 
-/** The gate at which stalled answers wait: `server.release("stall")`, `server.reached("stall")`. */
+/** The point at which stalled answers wait: `server.release("stall")`, `server.reached("stall")`. */
 const STALL = "stall";
 
 export interface ReplyDelivery {
   response: ServerResponse;
   /** Resolves when the connection is over, whichever side ended it. */
   gone: Promise<unknown>;
-  gates: HoldPoints;
+  holds: HoldPoints;
   /** Called before a fault breaks the connection, so that the client is not blamed for it. */
   onCut: () => void;
 }
@@ -23,11 +23,11 @@ export async function deliver(
   stream: boolean,
   delivery: ReplyDelivery,
 ): Promise<void> {
-  const { response, gates, gone } = delivery;
+  const { response, holds, gone } = delivery;
   const fault = turn.fault ?? NO_FAULT;
-  if (turn.gate !== undefined) await gates.pass(turn.gate, gone);
+  if (turn.hold !== undefined) await holds.pass(turn.hold, gone);
   if (turn.latencyMs !== undefined) await after(turn.latencyMs);
-  if ("stall" in fault && fault.stall === "before_headers") await gates.pass(STALL, gone);
+  if ("stall" in fault && fault.stall === "before_headers") await holds.pass(STALL, gone);
   if (response.destroyed) return;
   if ("reset" in fault && fault.reset === "before_headers") return reset(delivery);
   if ("status" in fault) return refuse(fault, wire, response);
@@ -54,7 +54,7 @@ async function deliverStream(
     return void response.end();
   }
   await send(frames.slice(0, middle), delivery);
-  if (!(await holdMidway(turn, delivery))) return;
+  if (!(await waitMidway(turn, delivery))) return;
   if ("badJson" in fault) await send(['data: {"broken": "li\n\n'], delivery);
   if ("streamError" in fault) {
     await send([wire.streamError(fault.streamError)], delivery);
@@ -77,15 +77,15 @@ async function deliverWhole(turn: ProviderTurn, text: string, delivery: ReplyDel
     await flushed(delivery);
     return reset(delivery);
   }
-  if (await holdMidway(turn, delivery)) response.end(body.subarray(cut));
+  if (await waitMidway(turn, delivery)) response.end(body.subarray(cut));
 }
 
 /** False when there is nobody left to send the rest to. */
-async function holdMidway(turn: ProviderTurn, delivery: ReplyDelivery): Promise<boolean> {
-  const { response, gates, gone } = delivery;
-  const { midGate, fault = NO_FAULT } = turn;
-  if (midGate !== undefined) await gates.pass(midGate, gone);
-  if ("stall" in fault && fault.stall === "midway") await gates.pass(STALL, gone);
+async function waitMidway(turn: ProviderTurn, delivery: ReplyDelivery): Promise<boolean> {
+  const { response, holds, gone } = delivery;
+  const { holdMidway, fault = NO_FAULT } = turn;
+  if (holdMidway !== undefined) await holds.pass(holdMidway, gone);
+  if ("stall" in fault && fault.stall === "midway") await holds.pass(STALL, gone);
   if (response.destroyed) return false;
   if (!("reset" in fault)) return true;
   // A reset overtakes what lies in the socket's buffer; the half that was sent shall arrive first.

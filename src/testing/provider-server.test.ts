@@ -226,8 +226,10 @@ describe("faults", () => {
     expect(await endings(server)).toEqual(["answered"]);
   });
 
-  test("gates hold answers at their start and in their middle until they are released", async () => {
-    await using server = await startProviderServer({ turns: [{ text: "one two", gate: "start", midGate: "middle" }] });
+  test("hold points keep answers back at their start and in their middle until they are released", async () => {
+    await using server = await startProviderServer({
+      turns: [{ text: "one two", hold: "start", holdMidway: "middle" }],
+    });
     const [a, b] = [chat(server, ["A"]), chat(server, ["B"])];
     await server.reached("start", 2);
     server.release("start");

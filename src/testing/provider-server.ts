@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { HoldPoints } from "./gates.ts";
+import { HoldPoints } from "./hold-points.ts";
 import { deliver, endResponse, type ReplyDelivery } from "./provider-delivery.ts";
 import { ProviderScript, type ProviderTurns, turnOf } from "./provider-script.ts";
 import type { ProviderTurn } from "./provider-turn.ts";
@@ -31,8 +31,8 @@ import type { ProviderApi, WireConversation } from "./wire/wire.ts";
  * PROVIDER-SERVER-3. Nothing that a client sends, or that it leaves in the middle, brings the server down.
  */
 export async function startProviderServer(options: ProviderServerOptions): Promise<ProviderServer> {
-  const office = new Office(options);
-  const server = createServer((request, response) => void office.serve(request, response));
+  const provider = new ScriptedProvider(options);
+  const server = createServer((request, response) => void provider.serve(request, response));
   // A client's idle connection must not be closed under its hands while a test thinks.
   server.keepAliveTimeout = 600_000;
   await new Promise<void>((resolve, reject) => {
@@ -50,10 +50,10 @@ export async function startProviderServer(options: ProviderServerOptions): Promi
     port,
     url: `http://127.0.0.1:${port}`,
     env: environmentOf(`http://127.0.0.1:${port}`),
-    requests: office.requests,
-    release: (gate) => office.gates.release(gate),
-    reached: (gate, count) => office.gates.reached(gate, count),
-    assertDone: () => office.assertDone(),
+    requests: provider.requests,
+    release: (point) => provider.holds.release(point),
+    reached: (point, count) => provider.holds.reached(point, count),
+    assertDone: () => provider.assertDone(),
     close,
     [Symbol.asyncDispose]: close,
   };
@@ -80,10 +80,10 @@ export interface ProviderServer extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
   /** Every request for a reply so far, in order of arrival. */
   readonly requests: readonly ProviderRequest[];
-  /** Opens a gate (`gate`, `midGate`, or `"stall"`) for good. */
-  release(gate: string): void;
-  /** Resolves when at least `count` answers have come to the gate. */
-  reached(gate: string, count?: number): Promise<void>;
+  /** Releases a point (`hold`, `holdMidway`, or `"stall"`) for good. */
+  release(point: string): void;
+  /** Resolves when at least `count` answers have come to the point. */
+  reached(point: string, count?: number): Promise<void>;
   /** Throws when something was asked for that is not scripted, or scripted and not asked for. */
   assertDone(): void;
   close(): Promise<void>;
@@ -104,9 +104,9 @@ export interface ProviderRequest extends WireConversation {
 }
 
 /** Reads requests, has their answers chosen and sent, and remembers what happened. */
-class Office {
+class ScriptedProvider {
   readonly requests: ProviderRequest[] = [];
-  readonly gates = new HoldPoints();
+  readonly holds = new HoldPoints();
   readonly #options: ProviderServerOptions;
   readonly #script: ProviderScript | undefined;
   readonly #problems: string[] = [];
@@ -159,7 +159,7 @@ class Office {
     if (!this.#options.forget) this.requests.push(heard);
     const turn = await this.#choose(heard);
     const reply = replyFor(turn, heard, number, text.length);
-    const delivery: ReplyDelivery = { response, gone: ending, gates: this.gates, onCut };
+    const delivery: ReplyDelivery = { response, gone: ending, holds: this.holds, onCut };
     await deliver(
       { ...(this.#options.latencyMs === undefined ? {} : { latencyMs: this.#options.latencyMs }), ...turn },
       route.wire,

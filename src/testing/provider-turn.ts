@@ -21,10 +21,10 @@ export interface ProviderTurn {
   /** A block, item, delta or part of a kind that nobody knows stands in the middle of the reply. */
   unknownBlock?: boolean;
   fault?: Fault;
-  /** Held before its headers until `server.release(gate)`. */
-  gate?: string;
-  /** Held after half of the stream until `server.release(midGate)`. */
-  midGate?: string;
+  /** Held before its headers until `server.release(hold)`. */
+  hold?: string;
+  /** Held after half of the stream until `server.release(holdMidway)`. */
+  holdMidway?: string;
   latencyMs?: number;
 }
 

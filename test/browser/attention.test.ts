@@ -31,13 +31,13 @@ describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => 
         ],
         "Ask under my eyes": [
           {
-            gate: "in-sight",
+            hold: "in-sight",
             calls: [call("ask_human", { question: "Do you see me?", choices: ["Yes.", "A little."] })],
           },
         ],
         "Talk a lot, then ask": [
           ...Array.from({ length: 30 }, (_, index) => ({
-            ...(index === 29 && { gate: "ask" }),
+            ...(index === 29 && { hold: "ask" }),
             text: `This is thought number ${index + 1}.`,
             calls: [call("write_file", { path: `thought-${index + 1}.md`, content: "x" })],
           })),

@@ -58,7 +58,7 @@ export const chipTeam: ProviderServerOptions = {
           call("offer_insight", { title: INSIGHT, content: "The first minute reads **8 % high**; leave it out." }),
         ],
       },
-      { gate: "alice", calls: [call("write_file", { path: "scratch/report.md", content: REPORT })] },
+      { hold: "alice", calls: [call("write_file", { path: "scratch/report.md", content: REPORT })] },
       { text: "The numbers are stable.", calls: [call("publish", { summary: "Chip A: 80 TOPS at 12 W." })] },
     ],
     "You are Bob": [
@@ -87,6 +87,6 @@ function improvise({ system, messages }: ProviderRequest): ProviderTurn {
   const isKept = messages.some((message) => message.role === "tool" && message.text.includes("knowledge/method.md"));
   if (told.includes("Keep what Alice offers") && !isKept)
     return { calls: [call("accept_insight", { insight_id: "insight-1", path: "knowledge/method.md" })] };
-  if (told.includes("power")) return { text: POWER, midGate: "words" };
+  if (told.includes("power")) return { text: POWER, holdMidway: "words" };
   return { text: "Noted." };
 }

@@ -17,7 +17,7 @@ describe.skipIf(!hasChromium)("what the page says of agents at the first look", 
       turns: {
         ...chipTeam.turns,
         "Fail at once": [{ fault: { status: 400, message: "no such thing" } }],
-        "Lose the provider": [[RESET, RESET, { gate: "back", ...{ calls: [call("finish", { summary: "Back." })] } }]],
+        "Lose the provider": [[RESET, RESET, { hold: "back", ...{ calls: [call("finish", { summary: "Back." })] } }]],
         "Say it escaped": [
           { calls: [call("finish", { summary: "5 \\* 3, snake\\_case, \\[no link\\](x) and \\<b>." })] },
         ],
@@ -26,7 +26,7 @@ describe.skipIf(!hasChromium)("what the page says of agents at the first look", 
       },
       respond: (request) =>
         request.messages.some(({ text }) => text.includes("Then the roof"))
-          ? { gate: "roof", calls: [call("finish", { summary: "The roof is done." })] }
+          ? { hold: "roof", calls: [call("finish", { summary: "The roof is done." })] }
           : chipTeam.respond?.(request),
     });
   });

@@ -19,7 +19,7 @@ const GROWING = "Grow while I watch";
 const grower = [
   { calls: [call("create_work_node", { task: "The first piece" })] },
   {
-    gate: "grow",
+    hold: "grow",
     calls: [
       call("create_work_node", { task: "The second piece", dependencies: ["node-1"] }),
       call("create_work_node", { task: "The third piece", dependencies: ["node-2"] }),

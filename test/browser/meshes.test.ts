@@ -16,7 +16,7 @@ const VERDICT = "- F1: settled. The last line is there now.\n\nVerdict: pass\n";
 
 /** The bundled mesh `review`, played by models; the fixer is held until a test has looked. */
 const turns = {
-  "**Agent**: fixer": [{ gate: "fixer", calls: [call("tx_done", { summary: "Mended." })] }],
+  "**Agent**: fixer": [{ hold: "fixer", calls: [call("tx_done", { summary: "Mended." })] }],
   "**Agent**: verifier": [
     {
       calls: [

@@ -30,7 +30,7 @@ export function prepareRepository(world: World): void {
 }
 
 /**
- * Alice changes the greeting. Bob changes the same line, which conflicts; gates hold him before he publishes (`bob`) and
+ * Alice changes the greeting. Bob changes the same line, which conflicts; he is held before he publishes (`bob`) and
  * before he resolves it (`resolve`). A comment on Alice's work is answered by a change.
  */
 export const reviewTeam: ProviderServerOptions = {
@@ -41,7 +41,7 @@ export const reviewTeam: ProviderServerOptions = {
     ],
     "Greet briefly": [
       { calls: [edit('"To whom it may concern"', '"Hi"')] },
-      { gate: "bob", calls: [call("publish", { summary: "A brief greeting" })] },
+      { hold: "bob", calls: [call("publish", { summary: "A brief greeting" })] },
     ],
     "Answer the comments on node-1": [
       { calls: [edit('"Dear friend"', '"Dear " + name')] },
@@ -54,7 +54,7 @@ export const reviewTeam: ProviderServerOptions = {
 function improvise({ system, messages }: ProviderRequest): ProviderTurn {
   const told = messages.at(-1)?.text ?? "";
   if (system.startsWith("You are Bob") && told.includes("<<<<<<<"))
-    return { gate: "resolve", calls: [call("give_up", { reason: "Alice has done it." })] };
+    return { hold: "resolve", calls: [call("give_up", { reason: "Alice has done it." })] };
   if (told.includes(GOAL) && !messages.some(({ role }) => role === "assistant"))
     return {
       calls: [

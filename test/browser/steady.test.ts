@@ -15,7 +15,7 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
       turns: {
         ...chipTeam.turns,
         "Count to the end": Array.from({ length: STEPS }, (_, index) => ({
-          ...(index % 5 === 4 && { gate: `drop-${(index + 1) / 5}` }),
+          ...(index % 5 === 4 && { hold: `drop-${(index + 1) / 5}` }),
           calls: [call("write_file", { path: `step-${index + 1}.md`, content: "x" })],
         })),
         "Say something evil": [
@@ -101,7 +101,7 @@ describe.skipIf(!hasChromium)("a page that keeps its word", () => {
     const field = page.getByRole("textbox", { name: "Message to the coordinator" });
     await field.fill("Go on, and look at the power.");
     await field.press("Enter");
-    for (const gate of ["words", "alice"]) house.provider.release(gate);
+    for (const point of ["words", "alice"]) house.provider.release(point);
     await page.getByRole("log").getByText("Power is in the plan now.").waitFor();
     await page.getByRole("log").getByText("Alice finished node-1").waitFor();
     await page.getByRole("button", { name: "Pause" }).click();

@@ -81,11 +81,11 @@ export const townScript: ProviderServerOptions = {
           call("cancel_trigger", { trigger_id: "trigger-2" }),
         ],
       },
-      { gate: "resting", text: "I remind you on the first of each month." },
+      { hold: "resting", text: "I remind you on the first of each month." },
     ],
-    [GOALS.saying]: [{ gate: "saying", text: HEAT, midGate: "half" }],
-    [GOALS.waiting]: [{ gate: "waiting", text: "I begin." }],
-    [GOALS.paused]: [{ gate: "paused", text: "I begin with the soups." }],
+    [GOALS.saying]: [{ hold: "saying", text: HEAT, holdMidway: "half" }],
+    [GOALS.waiting]: [{ hold: "waiting", text: "I begin." }],
+    [GOALS.paused]: [{ hold: "paused", text: "I begin with the soups." }],
     [GOALS.leave]: [
       {
         calls: [
@@ -120,7 +120,7 @@ export const townScript: ProviderServerOptions = {
     ],
     "You are Emil": [{ fault: { status: 401, message: "invalid x-api-key" } }],
     "You are Frida": [
-      { calls: [call("write_file", { path: "scratch/delivery.md", content: "# Delivery\n" })], gate: "frida" },
+      { calls: [call("write_file", { path: "scratch/delivery.md", content: "# Delivery\n" })], hold: "frida" },
     ],
     "**Agent**: reviewer": [
       {
@@ -134,7 +134,7 @@ export const townScript: ProviderServerOptions = {
       },
     ],
     "**Agent**: verifier": [{ calls: [call("tx_done", { summary: "There is no `b.ts`.", failed: true })] }],
-    "**Agent**: fixer": [{ gate: "fixer", calls: [call("tx_done", { summary: "Mended." })] }],
+    "**Agent**: fixer": [{ hold: "fixer", calls: [call("tx_done", { summary: "Mended." })] }],
   },
   respond: improvise,
 };

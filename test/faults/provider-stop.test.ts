@@ -8,9 +8,9 @@ import { adapters, modelOf } from "./provider-adapters.ts";
 /** Whoever stops a model gets its answer at once, in the signal's own words, and the provider is hung up on. */
 describe.each(adapters)("%s", (adapter) => {
   const places: Record<string, ProviderTurn> = {
-    "before the provider answers": { text: "Too late.", gate: "here" },
-    "in the middle of the words": { text: "Half of this will do, the rest is for nobody.", midGate: "here" },
-    "in the middle of a call": { calls: [{ name: "publish", args: { summary: "a long story" } }], midGate: "here" },
+    "before the provider answers": { text: "Too late.", hold: "here" },
+    "in the middle of the words": { text: "Half of this will do, the rest is for nobody.", holdMidway: "here" },
+    "in the middle of a call": { calls: [{ name: "publish", args: { summary: "a long story" } }], holdMidway: "here" },
   };
 
   test.each(Object.entries(places))("stopped %s", async (_, turn) => {

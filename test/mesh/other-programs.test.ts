@@ -28,7 +28,7 @@ for (const [name, program] of Object.entries(OTHER_PROGRAMS) as [keyof typeof OT
     LONG,
     async () => {
       await using scene = await Scene.open(name, program, (heard) => {
-        if (heard.includes("HOLD")) return { text: "Holding.", midGate: "hold" };
+        if (heard.includes("HOLD")) return { text: "Holding.", holdMidway: "hold" };
         return heard.includes("END") ? { calls: [program.shell('tx done "It is done."')] } : undefined;
       });
       const { house, provider } = scene;

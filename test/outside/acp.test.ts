@@ -74,7 +74,7 @@ withCodex(
     await using provider = await startProviderServer({
       respond: ({ turn }) =>
         turn === 0
-          ? { text: "Thinking.", calls: [{ name: "exec_command", args: { cmd: "true" } }], gate: "first" }
+          ? { text: "Thinking.", calls: [{ name: "exec_command", args: { cmd: "true" } }], hold: "first" }
           : { text: "Heard." },
     });
     const session = await adapter(
@@ -146,7 +146,9 @@ withCodex(
     await using door = await openDoor();
     await using provider = await startProviderServer({
       respond: ({ body }) =>
-        JSON.stringify(body).includes("Go on") ? { text: "Where was I?" } : { text: "One moment.", midGate: "never" },
+        JSON.stringify(body).includes("Go on")
+          ? { text: "Where was I?" }
+          : { text: "One moment.", holdMidway: "never" },
     });
     const setup = await sessionSetup(home.path, acpProfile("codex", provider.url), {
       words: "Measure the bridge.",

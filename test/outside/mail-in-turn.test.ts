@@ -90,7 +90,7 @@ for (const [name, program] of Object.entries(realPrograms)) {
   const publishes = program.ours("publish", { summary: "It is written." });
 
   test(`what is said to ${name} while its model decides to publish holds that publish, and is told once`, async () => {
-    const turns = [program.shell("echo hello > a.md"), { ...publishes, gate: "deciding" }, publishes];
+    const turns = [program.shell("echo hello > a.md"), { ...publishes, hold: "deciding" }, publishes];
     await using at = await start(name, program, turns);
     await at.provider.reached("deciding");
     await at.team.agent.send("Paint it red.", "Cody");
@@ -110,7 +110,7 @@ for (const [name, program] of Object.entries(realPrograms)) {
   if (DEAF.includes(name)) continue;
   test(`what the model of ${name} has read does not hold its publish`, async () => {
     const waits = program.shell("echo hello > a.md; until [ -e go ]; do sleep 0.05; done; rm go");
-    await using at = await start(name, program, [waits, { ...publishes, gate: "deciding" }]);
+    await using at = await start(name, program, [waits, { ...publishes, hold: "deciding" }]);
     const began = Promise.withResolvers<void>();
     at.team.agent.log.subscribe((fact) => {
       if (fact.type === "tool.called" && fact.data.worker_id === "cody") began.resolve();

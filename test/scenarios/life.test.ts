@@ -180,7 +180,7 @@ test("a model without tools is taken up again after a stop, whatever its tags we
   await using provider = await startProviderServer({
     turns: [
       { calls: [{ name: "write_file", args: { path: "a.md", content: "a" } }] },
-      { gate: "second", calls: [{ name: "finish", args: { summary: "done" } }] },
+      { hold: "second", calls: [{ name: "finish", args: { summary: "done" } }] },
     ],
   });
   const settings = {
@@ -206,7 +206,7 @@ test("a model without tools is taken up again after a stop, whatever its tags we
 test("a key that is missing at resume fails the agent with what to do, and it can be resumed again", async () => {
   await using home = await temporaryHome();
   await using provider = await startProviderServer({
-    turns: [{ gate: "first", calls: [{ name: "finish", args: { summary: "done" } }] }],
+    turns: [{ hold: "first", calls: [{ name: "finish", args: { summary: "done" } }] }],
   });
   const order = { goal: "Go", model: "anthropic/claude-sonnet-4-5" };
   const first = await openRuntime({ home: home.path, env: provider.env, config: {} });

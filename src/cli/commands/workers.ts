@@ -2,10 +2,10 @@ import {
   isAtWork,
   type Situation,
   type Standing,
+  shownWorkerStatus,
   troubleOf,
   troubleWords,
   type WorkerState,
-  whileWorking,
 } from "../../projections/index.ts";
 import { COORDINATOR } from "../../protocol/index.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
@@ -63,7 +63,7 @@ function statusOf(worker: WorkerState, now: Situation, standing: Standing): stri
   if (asks.length > 0) return `needs you (${asks.join(", ")})`;
   // Who was sent away from work by a pause or a stop rests as the agent does.
   const isEngaged = worker.status === "busy" || worker.status === "waiting" || worker.status === "stopped";
-  if (isEngaged && standing !== "working") return whileWorking(worker.status, standing);
+  if (isEngaged && standing !== "working") return shownWorkerStatus(worker.status, standing);
   const trouble = troubleOf(now.troubles, worker.id);
   if (trouble) return troubleWords(trouble);
   if (worker.status !== "waiting") return worker.status;

@@ -18,7 +18,7 @@ const oldNode = ["/usr/bin/node", "/usr/local/bin/node", "/opt/homebrew/bin/node
   return major >= 18 && major < 22;
 });
 
-test("an old Node hands over to the one beside the program: words, folder, streams and exit code are kept", () => {
+test("an old Node runs the program on the one beside it: words, folder, streams and exit code are kept", () => {
   const { entry, folder } = programWith('console.log(process.cwd(), process.argv.slice(2).join("+")); process.exit(7)');
   const { stdout, status } = spawnSync(process.execPath, ["--import", OLD, entry, "a b", "--c"], {
     cwd: folder,
@@ -128,7 +128,7 @@ function programWith(work: string): { entry: string; folder: string } {
   const entry = join(folder, "dist/main.js");
   writeFileSync(
     entry,
-    `import { fileURLToPath } from "node:url"; import { handOver } from "./right-node.ts"; handOver("Agiraph", fileURLToPath(import.meta.url), 1);`,
+    `import { fileURLToPath } from "node:url"; import { runOnRightNode } from "./right-node.ts"; runOnRightNode("Agiraph", fileURLToPath(import.meta.url), 1);`,
   );
   return { entry, folder };
 }

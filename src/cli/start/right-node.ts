@@ -5,7 +5,7 @@ import { constants } from "node:os";
 import { dirname, join } from "node:path";
 
 /**
- * What an older Node does: it hands over to the newer one that `npm ci` installed beside the program, or says what is
+ * What an older Node does: it runs the program on the newer one that `npm ci` installed beside the program, or says what is
  * missing. This file may only use syntax that Node 20 can read.
  *
  * NODE-VERSION-1. Arguments, streams, current directory and exit code are those of the process that was called.
@@ -13,7 +13,7 @@ import { dirname, join } from "node:path";
  * NODE-VERSION-3. The new process does not outlive this one, even if this one is killed: it would continue unseen and
  *     spend money.
  */
-export function handOver(program: string, entry: string, graceSeconds = 15): void {
+export function runOnRightNode(program: string, entry: string, graceSeconds = 15): void {
   const node = ownNode(dirname(entry));
   if (node === undefined) {
     console.error(

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { bundledMeshes, copyBundled } from "../../mesh/declaration/bundled-meshes.ts";
 import { readDeclared } from "../../mesh/declaration/declared-mesh.ts";
 import { Layout } from "../../mesh/files/layout.ts";
-import { missingPrograms } from "../../runtime/meshes/run-kinds.ts";
+import { missingPrograms } from "../../runtime/meshes/runs-as.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { settingsOf } from "../home/look.ts";
 import { type TxCall, unknown } from "./project.ts";

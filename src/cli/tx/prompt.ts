@@ -1,5 +1,5 @@
 import { HOW_BY_FILES, type PromptSection, promptText, sessionPrompt } from "../../mesh/declaration/prompt.ts";
-import { describedRun, programName, runsAs, runsGiven, speaksBy } from "../../runtime/meshes/run-kinds.ts";
+import { describedRun, programName, runsAs, runsGiven, speaksBy } from "../../runtime/meshes/runs-as.ts";
 import { programsOf } from "../../workers/outside/programs.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { settingsOf } from "../home/look.ts";

@@ -1,11 +1,11 @@
 import {
   isUnderWay,
   type NodeState,
-  nodeStanding,
   type Situation,
   type Stage,
   type Standing,
-  whileWorking,
+  shownNodeStatus,
+  shownWorkerStatus,
 } from "../../projections/index.ts";
 import type { NodeId } from "../../protocol/index.ts";
 import { outcomeWords, POLICY } from "../../wording/phrases.ts";
@@ -54,7 +54,7 @@ function rowOf(
       : node.reserved_for && displayName(roster, node.reserved_for);
   return [
     { text: `${stem}${node.id}`, paint: paint.bold },
-    { text: nodeStanding(node, now, standing), paint: question ? paint.yellow : colourOf(node, standing, paint) },
+    { text: shownNodeStatus(node, now, standing), paint: question ? paint.yellow : colourOf(node, standing, paint) },
     { text: who || "" },
     ...(withDependencies ? [{ text: node.spec.dependencies.join(", "), paint: paint.dim }] : []),
     ...(withWork && repository ? [{ text: cutToWidth(workWords(node, repository), MOST_OF_WORK) }] : []),
@@ -106,5 +106,5 @@ function detailOf(node: NodeState): string {
 
 function colourOf(node: NodeState, standing: Standing, paint: Paint): (text: string) => string {
   if (!isUnderWay(node)) return COLOURS[node.status](paint);
-  return whileWorking("", standing) === "" ? paint.blue : paint.yellow;
+  return shownWorkerStatus("", standing) === "" ? paint.blue : paint.yellow;
 }

@@ -25,7 +25,7 @@ export interface MeshProgress {
 export class StateFile {
   readonly #path: string;
   readonly #startedAt: string;
-  #standing: (() => MeshProgress) | undefined;
+  #progress: (() => MeshProgress) | undefined;
   #written = "";
   #timer: NodeJS.Timeout | NodeJS.Immediate | undefined;
   #at = 0;
@@ -35,12 +35,12 @@ export class StateFile {
     this.#startedAt = startedAt;
   }
 
-  of(standing: MeshProgress): MeshState {
-    return stateOf(standing, this.#startedAt);
+  of(progress: MeshProgress): MeshState {
+    return stateOf(progress, this.#startedAt);
   }
 
-  keep(standing: () => MeshProgress): void {
-    this.#standing = standing;
+  keep(progress: () => MeshProgress): void {
+    this.#progress = progress;
     if (this.#timer !== undefined) return;
     const wait = this.#at + BETWEEN_MS - performance.now();
     this.#timer = wait > 0 ? setTimeout(() => this.#write(), wait) : setImmediate(() => this.#write());
@@ -61,9 +61,9 @@ export class StateFile {
     this.#timer = undefined;
     this.#at = performance.now();
     try {
-      if (!this.#standing) return;
-      const state = this.of(this.#standing());
-      this.#standing = undefined;
+      if (!this.#progress) return;
+      const state = this.of(this.#progress());
+      this.#progress = undefined;
       const key = JSON.stringify({ ...state, updated_at: "" });
       if (this.#written === key) return;
       mkdirSync(dirname(this.#path), { recursive: true });

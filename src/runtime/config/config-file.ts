@@ -66,13 +66,13 @@ export function jsonIn(path: string, text: string): unknown {
   }
 }
 
-/** The engine shows a piece of the text, in which a key may stand: only what it says of JSON itself is kept. */
+/** V8 shows a piece of the text, in which a key may stand: only what it says of JSON itself is kept. */
 function syntaxWords(error: unknown): string {
   const [words = ""] = message(error).split(/ in JSON at position| after JSON at|, "|, \.\.\./, 1);
   return words;
 }
 
-/** The engine does not always say where: it is the first place up to which the text cannot be the beginning of anything. */
+/** V8 does not always say where: it is the first place up to which the text cannot be the beginning of anything. */
 function syntaxErrorAt(text: string): number {
   let good = 0;
   let bad = text.length + 1;

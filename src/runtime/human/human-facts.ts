@@ -1,20 +1,17 @@
 import { shellWord } from "../../boundary/shell-word.ts";
 import { isAtWork, type Question, type Situation } from "../../projections/index.ts";
-import { COORDINATOR, type NewFact } from "../../protocol/index.ts";
+import { type Actor, COORDINATOR, type NewFact } from "../../protocol/index.ts";
 import { workerIdOf } from "../team/worker-names.ts";
 import { HumanRefusal } from "./human-refusal.ts";
 
 export { HumanRefusal } from "./human-refusal.ts";
 
-/** How a person's message came in: the terminal, the page, a webhook's name. */
-export type ChannelName = string;
-
 /** The checked answer to a question: the named one, or the only open one. */
-export function responseTo(now: Situation, text: string, id: string | undefined, channel: ChannelName): NewFact {
+export function responseTo(now: Situation, text: string, id: string | undefined, via: Actor["via"]): NewFact {
   const question = id === undefined ? onlyQuestion(now) : namedQuestion(now, id);
   return {
     type: "human.response",
-    data: { question_id: question.id, worker_id: question.worker_id, text: chosen(question, text), channel },
+    data: { question_id: question.id, worker_id: question.worker_id, text: chosen(question, text), channel: via },
   };
 }
 
@@ -44,8 +41,8 @@ export function revocationOf({ agent, outside }: Situation, word: string): NewFa
   );
 }
 
-export function nudgeOf({ agent }: Situation, text: string, channel: ChannelName): NewFact {
-  if (isAtWork(agent.status)) return { type: "human.nudge", data: { text, channel } };
+export function nudgeOf({ agent }: Situation, text: string, via: Actor["via"]): NewFact {
+  if (isAtWork(agent.status)) return { type: "human.nudge", data: { text, channel: via } };
   throw new HumanRefusal(
     "conflict",
     `${agent.created.name} is ${agent.status} and would not hear a nudge. Send it a message: agiraph send ${shellWord(agent.created.name)} "your message"`,

@@ -1,10 +1,9 @@
 import type { Letter, Situation } from "../../projections/index.ts";
-import { HUMAN, type NewFact, type RunId } from "../../protocol/index.ts";
+import { type Actor, HUMAN, type NewFact, type RunId } from "../../protocol/index.ts";
 import type { PendingLog } from "../state/pending-log.ts";
 import type { AgentStart } from "../state/start-facts.ts";
 import type { Team } from "../team/team.ts";
 import {
-  type ChannelName,
   checkNewGoal,
   checkNotArchived,
   checkThinks,
@@ -66,9 +65,9 @@ export class HumanVoice {
   }
 
   /** Answers a question; the first answer counts. */
-  async respond(text: string, question_id: string | undefined, channel: ChannelName): Promise<string> {
+  async respond(text: string, question_id: string | undefined, via: Actor["via"]): Promise<string> {
     checkNotArchived(this.#ports.pending());
-    await this.#append(responseTo(this.#ports.pending(), text, question_id, channel));
+    await this.#append(responseTo(this.#ports.pending(), text, question_id, via));
     return `Answered.${await this.#ports.goOn()}`;
   }
 
@@ -80,10 +79,10 @@ export class HumanVoice {
   }
 
   /** A hint to the coordinator while it works. */
-  async nudge(text: string, channel: ChannelName): Promise<string> {
+  async nudge(text: string, via: Actor["via"]): Promise<string> {
     checkThinks(this.#ports.pending());
     await this.#ports.readGoal();
-    await this.#append(nudgeOf(this.#ports.pending(), text, channel));
+    await this.#append(nudgeOf(this.#ports.pending(), text, via));
     return `The coordinator hears it before its next turn.${await this.#ports.goOn()}`;
   }
 

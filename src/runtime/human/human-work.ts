@@ -9,7 +9,7 @@ import {
   type Situation,
 } from "../../projections/index.ts";
 import type { Clock } from "../../protocol/clock.ts";
-import { HUMAN, type NewFact, type NodeId, type RunId } from "../../protocol/index.ts";
+import { type Actor, HUMAN, type NewFact, type NodeId, type RunId } from "../../protocol/index.ts";
 import { nodeDir } from "../../store/paths.ts";
 import { reopenPublish } from "../../store/run/node-folder.ts";
 import type { AgentLog } from "../../store/store.ts";
@@ -19,7 +19,7 @@ import { askHumanToWork, DONE, nodeQuestionId } from "../../workers/human-worker
 import { isTaken } from "../state/taken-node.ts";
 import type { Team } from "../team/team.ts";
 import { workerIdOf } from "../team/worker-names.ts";
-import { type ChannelName, checkNotArchived, HumanRefusal } from "./human-facts.ts";
+import { checkNotArchived, HumanRefusal } from "./human-facts.ts";
 import type { HumanVoice } from "./human-voice.ts";
 import {
   goalAfterAll,
@@ -186,7 +186,7 @@ export class HumanWork {
   }
 
   /** Resolves when it is published, or with what stands in the way for now; rejects with what is missing. */
-  async publish(name: string, summary: string | undefined, channel: ChannelName): Promise<string> {
+  async publish(name: string, summary: string | undefined, via: Actor["via"]): Promise<string> {
     const { now, pending, voice } = this.#ports;
     checkNotArchived(pending());
     const node = this.#node(name);
@@ -195,7 +195,7 @@ export class HumanWork {
     const asked = this.#questionOn(node, pending());
     if (!asked && this.#isSaid(node.id)) return whenResumed(node.id, pending());
     if (!asked) throw new HumanRefusal("conflict", notYours(node, pending()));
-    await voice.respond(summary ?? DONE, asked.id, channel);
+    await voice.respond(summary ?? DONE, asked.id, via);
     const { status, created } = pending().agent;
     if (!isAtWork(status)) return whenResumed(node.id, pending());
     await this.#until(

@@ -21,7 +21,7 @@ export interface HeadlessPorts {
   model: string | null;
   home: string;
   /** Where it works on what this message asks. */
-  placeFor(message: MeshMessage): Promise<WorkPlace>;
+  folderFor(message: MeshMessage): Promise<MemberFolder>;
   tools: readonly Tool[];
   prompt(): Promise<string>;
   words(message: MeshMessage): string;
@@ -36,7 +36,7 @@ export interface HeadlessPorts {
 }
 
 /** Where a program of a mesh works: the project, or a clone of its repository. */
-export interface WorkPlace {
+export interface MemberFolder {
   cwd: string;
   /** Looked up at each start: files come and go in the project. */
   binds(): Promise<Binds>;
@@ -57,7 +57,7 @@ export interface WorkPlace {
  *     answered at all, it is ended.
  * HEADLESS-MEMBER-6. A program that has rested for a long time is ended to free its memory, if its session can be
  *     resumed; the next message resumes it. A session that cannot be resumed after all is replaced by a new one.
- * HEADLESS-MEMBER-7. A session works in one place: a task that has another begins in a new session, there.
+ * HEADLESS-MEMBER-7. A session works in one folder: a task that has another begins in a new session, there.
  */
 export class HeadlessMember implements Member {
   readonly #ports: HeadlessPorts;
@@ -65,7 +65,7 @@ export class HeadlessMember implements Member {
   #opening: Promise<OutsideSession> | undefined;
   #telling: Promise<void> = Promise.resolve();
   #task: string | undefined;
-  #place: WorkPlace | undefined;
+  #folder: MemberFolder | undefined;
   #reminders = 0;
   /** It has asked another agent something, or handed something on: then the end of a turn means waiting. */
   #waits = false;
@@ -118,12 +118,12 @@ export class HeadlessMember implements Member {
   /** HEADLESS-MEMBER-7. What is said beside a task is said where that is done, unless its clone is gone. */
   async #goTo(message: MeshMessage): Promise<void> {
     const isTask = message.header.type === "task";
-    const before = this.#place?.cwd;
+    const before = this.#folder?.cwd;
     if (!isTask && before !== undefined && existsSync(before)) return;
-    const place = await this.#ports.placeFor(message);
+    const folder = await this.#ports.folderFor(message);
     const isNext = isTask && this.#task !== undefined && this.#task !== message.name;
-    if ((before !== undefined && before !== place.cwd) || (this.#ports.clearsBefore && isNext)) await this.#clear();
-    this.#place = place;
+    if ((before !== undefined && before !== folder.cwd) || (this.#ports.clearsBefore && isNext)) await this.#clear();
+    this.#folder = folder;
     if (isTask) this.#task = message.name;
   }
 
@@ -163,9 +163,9 @@ export class HeadlessMember implements Member {
 
   async #open(words: string): Promise<void> {
     const { outside, profile, model, home, tools, prompt } = this.#ports;
-    const place = this.#place;
-    if (!place) throw new Error("a session begins with a message");
-    const { cwd, binds, about } = place;
+    const folder = this.#folder;
+    if (!folder) throw new Error("a session begins with a message");
+    const { cwd, binds, about } = folder;
     this.#ports.record("starting");
     await outside.makeHome(profile, home);
     const adapter = await outside.adapter(profile.kind);
@@ -282,7 +282,7 @@ export class HeadlessMember implements Member {
 
   async #decide(session: OutsideSession, wish: Extract<OutsideEvent, { kind: "asked_permission" }>): Promise<void> {
     const { profile } = this.#ports;
-    const cwd = this.#place?.cwd ?? "/";
+    const cwd = this.#folder?.cwd ?? "/";
     const policy = permissionOf(profile, REACH);
     const isAllowed = policy === "allow" || (policy === "ask" && isAllowedBy(profile.allow ?? [], wish, cwd));
     const allow = isForOurTool(wish) || isAllowed || (policy === "ask" && (await this.#ports.askPermission(wish)));

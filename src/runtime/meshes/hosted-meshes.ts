@@ -19,7 +19,7 @@ import type { MembersPorts } from "./member-factory.ts";
 import { type AgentStatusView, MeshMembers } from "./members.ts";
 import { type FailureView, MeshRecord, type MeshRecordPorts } from "./mesh-record.ts";
 import { runGate } from "./run-gate.ts";
-import { describedRun } from "./run-kinds.ts";
+import { describedRun } from "./runs-as.ts";
 import type { SessionStarted } from "./session-reports.ts";
 
 /** The meshes of one project at work in this process. */

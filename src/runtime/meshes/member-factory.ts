@@ -26,7 +26,7 @@ import { cloneFor, cloneWords, type GivingAgent, type MeshClone } from "./mesh-c
 import { MESH_RUN, type MeshRecord, type MeshRecordPorts, memberIdOf } from "./mesh-record.ts";
 import { meshScope } from "./mesh-scope.ts";
 import { PlainMember } from "./plain-member.ts";
-import { modelName, programName, type RunsAs, runsAs, runsGiven, speaksBy } from "./run-kinds.ts";
+import { modelName, programName, type RunsAs, runsAs, runsGiven, speaksBy } from "./runs-as.ts";
 import type { ReportState } from "./session-reports.ts";
 import { terminalMember } from "./terminal-member.ts";
 import type { MeshTrust } from "./trust.ts";
@@ -160,7 +160,7 @@ export class MemberFactory {
       profile,
       model,
       home,
-      placeFor: async (message) => {
+      folderFor: async (message) => {
         const clone = await this.#cloneFor(mesh, message);
         const scope = this.#scope(mesh, agent, clone);
         const about = clone ? cloneWords(clone, "tools", project) : "";

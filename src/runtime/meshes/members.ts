@@ -6,7 +6,7 @@ import { TmuxMember } from "../../mesh/terminal/tmux-member.ts";
 import { TmuxServer, tmuxSocket } from "../../mesh/terminal/tmux-server.ts";
 import { addressOf, MemberFactory, type MembersPorts } from "./member-factory.ts";
 import type { MeshRecord, MeshRecordPorts } from "./mesh-record.ts";
-import { describedRun, type RunsAs, runsAs } from "./run-kinds.ts";
+import { describedRun, type RunsAs, runsAs } from "./runs-as.ts";
 import { type ReportedState, type ReportState, SessionReports, type SessionStarted } from "./session-reports.ts";
 import { sessionOf } from "./terminal-member.ts";
 

@@ -4,7 +4,7 @@ import type { Layout } from "../../mesh/files/layout.ts";
 import type { Config } from "../../protocol/index.ts";
 import { programsOf } from "../../workers/outside/programs.ts";
 import type { Environment } from "../config/settings.ts";
-import { describedRun, programName, runsAs } from "./run-kinds.ts";
+import { describedRun, programName, runsAs } from "./runs-as.ts";
 import type { FileChanges, MeshTrustState } from "./trust.ts";
 
 /** What a person sees before they agree. */

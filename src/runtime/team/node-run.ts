@@ -59,11 +59,11 @@ export async function runNode(
 async function prepare({ node, worker, workplace, signal }: NodeRun): Promise<void> {
   const { log, now } = workplace;
   const dir = nodeDir(log.dir, node.spec.run_id, node.id);
-  const home = workerDir(log.dir, node.spec.run_id, worker.id);
+  const workerFolder = workerDir(log.dir, node.spec.run_id, worker.id);
   const { name, identity = "A capable generalist.", memory = "" } = worker.spawned;
-  const added = await createWorkerFolder(home, { name, identity, memory });
+  const added = await createWorkerFolder(workerFolder, { name, identity, memory });
   // A brief that was given since then replaces the one before.
-  if (node.status === "assigned" && !added.has("identity.md")) await writeIdentity(home, identity);
+  if (node.status === "assigned" && !added.has("identity.md")) await writeIdentity(workerFolder, identity);
   if (node.status === "assigned" && node.asked_before)
     await repairSpec(dir, { id: node.id, ...node.spec }, node.asked_before);
   if (node.status === "assigned" && node.reopened) await reopenPublish(dir);
@@ -148,10 +148,10 @@ async function end(work: NodeRun, ended: Outcome): Promise<void> {
   if (isOver(work)) await saveClone(work).catch(() => {});
   const { status } = now().board.nodes[node.id] ?? node;
   const dir = nodeDir(log.dir, node.spec.run_id, node.id);
-  const home = workerDir(log.dir, node.spec.run_id, worker.id);
+  const workerFolder = workerDir(log.dir, node.spec.run_id, worker.id);
   // Both are made from the facts: failing to write them changes nothing.
   await writeStatus(dir, status, outcome.kind === "published" ? outcome.summary : explain(outcome)).catch(() => {});
-  await writeHistory(home, now().board, node.spec.run_id, worker.id).catch(() => {});
+  await writeHistory(workerFolder, now().board, node.spec.run_id, worker.id).catch(() => {});
 }
 
 /** What cannot be saved stays where it is, and the human is told. */

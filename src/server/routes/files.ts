@@ -39,7 +39,7 @@ function workspaceRoutes(app: Api, { agents }: RouteDeps): void {
     {
       schema: {
         ...schema,
-        summary: "What is in an agent's home",
+        summary: "What is in an agent's folder",
         params: ofAgent,
         response: responses(filesPageSchema),
       },

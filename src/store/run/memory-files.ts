@@ -19,7 +19,7 @@ export interface MemoryFiles {
   readonly indexFile: string | null;
   /** Every file there is, in the order of their names, with a stamp that changes when the file does. */
   list(): Promise<StampedFile[]>;
-  /** A path of this memory as seen from the agent's home. */
+  /** A path of this memory as seen from the agent's folder. */
   inHome(path: string): string;
 }
 

@@ -7,7 +7,7 @@ import type { Picture } from "../../protocol/index.ts";
 import { writeFileAtomic } from "../disk/atomic-file.ts";
 
 /**
- * Pictures that models were shown, stored by their hash in the agent's home: a conversation points at them and stays
+ * Pictures that models were shown, stored by their hash in the agent's folder: a conversation points at them and stays
  * small, and they stay as they were shown, whatever happens to the original file.
  */
 export async function keepPicture(agentDir: string, bytes: Buffer, media_type: string): Promise<Picture> {

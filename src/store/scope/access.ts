@@ -1,7 +1,7 @@
 export type Access = "none" | "read" | "write";
 
 /**
- * One row of a scope's table. `at` is a path from the agent's home: `*` matches any one name or a part of it, a final
+ * One row of a scope's table. `at` is a path from the agent's folder: `*` matches any one name or a part of it, a final
  * `/**` for the folder and all below it. `why` is told when the row forbids something.
  */
 export interface AccessRow {

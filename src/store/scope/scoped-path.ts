@@ -14,11 +14,11 @@ export interface ScopeRules {
   project: string | null;
   /** Where `agentDir` is in the project: paths that begin like this lead there, as seen from the project. */
   inProject?: string;
-  /** Where plain paths start, from the agent's home. */
+  /** Where plain paths start, from the agent's folder. */
   top: readonly string[];
   /** Plain paths start in a clone of the project: `project/…` leads there too, unless the repository has such a folder. */
   topIsProject?: boolean;
-  /** First names that stand for another place in the agent's home. */
+  /** First names that stand for another place in the agent's folder. */
   aliases: ReadonlyMap<string, readonly string[]>;
   table: AccessTable;
   /** What to do instead, said after a refused write. */

@@ -9,7 +9,7 @@ import type { Scope } from "./scope.ts";
 import { publishedFolders, runBinds, workerBinds } from "./scope-binds.ts";
 import { homeOf, type Manifests } from "./scoped-path.ts";
 
-/** The coordinator reads its home and everything in the run, and writes what is its own: home, run root, specs. */
+/** The coordinator reads the agent's folder and everything in the run, and writes what is its own: that folder, run root, specs. */
 export function coordinatorScope({
   agentDir,
   runId,
@@ -99,7 +99,7 @@ export function workerScope(who: WorkerScopeOptions): Scope {
   });
 }
 
-/** A person sees everything in an agent's home, and changes nothing that way. */
+/** A person sees everything in an agent's folder, and changes nothing that way. */
 export function humanScope(agentDir: string, published?: Manifests): Scope {
   const why = "Its files are its own; talk to it instead.";
   return new FileScope({

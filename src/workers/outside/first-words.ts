@@ -145,7 +145,7 @@ async function isFile(path: string): Promise<boolean> {
 export async function filesText({ node, self, scope, workplace }: NodeWork): Promise<string> {
   const { log, now } = workplace;
   const { run_id } = node.spec;
-  const home = workerDir(log.dir, run_id, self.worker_id);
+  const workerFolder = workerDir(log.dir, run_id, self.worker_id);
   const { project } = now().agent.created;
   const scratch = join(nodeDir(log.dir, run_id, node.id), "scratch");
   const own =
@@ -163,7 +163,7 @@ export async function filesText({ node, self, scope, workplace }: NodeWork): Pro
         ];
   const lines = [
     ...own,
-    `- ${join(home, "notebook.md")} and ${join(home, "memory.md")}: yours, kept from node to node.`,
+    `- ${join(workerFolder, "notebook.md")} and ${join(workerFolder, "memory.md")}: yours, kept from node to node.`,
     `- To read: ${join(nodeDir(log.dir, run_id, node.id), "_spec.md")}, and what others published, ${join(runDir(log.dir, run_id), "nodes", "NODE", "published")}.`,
     ...(project === null || projectFolder(scope) === "repo"
       ? []

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, type RefObject, useEffect, useRef, useState } from "react";
-import { type NodeState, nodeStanding, type Situation } from "../../../src/projections/index.ts";
+import { type NodeState, type Situation, shownNodeStatus } from "../../../src/projections/index.ts";
 import { HUMAN, type NodeId, type RunId } from "../../../src/protocol/index.ts";
 import { ScreenHeader } from "../entity/entity-header.tsx";
 import { Loading, Missing, Nowhere } from "../entity/entity-view.tsx";
@@ -18,7 +18,7 @@ export default function BoardView({ agent, node }: { agent: string; node: string
   const { situation } = view;
   const [chosen, setChosen] = useState<RunId | null>(null);
   const runs = situation ? runsOf(Object.values(situation.board.nodes).map(({ spec }) => spec.run_id)) : [];
-  if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
+  if (view.state === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
   if (!situation) return <Loading />;
   const selected = node ? situation.board.nodes[node as NodeId] : undefined;
   const run = selected?.spec.run_id ?? chosen ?? runs.at(-1) ?? situation.agent.run?.id ?? "run-1";
@@ -133,7 +133,7 @@ function Lanes({
               key={node.id}
               agent={agent}
               node={node}
-              standing={nodeStanding(node, situation, situation.agent.status)}
+              statusText={shownNodeStatus(node, situation, situation.agent.status)}
               x={x}
               y={y}
               isSelected={node.id === selected}

@@ -15,7 +15,7 @@ export function CancelNode({ view, node }: { view: AgentView; node: NodeState })
   const [reason, setReason] = useState("");
   const agent = view.situation?.agent;
   const isOver = node.status === "completed" || node.status === "cancelled";
-  if (view.standing === "replay" || !agent || agent.run?.finished || agent.archived_ts !== null || isOver) return null;
+  if (view.state === "replay" || !agent || agent.run?.finished || agent.archived_ts !== null || isOver) return null;
   if (!isAsked)
     return (
       <button type="button" onClick={() => ask(true)} className={`flex items-center gap-1.5 ${BUTTON}`}>

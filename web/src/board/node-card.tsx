@@ -9,7 +9,7 @@ export const NodeCard = memo(
   function NodeCard({
     agent,
     node,
-    standing,
+    statusText,
     x,
     y,
     who,
@@ -17,13 +17,13 @@ export const NodeCard = memo(
   }: {
     agent: string;
     node: NodeState;
-    standing: string;
+    statusText: string;
     x: number;
     y: number;
     who: string;
     isSelected: boolean;
   }) {
-    const status = statusOfNode(standing);
+    const status = statusOfNode(statusText);
     return (
       <div className="absolute" style={{ left: x, top: y, width: CARD.width, height: CARD.height }}>
         <Link
@@ -34,7 +34,7 @@ export const NodeCard = memo(
         >
           <span className="flex items-center gap-1.5 text-xs">
             <StatusDot status={status} isBeside />
-            <span className={`font-medium ${colourOf(status)}`}>{standing}</span>
+            <span className={`font-medium ${colourOf(status)}`}>{statusText}</span>
             <span className="ml-auto font-mono text-[11px] text-dim">{node.id}</span>
           </span>
           <span className="mt-1 line-clamp-2 text-[13px] leading-snug font-medium [overflow-wrap:anywhere]">
@@ -50,7 +50,7 @@ export const NodeCard = memo(
   },
   (a, b) =>
     a.node === b.node &&
-    a.standing === b.standing &&
+    a.statusText === b.statusText &&
     a.isSelected === b.isSelected &&
     a.x === b.x &&
     a.y === b.y &&

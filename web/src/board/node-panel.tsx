@@ -1,6 +1,6 @@
 import { X } from "lucide-react";
 import type { ReactNode } from "react";
-import { hasEnded, type NodeState, nodeStanding, type Situation } from "../../../src/projections/index.ts";
+import { hasEnded, type NodeState, type Situation, shownNodeStatus } from "../../../src/projections/index.ts";
 import type { Fact } from "../../../src/protocol/index.ts";
 import { outcomeWords } from "../../../src/wording/phrases.ts";
 import { workState } from "../changes/branch-state.ts";
@@ -26,7 +26,7 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
   // What is in its folder changes with its work.
   const tick = usePaced(`${node.status} ${node.facts}`, 1000);
   const detail = useLoaded(`${view.id} ${node.id}`, () => nodeDetail(view.id, node.id), tick);
-  const standing = nodeStanding(node, situation, situation.agent.status);
+  const statusText = shownNodeStatus(node, situation, situation.agent.status);
   const loaded = detail.state === "ready" ? detail.value : null;
   const log = (loaded?.log.events ?? []).filter(({ seq }) => at === null || seq <= at) as Fact[];
   const { run_id, task } = node.spec;
@@ -36,7 +36,7 @@ export function NodePanel({ view, situation, node }: { view: AgentView; situatio
       aria-label={node.id}
       className="compact absolute inset-0 z-10 flex flex-col border-l border-line bg-page md:static md:w-[26rem] md:shrink-0"
     >
-      <PanelHeader view={view} node={node} standing={standing} />
+      <PanelHeader view={view} node={node} statusText={statusText} />
       <div className="min-h-0 flex-1 space-y-4 overflow-y-auto p-4">
         <Facts view={view} node={node} />
         <Reason view={view} situation={situation} node={node} />
@@ -74,13 +74,13 @@ interface PartProps {
   node: NodeState;
 }
 
-function PanelHeader({ view, node, standing }: PartProps & { standing: ReturnType<typeof nodeStanding> }) {
-  const status = statusOfNode(standing);
+function PanelHeader({ view, node, statusText }: PartProps & { statusText: ReturnType<typeof shownNodeStatus> }) {
+  const status = statusOfNode(statusText);
   return (
     <div className="flex min-h-12 shrink-0 items-center gap-2 border-b border-line pr-2 pl-4">
       <StatusDot status={status} isBeside />
       <h2 className="font-mono text-[13px] font-semibold">{node.id}</h2>
-      <span className={`text-xs font-medium ${colourOf(status)}`}>{standing}</span>
+      <span className={`text-xs font-medium ${colourOf(status)}`}>{statusText}</span>
       <Link
         to={{ screen: "board", agent: view.id, node: null }}
         label="Close"

@@ -21,7 +21,7 @@ import { isWriting } from "./writes.ts";
 export default function ChangesView({ agent, node }: { agent: string; node: string | null }) {
   const view = useAgent(agent);
   const { situation } = view;
-  if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
+  if (view.state === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
   if (!situation) return <Loading />;
   if (!isWriting(situation))
     return (
@@ -43,7 +43,7 @@ function Review({ view, situation, node }: ReviewProps) {
   const tick = usePaced(String(lastOf(view)), 1000);
   const loaded = useLoaded(view.id, () => repositoryOf(view.id), tick);
   const repository = loaded.state === "ready" ? loaded.value : null;
-  const canAct = view.standing !== "replay" && situation.agent.archived_ts === null;
+  const canAct = view.state !== "replay" && situation.agent.archived_ts === null;
   return (
     <div className="flex h-full min-h-0 flex-col">
       <ScreenHeader title="Changes" detail={situation.agent.created.name}>
@@ -55,7 +55,7 @@ function Review({ view, situation, node }: ReviewProps) {
         )}
       </ScreenHeader>
       {repository && <BranchLine situation={situation} repository={repository} />}
-      {view.standing === "replay" && (
+      {view.state === "replay" && (
         <p role="note" className="shrink-0 border-b border-line bg-wait-tint px-3 py-1.5 text-xs text-wait md:px-5">
           The branch is shown as it is now, not as it was then.
         </p>

@@ -38,7 +38,7 @@ export function Composer({ view, situation, worker }: { view: AgentView; situati
   };
   const mayHint = worker === COORDINATOR && isAtWork(situation.agent.status);
 
-  if (view.standing === "replay") return <BackToNow />;
+  if (view.state === "replay") return <BackToNow />;
   return (
     <MessageForm onSubmit={submit}>
       <div className={MESSAGE_FRAME}>

@@ -85,7 +85,7 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
         }
       >
         {/* They are about the whole agent, and so they stand with its coordinator. */}
-        {isCoordinator && view.standing !== "replay" && <Controls agent={agent} />}
+        {isCoordinator && view.state !== "replay" && <Controls agent={agent} />}
       </ScreenHeader>
       {model.startsWith("demo/") && (
         <p className="shrink-0 border-b border-line bg-tint px-3 py-1.5 text-xs md:px-5">
@@ -93,7 +93,7 @@ export function EntityHeader({ view, situation, worker }: { view: AgentView; sit
           such as ANTHROPIC_API_KEY or run Ollama.
         </p>
       )}
-      {agent.archived_ts !== null && view.standing !== "replay" && <PutAway agent={agent.id} />}
+      {agent.archived_ts !== null && view.state !== "replay" && <PutAway agent={agent.id} />}
       <TroubleBanner situation={situation} worker={worker} />
       {node && <CurrentNode agent={view.id} node={node} progress={progressOf(view, node, worker)} />}
     </>

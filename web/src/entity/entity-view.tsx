@@ -20,14 +20,14 @@ export function EntityView({ agent, worker }: { agent: string; worker: string })
   // biome-ignore lint/correctness/useExhaustiveDependencies: the situation is changed in place; its version says so
   useEffect(() => {
     const look = () => {
-      if (situation && view.standing !== "replay" && !document.hidden) markRead(situation, worker);
+      if (situation && view.state !== "replay" && !document.hidden) markRead(situation, worker);
     };
     look();
     document.addEventListener("visibilitychange", look);
     return () => document.removeEventListener("visibilitychange", look);
   }, [situation, version, worker]);
 
-  if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
+  if (view.state === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
   if (!situation) return <Loading />;
   const person = situation.roster[worker];
   if (!person && worker !== COORDINATOR) return <Nowhere what={`Nobody named ${worker} is on this team.`} />;

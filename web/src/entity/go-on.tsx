@@ -13,7 +13,7 @@ export function GoOn({ agent, ts }: { agent: string; ts?: number }) {
   const view = useAgent(agent);
   const [isResting, pressed] = useRest(agent);
   const now = view.situation?.agent;
-  if (view.standing === "replay" || now?.status !== "failed" || now.archived_ts !== null) return null;
+  if (view.state === "replay" || now?.status !== "failed" || now.archived_ts !== null) return null;
   if (ts !== undefined && now.halted?.ts !== ts) return null;
   return (
     <div className="mt-2 flex flex-wrap items-center gap-x-3 gap-y-2 border-t border-line pt-2">

@@ -11,7 +11,7 @@ import { FileLinks, linkedFile } from "./file-links.tsx";
 export function ResultsSoFar({ view, situation }: { view: AgentView; situation: Situation }) {
   const { run, status } = situation.agent;
   // Where it failed, the card that says so has them.
-  if (view.standing === "replay" || !run || run.finished || status === "failed") return null;
+  if (view.state === "replay" || !run || run.finished || status === "failed") return null;
   return <SoFar view={view} run={run.id} status={status} />;
 }
 

@@ -36,7 +36,7 @@ export function StreamView({ view, worker }: { view: AgentView; worker: string }
   const hasOlder = hasOlderThan(view);
   const isShort = rows.length < FULL;
   const { seek, isSeeking } = useSeek(view, latest);
-  const moment = view.standing === "replay" ? view.facts.at(-1)?.seq : null;
+  const moment = view.state === "replay" ? view.facts.at(-1)?.seq : null;
   // A stream that does not fill the page has no scrolling to load more by.
   // biome-ignore lint/correctness/useExhaustiveDependencies: once for each stream and moment; then when it is asked for
   useEffect(() => {

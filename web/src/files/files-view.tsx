@@ -25,7 +25,7 @@ export default function FilesView({ agent, shelf, path }: { agent: string; shelf
   const files = useLoaded(`${agent} ${shelf}`, () => filesIn(agent, shelf), tick);
   const [found, setFound] = useState<MemorySearch | null>(null);
   const all = files.state === "ready" ? files.value.files : NONE;
-  const isPast = view.standing === "replay";
+  const isPast = view.state === "replay";
   // Drawn again with every fact; sorted again only when there is something else to sort.
   const hidesLater = isPast && shelf === "workspace" && situation !== null;
   const listed = useMemo(
@@ -33,7 +33,7 @@ export default function FilesView({ agent, shelf, path }: { agent: string; shelf
     [all, hidesLater, situation],
   );
   const tree = useMemo(() => treeOf(listed), [listed]);
-  if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
+  if (view.state === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
   if (!situation) return <Loading />;
   const screen = shelf === "workspace" ? "files" : "memory";
   const isFile =

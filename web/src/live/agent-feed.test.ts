@@ -64,13 +64,13 @@ test("listeners are told once a frame, but the version changes with what is read
 test("where a fact is missing, or the connection is lost, it goes on from what it has, with everything in sight", () => {
   const { feed, socket } = opened();
   socket.say(snapshotAt(1), call(1), call(2), call(4));
-  expect([feed.standing, seqsOf(feed)]).toEqual(["lost", [1, 2]]);
+  expect([feed.state, seqsOf(feed)]).toEqual(["lost", [1, 2]]);
   vi.advanceTimersByTime(1000);
   const again = TestSocket.all.at(-1);
   expect(again?.address).toBe("/agents/agent-test/events?after=1");
   again?.onopen();
   again?.say(call(2), call(3), call(4));
-  expect([feed.standing, seqsOf(feed)]).toEqual(["live", [1, 2, 3, 4]]);
+  expect([feed.state, seqsOf(feed)]).toEqual(["live", [1, 2, 3, 4]]);
 });
 
 test("words are merged as they come and go when the reply is on record, also before the fact that it was asked", () => {
@@ -158,7 +158,7 @@ test("a log that is another than it was is begun anew, with what was shown in si
   const third = reconnected();
   expect(third?.address).toBe("/agents/agent-test/events?snapshot=1&recent=300");
   third?.say(snapshotAt(2), call(1), call(2));
-  expect([seqsOf(feed), feed.newest, feed.standing, feed.life]).toEqual([[1, 2], 2, "live", 1]);
+  expect([seqsOf(feed), feed.newest, feed.state, feed.life]).toEqual([[1, 2], 2, "live", 1]);
 });
 
 test("what was on its way while the log was begun anew is not said to be on its way for ever", () => {
@@ -178,10 +178,10 @@ test("where the server's log is shorter than what is shown, that is no agent tha
   const { feed, socket } = opened();
   socket.say(snapshotAt(3), call(1), call(2), call(3));
   socket.onclose({ code: 4400 });
-  expect([feed.standing, seqsOf(feed)]).toEqual(["lost", [1, 2, 3]]);
+  expect([feed.state, seqsOf(feed)]).toEqual(["lost", [1, 2, 3]]);
   expect(reconnected()?.address).toBe("/agents/agent-test/events?snapshot=1&recent=300");
   TestSocket.all.at(-1)?.onclose({ code: 4404 });
-  expect(feed.standing).toBe("gone");
+  expect(feed.state).toBe("gone");
 });
 
 test("a fact that is missing for good is asked for once, and then done without", () => {
@@ -242,13 +242,13 @@ test("where nobody has listened for a minute it rests, and goes on from there wh
   back();
   vi.advanceTimersByTime(120_000);
   socket.say(call(3));
-  expect([seqsOf(feed), feed.standing, TestSocket.all.length]).toEqual([[1, 2], "live", 1]);
+  expect([seqsOf(feed), feed.state, TestSocket.all.length]).toEqual([[1, 2], "live", 1]);
   feed.subscribe(() => {});
   const again = TestSocket.all[1];
   expect(again?.address).toBe("/agents/agent-test/events?after=1");
   again?.onopen();
   again?.say(call(2), call(3));
-  expect([seqsOf(feed), feed.standing]).toEqual([[1, 2, 3], "live"]);
+  expect([seqsOf(feed), feed.state]).toEqual([[1, 2, 3], "live"]);
 });
 
 test("a connection that stood long, though nothing came, is made anew at once", () => {

@@ -31,7 +31,7 @@ let made = 0;
 export class AgentFeed implements AgentView {
   readonly id: string;
   life = 0;
-  standing: ViewState = "loading";
+  state: ViewState = "loading";
   situation: Situation | null = null;
   facts: Fact[] = [];
   readonly words = new Map<string, StreamedWords>();
@@ -57,9 +57,9 @@ export class AgentFeed implements AgentView {
       forgetPlace: () => this.#beginAnew(),
       heard: (frame) => this.#hear(eventFrameOf(frame)),
       changed: (state) => {
-        if (state === "open") this.standing = this.situation ? "live" : "loading";
-        if (state === "lost") this.standing = this.situation ? "lost" : "loading";
-        if (state === "refused") this.standing = "gone";
+        if (state === "open") this.state = this.situation ? "live" : "loading";
+        if (state === "lost") this.state = this.situation ? "lost" : "loading";
+        if (state === "refused") this.state = "gone";
         if (state !== "open") this.words.clear();
         this.#listeners.changed();
       },
@@ -139,7 +139,7 @@ export class AgentFeed implements AgentView {
           forgetBooks(this.id);
         }
         this.situation = frame.situation;
-        this.standing = "live";
+        this.state = "live";
         this.facts = [];
         this.#last = undefined;
         // What the server has taken is in it.

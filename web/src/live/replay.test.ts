@@ -26,7 +26,7 @@ test("a moment that could not be read is asked for again while somebody looks, a
   const { replayAt } = await import("./replay.ts");
   const leave = replayAt("agent-test", 3).subscribe(() => {});
   await vi.advanceTimersByTimeAsync(10_000);
-  expect([replayAt("agent-test", 3).standing, asked.mock.calls.length]).toEqual(["lost", 4]);
+  expect([replayAt("agent-test", 3).state, asked.mock.calls.length]).toEqual(["lost", 4]);
   leave();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(asked.mock.calls.length).toBe(4);

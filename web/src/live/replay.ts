@@ -82,7 +82,7 @@ class WholeLog {
 class Replay implements AgentView {
   readonly id: string;
   readonly life: number;
-  standing: ViewState = "loading";
+  state: ViewState = "loading";
   situation: Situation | null = null;
   facts: readonly Fact[] = [];
   readonly words: ReadonlyMap<string, StreamedWords> = new Map();
@@ -117,7 +117,7 @@ class Replay implements AgentView {
         () => this.#at === at && this.#show(at),
         () => {
           if (this.#at !== at) return;
-          this.standing = "lost";
+          this.state = "lost";
           this.#listeners.changed();
           // Else it would be loading for ever.
           this.#again = setTimeout(() => this.#readAgain(), AGAIN_MS);
@@ -154,7 +154,7 @@ class Replay implements AgentView {
     this.situation = log.situationAt(at);
     this.#first = Math.max(1, at - SHOWN);
     this.facts = log.facts.slice(this.#first - 1, at);
-    this.standing = "replay";
+    this.state = "replay";
     this.#listeners.changed();
   }
 }

@@ -32,7 +32,7 @@ export interface AgentView {
   readonly version: number;
   /** Another number when its log is another than it was. */
   readonly life: number;
-  readonly standing: ViewState;
+  readonly state: ViewState;
   readonly situation: Situation | null;
   /** Consecutive facts up to the moment shown, oldest first; there may be older ones. */
   readonly facts: readonly Fact[];

@@ -31,7 +31,7 @@ export default function MeshScreen({
 }) {
   // The files are the truth, and every fact of the record says that they have changed.
   const newest = usePaced(
-    useOfAgent(project, (view) => (view.standing === "gone" ? -1 : view.newest)),
+    useOfAgent(project, (view) => (view.state === "gone" ? -1 : view.newest)),
     150,
   );
   const { meshes: known } = useAgents();

@@ -7,11 +7,11 @@ const LOOK_MS = 30_000;
 
 /** Says that config.json is invalid, or that a change in it needs a restart. Checked only while the page is visible. */
 export function ConfigLine() {
-  const [standing, setStanding] = useState<ConfigState | null>(null);
+  const [config, setConfig] = useState<ConfigState | null>(null);
   useEffect(() => {
     const look = () => {
       // Where the server does not answer, that is said elsewhere.
-      if (!document.hidden) configState().then(setStanding, () => {});
+      if (!document.hidden) configState().then(setConfig, () => {});
     };
     look();
     const timer = setInterval(look, LOOK_MS);
@@ -21,7 +21,7 @@ export function ConfigLine() {
       window.removeEventListener("focus", look);
     };
   }, []);
-  const words = standing && wordsFor(standing);
+  const words = config && wordsFor(config);
   if (!words) return null;
   return (
     <p

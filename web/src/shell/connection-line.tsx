@@ -9,7 +9,7 @@ export function ConnectionLine({ route }: { route: PageRoute }) {
   const agent = "agent" in route ? route.agent : null;
   const isFeedLost = useSyncExternalStore(
     (listener) => (agent ? agents.feed(agent).subscribe(listener) : () => {}),
-    () => agent !== null && agents.feed(agent).standing === "lost",
+    () => agent !== null && agents.feed(agent).state === "lost",
   );
   if (!isLost && !isFeedLost && !isOld) return null;
   const isHeard = !isLost && !isFeedLost;

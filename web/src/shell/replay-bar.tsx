@@ -52,7 +52,7 @@ export function ReplayBar({ agent, at }: { agent: string; at: number }) {
       </span>
       <span className="hidden max-w-[45%] min-w-0 gap-1.5 text-dim lg:flex">
         {moment && <Moment agent={agent} fact={moment} />}
-        {!moment && view.standing === "loading" && "reading the log…"}
+        {!moment && view.state === "loading" && "reading the log…"}
       </span>
       <button
         type="button"

@@ -208,9 +208,9 @@ export function statusWords(now: Situation): string {
   return status === "asleep" && times.length > 0 ? `asleep until ${clockTime(Math.min(...times))}` : labelOf(status);
 }
 
-/** By the words of `nodeStanding`. */
-export function statusOfNode(standing: string): Status {
-  switch (standing) {
+/** By the words of `shownNodeStatus`. */
+export function statusOfNode(words: string): Status {
+  switch (words) {
     case "needs you":
       return "asking";
     case "paused":

@@ -23,7 +23,7 @@ export default function TimelineView({ agent }: { agent: string }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the log only grows; its length says that it did
   const periods = useMemo(() => (facts ? periodsIn(facts, facts.at(-1)?.ts ?? 0) : []), [facts, length]);
   const { situation } = view;
-  if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
+  if (view.state === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
   // Also in replay: who came after the moment has a bar, and a name only in what is so now.
   if (!situation || !facts || !agents.feed(agent).situation) return <Loading />;
   const moment = at === null ? undefined : facts[at - 1];

@@ -18,9 +18,9 @@ export default function TriggersView({ agent }: { agent: string }) {
   const view = useAgent(agent);
   const [isAdding, setAdding] = useState(false);
   const { situation } = view;
-  if (view.standing === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
+  if (view.state === "gone") return <Nowhere what={`There is no agent ${agent}.`} />;
   if (!situation) return <Loading />;
-  const isPast = view.standing === "replay";
+  const isPast = view.state === "replay";
   const open = Object.values(situation.triggers.open);
   const settled = situation.triggers.settled.toReversed();
   return (

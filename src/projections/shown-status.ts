@@ -14,19 +14,19 @@ export function isUnderWay(node: NodeState): node is UnderWay {
 }
 
 /** The state of a busy worker seen from outside: while the agent rests, so does the worker. */
-export function whileWorking(status: string, standing: Standing): string {
+export function shownWorkerStatus(status: string, standing: Standing): string {
   // Whatever ended the agent ended their work with it, and they go on when it does.
   if (standing === "working" || standing === "waiting_for_human") return status;
   return standing === "failed" || standing === "idle" ? "stopped" : standing;
 }
 
 /** The state of a node, in the words that every board shows. */
-export function nodeStanding(
+export function shownNodeStatus(
   node: NodeState,
   { questions, agent }: Pick<Situation, "questions"> & { agent: Pick<Situation["agent"], "coordinator_decides"> },
   standing: Standing,
 ): string {
   if (Object.values(questions.open).some(({ node_id }) => node_id === node.id)) return "needs you";
   if (agent.coordinator_decides && isUnderWay(node)) return "stopped";
-  return isUnderWay(node) ? whileWorking(node.status, standing) : node.status;
+  return isUnderWay(node) ? shownWorkerStatus(node.status, standing) : node.status;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { DeclaredAgent } from "../../mesh/declaration/declared-agent.ts";
 import type { MeshAgentConfig } from "../../protocol/index.ts";
-import { describedRun, modelName, programName, runsAs } from "./run-kinds.ts";
+import { describedRun, modelName, programName, runsAs } from "./runs-as.ts";
 
 const agent = (options: MeshAgentConfig["options"]): DeclaredAgent =>
   ({ name: "one", category: "x", config: { name: "one", options } }) as never;

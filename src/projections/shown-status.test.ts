@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { nodeStanding, type Standing } from "./node-standing.ts";
 import type { NodeState } from "./node-state.ts";
 import { emptyQuestions, type Question } from "./questions.ts";
+import { type Standing, shownNodeStatus } from "./shown-status.ts";
 
 const QUIET = { questions: emptyQuestions(), agent: { coordinator_decides: false } };
 
@@ -14,7 +14,7 @@ test.for([
   ["interrupted", ["pending", "interrupted", "interrupted", "interrupted", "completed", "failed", "cancelled"]],
 ] as const)("while the agent is %s, whatever is under way rests with it", ([standing, words]) => {
   const all = ["pending", "assigned", "running", "publishing", "completed", "failed", "cancelled"] as const;
-  expect(all.map((status) => nodeStanding(node(status), QUIET, standing satisfies Standing))).toEqual(words);
+  expect(all.map((status) => shownNodeStatus(node(status), QUIET, standing satisfies Standing))).toEqual(words);
 });
 
 test("a node whose worker asks needs you, and no other", () => {
@@ -28,15 +28,15 @@ test("a node whose worker asks needs you, and no other", () => {
     answer: null,
   };
   const now = { ...QUIET, questions: { ...emptyQuestions(), open: { "question-1": asked } } };
-  expect([nodeStanding(node("running"), now, "working"), nodeStanding(node("running", 2), now, "working")]).toEqual([
-    "needs you",
-    "running",
-  ]);
+  expect([
+    shownNodeStatus(node("running"), now, "working"),
+    shownNodeStatus(node("running", 2), now, "working"),
+  ]).toEqual(["needs you", "running"]);
 });
 
 test("while the coordinator decides after a stop, what was under way is stopped", () => {
   const now = { ...QUIET, agent: { coordinator_decides: true } };
-  expect([nodeStanding(node("running"), now, "working"), nodeStanding(node("pending"), now, "working")]).toEqual([
+  expect([shownNodeStatus(node("running"), now, "working"), shownNodeStatus(node("pending"), now, "working")]).toEqual([
     "stopped",
     "pending",
   ]);
