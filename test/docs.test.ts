@@ -8,6 +8,7 @@ import { createAgiraph } from "../src/cli/agiraph-command.ts";
 import { MODEL_VARIABLES } from "../src/cli/command-line/common-help.ts";
 import { Terminal } from "../src/cli/terminal.ts";
 import { createTx } from "../src/cli/tx-command.ts";
+import { webhookBody } from "../src/mail/channels/webhook.ts";
 import { PROVIDERS } from "../src/models/catalog/providers.ts";
 import { configSchema } from "../src/protocol/config.ts";
 import { projectFileSchema } from "../src/protocol/project-config.ts";
@@ -28,7 +29,8 @@ import { PROMPT_NAMES } from "../src/workers/prompt.ts";
  * DOCS-4. docs/commands.md names every command, in the groups of the help, and the pages name every option. Every
  *         example of the help is a call of a command, with options that it has.
  * DOCS-5. Every message in docs/troubleshooting.md is one that the program prints.
- * DOCS-6. Every example of config.json or of a trigger can be used as it is written.
+ * DOCS-6. Every example of config.json or of a trigger can be used as it is written, and what a webhook receives is as
+ *         it is shown.
  * DOCS-7. Every word is in the glossary once.
  * DOCS-8. Every decision has one line in docs/decisions/README.md, and every file of the code that one names exists.
  */
@@ -248,6 +250,14 @@ test("every config.json that is shown can be used", () => {
   const shown = BLOCKS.filter(({ page }) => !NOT_A_CONFIG.includes(page));
   expect(shown.length).toBeGreaterThan(8);
   for (const { page, text } of shown) expect(() => parseConfig(page, text), page).not.toThrow();
+});
+
+test("the body of a plain delivery is as the guide of channels shows it", () => {
+  const [, shown = ""] = /^```js\n(.*?)^```$/ms.exec(textOf("docs/channels.md")) ?? [];
+  const { question, kind: _, version: __, at, ...head } = JSON.parse(shown);
+  const { id: of, ...words } = question;
+  const said = { ...head, ...words, of, fact: 12, ts: Date.parse(at) / 1000, topic: "questions" };
+  expect(webhookBody(said)).toEqual(JSON.parse(shown));
 });
 
 test("every project.json that is shown can be used", () => {

@@ -2,10 +2,10 @@ import { z } from "zod";
 import { didYouMean } from "./nearest.ts";
 import { innermost, issueWords } from "./schema-words.ts";
 
-/** `there is no field "titel". Did you mean "title"? There are: name, title`, for the sender. */
+/** `there is no field "titel". Did you mean "title"? Choose from: name, title`, for the sender. */
 export function unknownField(name: string, schema: unknown, path: readonly PropertyKey[]): string {
   const known = fieldsAt(schema, path);
-  const list = known.length > 0 ? ` There are: ${known.join(", ")}` : " There are none";
+  const list = known.length > 0 ? ` Choose from: ${known.join(", ")}` : " There are none";
   return `there is no field "${name.slice(0, 60)}".${didYouMean(name, known)}${list}`;
 }
 

@@ -32,7 +32,7 @@ test("run --mode infinite works in cycles; Ctrl-C stops it, resume goes on with 
   expect({ code: stopped.code, cycles: checkpoints(lines(stopped)), last: lines(stopped).at(-1) }).toEqual({
     code: 130,
     cycles: told(1, 2),
-    last: "Stopped after 2 model calls, $0, M:SS. Go on with: agiraph resume ID",
+    last: "Stopped after 2 model calls, $0, M:SS. Continue with: agiraph resume ID",
   });
   expect(await standing()).toEqual(["stopped"]);
 

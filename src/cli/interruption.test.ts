@@ -45,9 +45,9 @@ test("the first Ctrl-C stops kindly and names the command that goes on; that com
   const { code, stderr } = await running.ended;
   expect({ code, status: (await agents()).map((agent) => agent.status) }).toEqual({ code: 130, status: ["stopped"] });
   expect(stderr.trimEnd().split("\n").slice(-2)).toEqual([
-    "Stopping … (Ctrl-C again leaves at once)",
+    "Stopping … (Ctrl-C again quits at once)",
     expect.stringMatching(
-      new RegExp(`^Stopped after 0 model calls, \\$0, \\d:\\d\\d\\. Go on with: agiraph resume ${id}$`),
+      new RegExp(`^Stopped after 0 model calls, \\$0, \\d:\\d\\d\\. Continue with: agiraph resume ${id}$`),
     ),
   ]);
 
@@ -82,7 +82,7 @@ test.each(["SIGINT", "SIGHUP", "SIGTERM"] as const)(
 
 test.each([
   ["SIGHUP", "its terminal was closed"],
-  ["SIGTERM", "the process that it worked for was told to end, or the one that had started it was killed"],
+  ["SIGTERM", "its process was told to end, or the process that had started it was killed"],
 ] as const)("a run that is ended by %s is not recorded as stopped by the person", async (signal, why) => {
   const { running, id } = await startRun();
   running.signal(signal);
@@ -94,18 +94,18 @@ test.each([
   });
 });
 
-test("a second Ctrl-C leaves at once; nothing that was recorded is lost", async () => {
+test("a second Ctrl-C quits at once; nothing that was recorded is lost", async () => {
   const { running, id } = await startRun();
   running.signal("SIGINT");
   await running.saw("Stopping");
   running.signal("SIGINT");
   const { code, stderr } = await running.ended;
-  expect({ code, goOn: stderr.includes(`Go on with: agiraph resume ${id}`) }).toEqual({ code: 130, goOn: true });
+  expect({ code, goOn: stderr.includes(`Continue with: agiraph resume ${id}`) }).toEqual({ code: 130, goOn: true });
   provider.release("thought");
   expect((await call("resume", "deep")).code).toBe(0);
 });
 
-test("another terminal sees the agent at work and can stop it; what needs the home for itself is refused, with the holder's pid", async () => {
+test("another terminal sees the agent at work and can stop it; what needs the home to itself is refused, with the holder's pid", async () => {
   const { running, id } = await startRun();
   expect((await agents()).map((agent) => agent.status)).toEqual(["working"]);
   const second = await call("serve", "--port", "0");
@@ -114,7 +114,7 @@ test("another terminal sees the agent at work and can stop it; what needs the ho
     code: 1,
     stderr:
       `✗ The home ${join(folder.path, "home")} is in use by pid ${running.pid} (agiraph run, since THEN), which works on deep-question (${id}). ` +
-      "Other commands join it by themselves, but this one needs the home for itself. " +
+      "Other commands join it automatically, but this one needs the home to itself. " +
       `Let it end, or stop it (Ctrl-C in its terminal, or kill ${running.pid}). Or give this one a home of its own with --home DIR.\n`,
   });
 
@@ -145,7 +145,7 @@ test("an agent whose process was killed is shown as interrupted, mentioned by th
   running.signal("SIGKILL");
   await running.ended;
   expect((await agents()).map((agent) => agent.status)).toEqual(["interrupted"]);
-  expect((await call("show", id)).stdout).toContain(`Go on with: agiraph resume ${id}`);
+  expect((await call("show", id)).stdout).toContain(`Continue with: agiraph resume ${id}`);
 
   provider.release("thought");
   const other = await call("run", "Other question", "--model", "ollama/test");
@@ -252,7 +252,7 @@ test("resume --detach goes on in the background", { timeout: 120_000 }, async ()
   expect({ code, born, stderr }).toEqual({
     code: 0,
     born: { id, name: "deep-question" },
-    stderr: expect.stringContaining(`deep-question works in the background (pid ${pid}).`),
+    stderr: expect.stringContaining(`deep-question is running in the background (pid ${pid}).`),
   });
   const following = new CliProcess(["logs", id, "-f"], options());
   provider.release("thought");

@@ -59,12 +59,14 @@ test("when the process that works is killed, one terminal takes the home over an
   await provider.reached("built");
   await provider.reached("dug");
   first.signal("SIGKILL");
-  await Promise.all(others.map((each) => each.saw("has ended. It goes on in ")));
+  await Promise.all(others.map((each) => each.saw("has ended. It continues in ")));
   provider.release("built");
   provider.release("dug");
   const ended = await Promise.all(others.map((each) => each.ended));
   expect(ended.map(({ code }) => code)).toEqual([0, 0]);
-  const places = ended.map(({ stderr }) => /It goes on in (this terminal|pid \d+)\./.exec(stderr)?.[1]);
+  const places = ended.map(
+    ({ stderr }) => /It continues in (this terminal|the process with pid \d+)\./.exec(stderr)?.[1],
+  );
   expect(places.filter((place) => place === "this terminal")).toHaveLength(1);
   for (const { stdout } of ended) {
     const facts = jsonLines(stdout);
@@ -142,7 +144,7 @@ test("a process that cannot be joined, as one of an older version, is named, wit
     code: 1,
     stderr:
       `✗ The home ${home} is in use by pid ${process.pid} (agiraph run, since THEN), which other commands cannot join: ` +
-      `it is of an older version of Agiraph, or could open no port. Let it end, or stop it (Ctrl-C in its terminal, or kill ${process.pid}). ` +
+      `it is an older version of Agiraph, or could not open a port. Let it end, or stop it (Ctrl-C in its terminal, or kill ${process.pid}). ` +
       "Or give this one a home of its own with --home DIR.\n",
   });
 });
@@ -156,8 +158,8 @@ test("a process that is still starting is named as such", async () => {
   expect({ code, stderr: stderr.replace(/since [\d-]+ [\d:]+/, "since THEN") }).toEqual({
     code: 1,
     stderr:
-      `✗ The home ${home} is in use by pid ${process.pid} (since THEN), which is starting or does something short. ` +
-      `Try again in a few seconds. If it stays: kill ${process.pid}. Or give this one a home of its own with --home DIR.\n`,
+      `✗ The home ${home} is in use by pid ${process.pid} (since THEN), which is starting or about to end. ` +
+      `Try again in a few seconds. If it does not end: kill ${process.pid}. Or give this one a home of its own with --home DIR.\n`,
   });
 });
 

@@ -48,7 +48,7 @@ test("logs shows what was asked for, and refuses what can match nothing", LONG, 
     const { code, stderr } = await call("logs", "paint", ...words);
     return [code, stderr.split("\n")[0]];
   };
-  expect(await refused("--worker", "Zoe")).toEqual([2, '✗ There is no worker "Zoe". There are: coordinator, human.']);
+  expect(await refused("--worker", "Zoe")).toEqual([2, '✗ There is no worker "Zoe". Choose from: coordinator, human.']);
   expect(await refused("--node", "node-9")).toEqual([2, '✗ There is no node "node-9". There is none yet.']);
   expect(await refused("--type", "nodes")).toEqual([
     2,

@@ -90,7 +90,7 @@ test("a file is shown by its path; what is not there, or not memory, is refused 
   expect(nothing).toEqual({
     code: 0,
     stdout: "",
-    stderr: "Nothing it remembers has any of these words. Try others.\n",
+    stderr: "Nothing that it remembers contains any of these words. Try others.\n",
   });
 });
 

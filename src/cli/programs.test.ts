@@ -45,7 +45,7 @@ test("status tells of each program whether it is installed and signed in, and un
   });
   const lines = (await me.call("programs", "status")).stdout.split("\n");
   expect(lines[0]).toBe(
-    `✓ claude-code  2.1.325, signed in (Claude max) by ${where}, expires in 3 days, is renewed by itself`,
+    `✓ claude-code  2.1.325, signed in (Claude max) by ${where}, expires in 3 days, is renewed automatically`,
   );
   expect(lines[1]).toBe("– codex        not installed: npm install -g @agentclientprotocol/codex-acp");
 });
@@ -66,7 +66,7 @@ test("login runs the program's own login, and then says whether workers can use 
   const wrong = await other.call("programs", "login", "claud");
   expect({ code: wrong.code, stderr: wrong.stderr }).toEqual({
     code: 2,
-    stderr: expect.stringContaining('There is no program "claud". There are: claude-code, codex, gemini, opencode.'),
+    stderr: expect.stringContaining('There is no program "claud". Choose from: claude-code, codex, gemini, opencode.'),
   });
   expect((await other.call("programs", "logout")).code).toBe(2);
 });

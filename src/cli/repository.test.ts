@@ -164,11 +164,11 @@ describe.skipIf(skipped)(`the terminal and a repository ${skipped}`, () => {
       };
       expect(await refused("diff", "site", "node-x")).toEqual([
         2,
-        '✗ There is no node "node-x". Did you mean node-1? There are: node-1.',
+        '✗ There is no node "node-x". Did you mean node-1? Choose from: node-1.',
       ]);
       expect(await refused("reject", "site", "node-x", "No.")).toEqual([
         1,
-        '✗ site has no node "node-x". Did you mean "node-1"? There are: node-1.',
+        '✗ site has no node "node-x". Did you mean "node-1"? Choose from: node-1.',
       ]);
       expect(await refused("diff", "siet")).toEqual([1, expect.stringContaining('Did you mean "site"?')]);
       expect(await refused("rebase", "site", "mian")).toEqual([1, expect.stringContaining('Did you mean "main"?')]);
@@ -194,7 +194,7 @@ describe.skipIf(skipped)(`the terminal and a repository ${skipped}`, () => {
       ]);
       const log = jsonLines((await call("git", "log", "site", "--json")).stdout);
       expect(log.map(({ subject, node_id, about }) => [subject, node_id, about])).toEqual([
-        ["Revert node-1: Not like that.", null, "what you took last"],
+        ["Revert node-1: Not like that.", null, "what you last accepted"],
         ["Says hello.", "node-1", "reverted since"],
       ]);
       const commit = String(log[1]?.commit).slice(0, 10);
@@ -209,7 +209,7 @@ describe.skipIf(skipped)(`the terminal and a repository ${skipped}`, () => {
         `✗ site has no commit "${slip}". Did you mean "${commit}"? List them: agiraph git log ${agent}`,
       ]);
       const restored = await call("git", "restore", "site", commit);
-      const [, branch = ""] = /It is the branch (\S+) of /.exec(restored.stderr) ?? [];
+      const [, branch = ""] = /It is now the branch (\S+) of /.exec(restored.stderr) ?? [];
       expect(git("show", `${branch}:src/main.js`)).toContain("hello();");
     },
   );

@@ -227,7 +227,7 @@ test("a name that nobody has is answered with those there are", async () => {
   const { code, stderr } = await call(["show", "nobody"]);
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: `✗ There is no agent "nobody". There are: ${id} (chip-faster-measure-both).\n`,
+    stderr: `✗ There is no agent "nobody". Choose from: ${id} (chip-faster-measure-both).\n`,
   });
 });
 

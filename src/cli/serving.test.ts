@@ -37,7 +37,7 @@ test("where a server holds the home, every command goes through it, and the serv
   const resumed = await call("resume", "paint", "--detach");
   expect([resumed.code, resumed.stderr.split("\n")[0]]).toEqual([
     0,
-    `paint-house works in the server at ${server.url}.`,
+    `paint-house is running in the server at ${server.url}.`,
   ]);
   expect((await call("pause", "paint")).code).toBe(0);
   expect((await call("resume", "paint")).code).toBe(3);
@@ -181,7 +181,7 @@ test("config.json may be changed while a server runs; a mistake in it keeps nobo
   const taken = await call("run", "Paint it red", "--model", "openai-compatible/mine/m");
   expect([taken.code, taken.stdout]).toEqual([0, expect.stringContaining("The house is blue.")]);
   expect((await call("doctor")).stdout).toMatch(
-    /– config\.json +server changed since the server \(pid \d+\) was started; it needs a restart\n +without it: the old values stay in use\n/,
+    /– config\.json +server changed since the server \(pid \d+\) was started; it needs a restart\n +so: the old values stay in use\n/,
   );
   await rm(join(dirname(path), "token"));
   const lost = await call("doctor");
@@ -213,7 +213,7 @@ test("what cannot be served is refused in words", async () => {
   expect(await call("serve", "--port", "0")).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(
-      new RegExp(`is served by pid \\d+ \\(.*\\) at ${server.url}; other commands go through it`),
+      new RegExp(`is served by pid \\d+ \\(.*\\) at ${server.url}; other commands use it automatically`),
     ),
   });
   expect(await agiraph(["serve", "--port", "0", "--host", "0.0.0.0"], second)).toMatchObject({

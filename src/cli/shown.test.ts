@@ -29,5 +29,5 @@ test("show of an agent whose budget is spent says how much more it takes to go o
   await configured({ budget_tokens: 1000 });
   expect((await run()).code).toBe(1);
   const shown = (await call("show", "paint")).stdout.replace(/agent-\w{8}/g, "ID");
-  expect(shown).toContain("Go on with: agiraph resume ID --budget-tokens N (in all: more than 1100)");
+  expect(shown).toContain("Continue with: agiraph resume ID --budget-tokens N (in all: more than 1100)");
 });

@@ -60,7 +60,7 @@ test("a home whose agent waits for its human is in use too, and says by whom; a 
   );
   expect([second.code, lines(second)]).toEqual([
     1,
-    [expect.stringContaining("which works on paint-house (ID). Other commands join it by themselves")],
+    [expect.stringContaining("which works on paint-house (ID). Other commands join it automatically")],
   ]);
   expect((await call("answer", "paint", "7")).code).toBe(0);
   expect(lines(await waiting.ended)).toContain("you         → coordinator: 7");
@@ -250,7 +250,7 @@ test("a paused agent hears it when it is resumed", async () => {
   const sent = await call("send", "paint", "Mind the cat.");
   expect({ code: sent.code, words: lines(sent), standing: await standing() }).toEqual({
     code: 0,
-    words: ["paint-house (ID): Sent to coordinator. paint-house is paused and hears it when resumed."],
+    words: ["paint-house (ID): Sent to coordinator. paint-house is paused and gets it when it is resumed."],
     standing: ["paused"],
   });
   provider.release("thought");
@@ -279,7 +279,7 @@ test("that everybody waits for everybody is in your inbox, until somebody goes o
   const running = start();
   await running.saw("The coordinator knows it and waits too.");
   const inbox = (await call("inbox")).stdout.replace(/agent-\w{8}/g, "ID").split("\n");
-  expect(inbox[0]).toMatch(/^\? paint-house · nobody goes on · msg-2 · \d+s ago$/);
+  expect(inbox[0]).toMatch(/^\? paint-house · nobody can continue · msg-2 · \d+s ago$/);
   expect(inbox.slice(1)).toEqual([
     "  Everybody waits, and nothing comes by itself until their time is up and their nodes fail:",
     expect.stringMatching(/^ {2}- Alice on node-1 waits for a message or a colleague's result, since \w+day, /),

@@ -174,7 +174,7 @@ describe.skipIf(!hasTmux)(
       await pane.ended();
       const screen = await pane.screen();
       expect(screen.slice(-2).map(stable)).toEqual([
-        expect.stringMatching(/^Stopped after 2 model calls, .*, M:SS\. Go on with: agiraph resume ID$/),
+        expect.stringMatching(/^Stopped after 2 model calls, .*, M:SS\. Continue with: agiraph resume ID$/),
         "exit code 130",
       ]);
       expect(screen.join("\n")).not.toContain("★");
@@ -195,7 +195,7 @@ describe.skipIf(!hasTmux)(
       await pane.tmux("send-keys", "C-c");
       await pane.ended();
       expect((await pane.screen()).slice(-2).map(stable)).toEqual([
-        expect.stringMatching(/^Stopped after 1 model call, .* Go on with: agiraph resume ID$/),
+        expect.stringMatching(/^Stopped after 1 model call, .* Continue with: agiraph resume ID$/),
         "exit code 130",
       ]);
     });
@@ -266,7 +266,7 @@ describe.skipIf(!hasTmux)(
       const screen = await pane.screen();
       const from = screen.findIndex((line) => line.startsWith("? coordinator asks:"));
       expect(screen.slice(from - 1, from + 5).map(stable)).toEqual([
-        "goes on with ollama/test",
+        "continues with ollama/test",
         "? coordinator asks: Which of these two",
         "  colours should the northern wall of",
         "  the house have?",
@@ -325,7 +325,7 @@ describe.skipIf(!hasTmux)(
       await expect.poll(async () => (await logs()).stdout).toMatch(/message\.received .*You read /);
       working.signal("SIGKILL");
       await working.ended;
-      await expect.poll(head).toBe("deep-question · interrupted · goes on when you speak to it");
+      await expect.poll(head).toBe("deep-question · interrupted · continues when you write to it");
       await pane.tmux("send-keys", "/quit", "Enter");
       await pane.ended();
     });

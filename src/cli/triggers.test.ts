@@ -14,7 +14,7 @@ test("what an agent will do later is listed, and changed by its human; the recor
   const ran = await run();
   expect({ code: ran.code, words: lines(ran).slice(-1) }).toEqual({
     code: 0,
-    words: ["1 trigger is set. It fires while a process keeps time for it: agiraph resume ID"],
+    words: ["1 trigger is set. It fires only while a process works on it: agiraph resume ID"],
   });
 
   const added = await call(
@@ -33,10 +33,10 @@ test("what an agent will do later is listed, and changed by its human; the recor
       `trigger-1 active ${NEXT_YEAR} 0 coordinator scheduled "0 9 1 1 *" (UTC) wake up with "Paint it again"`,
       'trigger-2 paused - 0 you on_event agent.failed write to human: "Help"',
     ],
-    hint: ["Nobody keeps time now: they fire while a process works on it. agiraph resume ID"],
+    hint: ["They fire only while a process works on it, and none does now. agiraph resume ID"],
   });
 
-  expect((await call("triggers", "paint", "--resume", "2")).stderr).toBe("trigger-2 goes on.\n");
+  expect((await call("triggers", "paint", "--resume", "2")).stderr).toBe("trigger-2 is resumed.\n");
   expect((await call("triggers", "paint", "--cancel", "1", "--json")).stdout).toContain("trigger-1 is cancelled.");
   const records = async (...more: string[]) =>
     (await call("triggers", "paint", "--json", ...more)).stdout
@@ -82,7 +82,7 @@ test("what cannot be changed is refused in words, and nothing changes", async ()
     call("triggers", "paint", "--add", JSON.stringify({ ...YEARLY, mised: "skip" })),
   ]);
   expect(refused.map(({ code, stderr }) => [code, stderr.split("\n")[0]])).toEqual([
-    [1, '✗ There is no trigger "trigger-9". There are: trigger-1.'],
+    [1, '✗ There is no trigger "trigger-9". Choose from: trigger-1.'],
     [1, "✗ trigger-1 cannot be resumed: it is active."],
     [2, "✗ Give only one of --add, --cancel, --pause and --resume at a time."],
     [2, expect.stringMatching(/^✗ --add takes JSON, such as \{"type":"scheduled"/)],
@@ -109,7 +109,7 @@ test("while a process works on it, that process makes the change", async () => {
   const unknown = await call("triggers", "paint", "--cancel", "2", "--json");
   expect([unknown.code, JSON.parse(unknown.stdout)]).toEqual([
     1,
-    { error: { code: "not_found", message: 'There is no trigger "trigger-2". There are: trigger-1.' } },
+    { error: { code: "not_found", message: 'There is no trigger "trigger-2". Choose from: trigger-1.' } },
   ]);
   provider.release("begun");
   expect(lines(await working.ended).at(-1)).toMatch(/^1 trigger is set\./);
@@ -134,11 +134,13 @@ test("resume of an agent that is done keeps time for its triggers, wakes it, and
     1,
     [
       expect.stringMatching(
-        /is in use by pid \d+ \(agiraph resume, since [^)]+\), which works on no agent now: it keeps time for one that is done/,
+        /is in use by pid \d+ \(agiraph resume, since [^)]+\), which is not working on an agent now: it waits for the triggers of one that is done/,
       ),
     ],
     0,
-    [`paint-house (ID) is not at work: it is completed. If pid ${keeping.pid} keeps its time, Ctrl-C there ends that.`],
+    [
+      `paint-house (ID) is not at work: it is completed. If pid ${keeping.pid} waits for its triggers, Ctrl-C there ends that.`,
+    ],
   ]);
   keeping.signal("SIGINT");
   const ended = await keeping.ended;
@@ -146,7 +148,7 @@ test("resume of an agent that is done keeps time for its triggers, wakes it, and
   expect({ code: ended.code, woken: words.find((line) => line.startsWith("run-2")), last: words.at(-1) }).toEqual({
     code: 130,
     woken: "run-2       ▸ Look whether it is dry",
-    last: "1 trigger is set. It fires while a process keeps time for it: agiraph resume ID",
+    last: "1 trigger is set. It fires only while a process works on it: agiraph resume ID",
   });
   provider.assertDone();
   expect((await call("triggers", "paint", "--cancel", "2")).code).toBe(0);

@@ -132,7 +132,7 @@ test("who forgets the quotes around a text is shown where they belong", async ()
     error: { code: "usage", message: 'Put the goal in quotes: agiraph run "Survey files" …' },
   });
   expect((await call("show", "survey", "files")).stderr).toMatch(
-    /^✗ There are too many arguments for "show"\. Expected 1 argument but got 2/,
+    /^✗ Too many arguments for "show"\. Expected 1 argument but got 2/,
   );
 });
 
@@ -160,7 +160,7 @@ test("a home that is not there yet has no agents, and looking does not make it",
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: "",
-      stderr: `✗ There is no Agiraph home at ${nowhere}. Run something first, or pass --home.\n`,
+      stderr: `✗ There is no Agiraph home at ${nowhere}. Run an agent first, or pass --home.\n`,
     });
   expect((await call("doctor", "--home", nowhere)).stdout).toContain(`${nowhere} (created by the first run)`);
 });
@@ -215,7 +215,7 @@ test("a key that could not be sent is named as malformed by doctor and models, a
         state: "broken",
         detail:
           "malformed: ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY (empty, or with a space, a line break or a non-ASCII letter)",
-        costs: "whatever needs it fails until it is set again",
+        costs: "requests that need one fail until it is set again",
       },
     ],
   });

@@ -14,7 +14,7 @@ export function failureWords(error: DatabaseFailure, { shown, url }: EngineAddre
   if (code !== undefined && code in NETWORK)
     return `The engine ${shown} cannot be reached: ${NETWORK[code]}. Check its address, and that PostgreSQL runs there and accepts connections.`;
   if (/timeout exceeded when trying to connect|Connection terminated|timeout expired/.test(said))
-    return `The engine ${shown} did not answer. Check its address, and that no firewall lies between.`;
+    return `The engine ${shown} did not answer. Check its address, and that no firewall is in between.`;
   if (/does not support SSL/.test(said))
     return `${hostname} does not offer TLS. Turn it on there (ssl = on), or, on a network that you trust, end the address with ?sslmode=disable.`;
   if (/certificate|self-signed/i.test(said))

@@ -159,7 +159,7 @@ class EngineStore implements Store {
         )
       : [];
     if (there) throw new EngineError(`${id} is at work on another host (${there.name ?? "unknown"}).`);
-    throw new NotFoundError(`There is no agent "${id}" in the engine. \`agiraph ls\` shows those there are.`);
+    throw new NotFoundError(`There is no agent "${id}" in the engine. \`agiraph ls\` lists those that exist.`);
   }
 
   #log(id: AgentId, epoch: number, opening: OpenAgentLog): Promise<FileAgentLog> {

@@ -83,7 +83,7 @@ test.each<[string, NewFact[]]>([
   ["somebody waits for a rate limit", [waits("ben", "node-2", "rate_limit")]],
   ["nobody waits for news", [waits("ann", "node-1", "budget"), waits("ben", "node-2", "budget")]],
   ["a question to the person is open", [asked, { ...waits("ann", "node-1") }]],
-  ["an approval is awaited", [{ type: "agent.paused", data: { why: "Stage 1 wants your approval." } }]],
+  ["an approval is awaited", [{ type: "agent.paused", data: { why: "Stage 1 needs your approval." } }]],
   ["it is stopped", [{ type: "agent.stopped", data: { by: "human" } }]],
   ["the run has ended", [{ type: "run.finished", data: { run_id, outcome: { kind: "finished", summary: "s" } } }]],
   ["a message is unread", [letter("ann")]],

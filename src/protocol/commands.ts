@@ -145,7 +145,7 @@ export const commands = {
   },
   pause: { summary: "Let it rest until it is resumed", tag: "agents", result: agentSummarySchema },
   resume: {
-    summary: "Go on where it was stopped, paused, failed or interrupted",
+    summary: "Continue where it was stopped, paused, failed or interrupted",
     tag: "agents",
     body: z
       .strictObject({
@@ -159,7 +159,7 @@ export const commands = {
     result: agentSummarySchema,
   },
   set_models: {
-    summary: "Go on with other models; its workers too, where they had the same",
+    summary: "Continue with other models; so do its workers that had the same ones",
     tag: "agents",
     body: z.strictObject({ model: modelName.optional(), worker_model: modelName.optional() }),
     result: deliveredSchema,
@@ -256,7 +256,7 @@ export const commands = {
     result: deliveredSchema,
   },
   comment: {
-    summary: "Comment on a line of a node's work: its worker answers, or a node that goes on with it",
+    summary: "Comment on a line of a node's work: its worker answers, or a node that continues with it",
     tag: "repository",
     body: z.strictObject({
       path: z.string().min(1).max(4096),

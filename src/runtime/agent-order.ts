@@ -146,7 +146,7 @@ export async function checkWrite(
 ): Promise<Write | undefined> {
   if (order === undefined || order === false) return undefined;
   const write = order === true ? {} : order;
-  if (project === undefined) throw new WrongField("write", "There is no project folder that the team could change.");
+  if (project === undefined) throw new WrongField("write", "There is no project folder for the team to change.");
   const git = await open();
   const found = await inspectRepository(project, git);
   if (!found.ok) throw new WrongField("write", found.reason);
@@ -154,6 +154,9 @@ export async function checkWrite(
   if (base !== undefined && (await resolveBase(found.repository, base, git)) === undefined)
     throw new WrongField("write.base", await noSuchRef(found.repository, base, git));
   if (base !== undefined && write.dirty === "include")
-    throw new WrongField("write.dirty", "Uncommitted changes belong to HEAD. Leave out the base, or the changes.");
+    throw new WrongField(
+      "write.dirty",
+      "Uncommitted changes belong to HEAD, so they cannot be combined with another base. Leave out one of the two.",
+    );
   return write;
 }

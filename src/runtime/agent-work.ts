@@ -62,7 +62,7 @@ export class AgentWork {
     const { id } = this.#ports.situation.log;
     // A trigger or a message may come just then: nobody begins what would have to be stopped at once.
     if (this.#isClosed) return Promise.reject(new Error(`${id} is being closed.`));
-    if (this.isUnderWay) return Promise.reject(new Error(`${id} is at work already.`));
+    if (this.isUnderWay) return Promise.reject(new Error(`${id} is already at work.`));
     this.#starting = this.#start(why, order)
       .catch((error: unknown) => {
         if (isForWantOfRoom(error)) this.fail(error);
@@ -118,7 +118,7 @@ export class AgentWork {
   /** An agent that is spoken to goes on, unless the human paused it. Resolves with what keeps it from that, in words. */
   async goOn(): Promise<string> {
     const { status, created } = this.#agent;
-    if (status === "paused") return ` ${created.name} is paused and hears it when resumed.`;
+    if (status === "paused") return ` ${created.name} is paused and gets it when it is resumed.`;
     await this.#starting;
     // Those who were stopped may still be putting their things away.
     if (!isAtWork(this.#agent.status)) await this.#allEnded();
@@ -131,7 +131,7 @@ export class AgentWork {
       () => "",
       (error: unknown) => {
         // What was said is recorded: to have it said again would be to have it twice.
-        if (isForWantOfRoom(error)) return ` ${created.name} goes on when there is room on the disk again.`;
+        if (isForWantOfRoom(error)) return ` ${created.name} continues when there is space on the disk again.`;
         throw error;
       },
     );
@@ -141,7 +141,7 @@ export class AgentWork {
   goOnOrSay(): Promise<string> {
     return this.goOn().catch((error: unknown) => {
       if (error instanceof TooLittleMoney || error instanceof UnpricedModel) return ` ${error.message}`;
-      if (this.#isClosed) return ` ${this.#agent.created.name} is being closed, and hears it when it goes on.`;
+      if (this.#isClosed) return ` ${this.#agent.created.name} is being closed, and gets it when it continues.`;
       throw error;
     });
   }
@@ -231,13 +231,13 @@ export class AgentWork {
     checkThinks(situation.pending());
     const { name } = situation.pending().agent.created;
     const data = await modelChange(situation.pending(), order, services);
-    if (!data) return `${name} has these models already.`;
+    if (!data) return `${name} already uses these models.`;
     await this.#starting?.catch(() => {});
     const isAtWorkHere = this.isUnderWay && isAtWork(situation.pending().agent.status);
     if (isAtWorkHere) await this.halt("leaves");
     await situation.log.append({ facts: [{ type: "model.set", data }] }).durable;
     if (isAtWorkHere) await this.start("recovered");
-    return `${name} goes on with ${data.model}, no longer with ${data.was.model}.`;
+    return `${name} continues with ${data.model}, no longer with ${data.was.model}.`;
   }
 
   /** The record could not be kept, or we have a bug: stop everything, lose nothing, say so. */

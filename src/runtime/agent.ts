@@ -289,7 +289,7 @@ export class Agent {
   }
 
   #awaitApproval(stage: number): void {
-    this.pause(`Stage ${stage} wants your approval.`).catch((error: unknown) => this.#work.fail(error));
+    this.pause(`Stage ${stage} needs your approval.`).catch((error: unknown) => this.#work.fail(error));
   }
 
   async #record(fact: NewFact): Promise<void> {

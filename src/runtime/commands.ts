@@ -183,7 +183,7 @@ async function resume(agent: Agent, args: CheckedArgs<"resume">, _: Actor, ports
   if (agent.isWorking)
     throw new HumanRefusal(
       "conflict",
-      `${created.name} is at work already. To follow it: agiraph chat ${shellWord(created.name)}`,
+      `${created.name} is already at work. To follow it: agiraph chat ${shellWord(created.name)}`,
     );
   checkNotArchived(agent.now);
   if (status === "completed")
@@ -206,7 +206,7 @@ const stop = steer<"stop">(async (agent, { because }) => {
 
 const NOBODY_ASKED: Readonly<Record<NonNullable<CheckedArgs<"stop">["because"]>, string>> = {
   terminal_closed: "its terminal was closed",
-  terminated: "the process that it worked for was told to end, or the one that had started it was killed",
+  terminated: "its process was told to end, or the process that had started it was killed",
   reader_left: "the program that read its output has ended",
 };
 

@@ -92,7 +92,7 @@ test("OPEN-2: what was added is closed also where the home cannot be opened, or 
   const closed: string[] = [];
   const { tools, ...others } = additions(closed);
   await expect(openRuntime({ home: file, env: {}, config: {}, ...additions(closed) })).rejects.toThrow(
-    /cannot be used: it is.* a file\. Choose another/,
+    /cannot be used: it is.* a file, or is below one\. Choose another/,
   );
   const given = { tools: [tool("bash"), ...tools], ...others };
   await expect(openRuntime({ home: home.path, env: {}, config: {}, ...given })).rejects.toThrow("is built in");

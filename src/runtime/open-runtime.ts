@@ -164,7 +164,7 @@ async function openHome(root: string, clock: Clock, readOnly: boolean): Promise<
 }
 
 const UNUSABLE: Readonly<Record<string, string>> = {
-  ENOTDIR: "it is, or lies under, a file",
+  ENOTDIR: "it is a file, or is below one",
   EEXIST: "it is a file",
   EACCES: "you may not write there",
   EPERM: "you may not write there",

@@ -218,7 +218,7 @@ export class Runtime {
       if (id === undefined || this.programFor(id) !== undefined) continue;
       if ((await this.#ports.catalog.cost(id, { ...NO_USAGE, input: 1000, output: 1000 })) !== null) continue;
       throw new UnpricedModel(
-        `No price is known for ${id}, so a budget could not be kept. Say it in config.json ("models": {"${id}": {"prices": {"input": …, "output": …}}}, USD for a million tokens), or leave the budget out.`,
+        `No price is known for ${id}, so a budget cannot be enforced. Set it in config.json ("models": {"${id}": {"prices": {"input": …, "output": …}}}, USD for a million tokens), or leave the budget out.`,
       );
     }
   }

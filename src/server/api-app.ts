@@ -41,7 +41,7 @@ export function pageOf<T>(
     throw new RefusedRequest(
       400,
       "bad_request",
-      `after: there is no "${after.slice(0, 80)}" in this list any more. Start again without after.`,
+      `after: there is no "${after.slice(0, 80)}" in this list any more. Start again without "after".`,
     );
   const shown = items.slice(at, at + limit);
   const last = shown.at(-1);

@@ -245,7 +245,7 @@ test("a command with a wrong field is refused for the same reason whichever way 
   expect(byRuntime?.slice(0, 3)).toEqual([
     "it must not be empty",
     "at most 32000 characters",
-    'there is no field "too". Did you mean "to"? There are: message, to',
+    'there is no field "too". Did you mean "to"? Choose from: message, to',
   ]);
 });
 

@@ -112,7 +112,7 @@ test("a wrong question is answered with a code and the reason", async () => {
   expect(codes).toEqual([4404, 4404, 4400, 4400, 4400, 4400, 4400, 4400]);
   expect((await answers[2])?.reason).toBe("after: must be a whole number, 0 or more");
   expect((await answers[6])?.reason).toBe(
-    'wach: there is no field "wach". Did you mean "watch"? There are: after, snapshot, recent, watch',
+    'wach: there is no field "wach". Did you mean "watch"? Choose from: after, snapshot, recent, watch',
   );
   expect((await answers[7])?.reason).toMatch(/^ж{20}: there is no field "ж+$/u);
 });

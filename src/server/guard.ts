@@ -94,10 +94,10 @@ function checkOrigin(
   if (!tls && !isFromProxy && !isFromHere(socket))
     throw new RefusedRequest(403, "not_encrypted", "Requests from other machines must come through the proxy.");
   if (headers.origin !== undefined && !reach.origins.has(headers.origin))
-    throw new RefusedRequest(403, "wrong_origin", "Pages of other origins may not call this server.");
+    throw new RefusedRequest(403, "wrong_origin", "Pages from other origins may not call this server.");
   const site = headers["sec-fetch-site"];
   if (site !== undefined && site !== "same-origin" && site !== "none")
-    throw new RefusedRequest(403, "cross_site", "Pages of other sites may not call this server.");
+    throw new RefusedRequest(403, "cross_site", "Pages from other sites may not call this server.");
   return isProxied ? proxy.origin : `${tls ? "https" : "http"}://${host}`;
 }
 

@@ -509,10 +509,10 @@ test("every bad field is named, every unknown id is not found, and nothing chang
     "action: expected text in quotes or an object in braces",
   );
   expect(await near("POST", "/agents", { goal: "Go", modle: "x/y" })).toMatch(
-    /^modle: there is no field "modle"\. Did you mean "model"\? There are: goal, name, model, /,
+    /^modle: there is no field "modle"\. Did you mean "model"\? Choose from: goal, name, model, /,
   );
   expect(await near("GET", "/agents?limt=5")).toBe(
-    'querystring.limt: there is no field "limt". Did you mean "limit"? There are: after, limit, archived',
+    'querystring.limt: there is no field "limt". Did you mean "limit"? Choose from: after, limit, archived',
   );
   expect(await near("POST", "/agents", { goal: "Go", tools: ["websearch"] })).toMatch(/Did you mean "web_search"\?/);
 

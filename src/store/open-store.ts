@@ -104,7 +104,7 @@ class FileStore implements Store {
   async open(id: AgentId): Promise<FileAgentLog> {
     const { disk, root } = this.#shared;
     const there = isAgentId(id) && disk.size(agentDir(root, id)) !== undefined;
-    if (!there) throw new NotFoundError(`There is no agent "${id}" in ${root}. \`agiraph ls\` shows those there are.`);
+    if (!there) throw new NotFoundError(`There is no agent "${id}" in ${root}. \`agiraph ls\` lists those that exist.`);
     return this.#log(id);
   }
 

@@ -192,7 +192,7 @@ function byName(workers: Record<string, ScriptedModel>): Model {
     const model = workers[name];
     if (!model)
       throw new Error(
-        `Nobody scripted a worker named ${name}. There are: ${Object.keys(workers).join(", ") || "none"}.`,
+        `Nobody scripted a worker named ${name}. Scripted: ${Object.keys(workers).join(", ") || "none"}.`,
       );
     return model;
   };

@@ -230,6 +230,6 @@ async function declineInsight(port: InsightsPort, id: string, why: string): Prom
 function unknownInsight(port: InsightsPort, id: string): ToolOutput {
   const open = Object.keys(port.insights());
   return refusal(
-    `No insight "${id}" waits for you. ${open.length > 0 ? `There are: ${open.join(", ")}.` : "None does."}`,
+    `No insight "${id}" waits for you. ${open.length > 0 ? `Choose from: ${open.join(", ")}.` : "None does."}`,
   );
 }

@@ -133,7 +133,7 @@ const REFUSALS: [what: string, order: Record<string, unknown>, words: string][] 
   [
     "the config of another type",
     { type: "delayed", config: { cron: "@daily" }, action: "go" },
-    'there is no field "cron". There are: delay_seconds',
+    'there is no field "cron". Choose from: delay_seconds',
   ],
   [
     "a field that is nearly right",
@@ -148,7 +148,7 @@ const REFUSALS: [what: string, order: Record<string, unknown>, words: string][] 
   [
     "a field beside the payload that there is not",
     { ...soon, action: { type: "wake_agent", payload: { task: "go" }, mised: "skip" } },
-    'there is no field "mised". There are: task',
+    'there is no field "mised". Choose from: task',
   ],
   [
     "a heartbeat that races",
@@ -157,12 +157,8 @@ const REFUSALS: [what: string, order: Record<string, unknown>, words: string][] 
   ],
   ["idleness of no length", { type: "on_idle", config: { idle_seconds: 0 }, action: "go" }, "at least 1 second"],
   ["everything", event("*"), '"*" is everything that happens.'],
-  [
-    "a fact that there is not",
-    event("node.done"),
-    'Nothing that happens is called "node.done". There are: node.created,',
-  ],
-  ["the triggers' own facts", event("trigger.fired"), 'Nothing that happens is called "trigger.fired".'],
+  ["a fact that there is not", event("node.done"), 'No event is called "node.done". Choose from: node.created,'],
+  ["the triggers' own facts", event("trigger.fired"), 'No event is called "trigger.fired".'],
   [
     "a field that there is not",
     event("message.received", { to: "x" }),
@@ -171,17 +167,17 @@ const REFUSALS: [what: string, order: Record<string, unknown>, words: string][] 
   [
     "an unknown callback",
     { ...soon, action: { type: "run_callback", name: "rm" } },
-    'No callback is called "rm". There are: tidy.',
+    'No callback is called "rm". Choose from: tidy.',
   ],
   [
     "an unknown node",
     { ...soon, action: { type: "run_node", node_id: "node-9" } },
-    'There is no node "node-9". There are: none.',
+    'There is no node "node-9". The board is empty.',
   ],
   [
     "an unknown name",
     { ...soon, action: { type: "send_message", to: "Zed", content: "?" } },
-    'There is nobody named "Zed". There are: human.',
+    'There is nobody named "Zed". Choose from: human.',
   ],
   [
     "an unknown action",
@@ -203,7 +199,7 @@ test("cancelling what is not there says what is; cancelling twice is cancelling 
   await call("schedule", { ...soon, action: "go" });
   expect(await call("cancel_trigger", { trigger_id: "trigger-2" })).toEqual({
     ok: false,
-    content: 'There is no trigger "trigger-2". There are: trigger-1.',
+    content: 'There is no trigger "trigger-2". Choose from: trigger-1.',
   });
   await call("cancel_trigger", { trigger_id: "trigger-1" });
   expect((await call("cancel_trigger", { trigger_id: "trigger-1" })).ok).toBe(true);

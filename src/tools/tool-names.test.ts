@@ -18,7 +18,7 @@ test("a tool that nobody has is named with the nearest one; those of a declared 
   const servers = ["files"];
   expect(problemWithTools(["bash", "mcp__files", "mcp__files__search"], servers)).toBeUndefined();
   expect(problemWithTools(["bash", "websearch"], servers)).toMatch(
-    /^There is no tool "websearch"\. Did you mean "web_search"\? There are: read_file, .*, mcp__files\.$/,
+    /^There is no tool "websearch"\. Did you mean "web_search"\? Choose from: read_file, .*, mcp__files\.$/,
   );
   expect(problemWithTools(["mcp__file__x"], [])).toMatch(/^There is no tool "mcp__file__x"\./);
 });

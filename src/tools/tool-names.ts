@@ -61,5 +61,5 @@ export function problemWithTools(
   const unknown = names.find((name) => !isKnown(name));
   if (unknown === undefined) return undefined;
   const known = [...TOOL_NAMES, ...added, ...foreign];
-  return `There is no tool "${unknown}".${didYouMean(unknown, known)} There are: ${known.join(", ")}.`;
+  return `There is no tool "${unknown}".${didYouMean(unknown, known)} Choose from: ${known.join(", ")}.`;
 }

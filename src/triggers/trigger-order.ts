@@ -139,7 +139,7 @@ function eventProblem({ event_pattern, filter = {} }: Extract<Condition, { type:
       (type) => type.split(".")[0] === event_pattern.split(".")[0] && !type.startsWith("trigger."),
     );
     const some = kin.length > 0 ? kin : ["node.completed", "node.*", "message.sent", "suggestion.made", "agent.failed"];
-    return `Nothing that happens is called "${event_pattern}". There are: ${some.join(", ")}.`;
+    return `No event is called "${event_pattern}". Choose from: ${some.join(", ")}.`;
   }
   const fields = [...new Set(types.flatMap((type) => Object.keys(factData[type].shape)))];
   const unknown = Object.keys(filter).find((field) => !fields.includes(field));
@@ -184,11 +184,12 @@ function actionProblem({ type, payload }: TriggerAction, { now, callbacks, addre
       return addressProblem(payload.to);
     case "run_callback":
       if (callbacks.includes(payload.name)) return undefined;
-      return `No callback is called "${payload.name}". ${callbacks.length > 0 ? `There are: ${callbacks.join(", ")}.` : "None is registered."}`;
+      return `No callback is called "${payload.name}". ${callbacks.length > 0 ? `Choose from: ${callbacks.join(", ")}.` : "None is registered."}`;
     case "run_node": {
       const node = nodeNamed(now.board, payload.node_id);
+      const nodes = Object.keys(now.board.nodes);
       if (!node)
-        return `There is no node "${payload.node_id}". There are: ${Object.keys(now.board.nodes).join(", ") || "none"}.`;
+        return `There is no node "${payload.node_id}". ${nodes.length > 0 ? `Choose from: ${nodes.join(", ")}.` : "The board is empty."}`;
       return node.status === "pending"
         ? undefined
         : `${node.id} is ${node.status}; only a waiting node can be run later.`;

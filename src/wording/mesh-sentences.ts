@@ -32,7 +32,7 @@ export const MESH: Sentences<Extract<FactType, `mesh.${string}`>> = {
       ? thing(mesh, "was read again", { tone: "new" })
       : thing(mesh, "cannot be used as it is declared", { text: problem, isWhole: true, tone: "warning" }),
   "mesh.held": ({ mesh, changed }) =>
-    thing(mesh, `${changed ? "has changed and is no longer trusted" : "is not trusted yet"}, so nothing of it runs`, {
+    thing(mesh, `${changed ? "has changed and is no longer trusted" : "is not trusted yet"}, so none of it runs`, {
       detail: `tx trust ${mesh}`,
       tone: "warning",
     }),

@@ -153,7 +153,7 @@ describe.skipIf(!hasChromium)("being asked by the page, wherever one is", () => 
     expect(Number(await field.inputValue())).toBeGreaterThan(0.6);
     await field.fill("0.10");
     await dialog.getByRole("button", { name: "Continue" }).click();
-    await dialog.getByRole("alert").getByText("$0.1 is too little: $0.6150 is spent already").waitFor();
+    await dialog.getByRole("alert").getByText("$0.1 is too low: $0.6150 is already spent").waitFor();
     await field.fill("5");
     await dialog.getByRole("button", { name: "Continue" }).click();
     await dialog.waitFor({ state: "detached" });

@@ -331,7 +331,7 @@ const overlay: Screens["overlay"] = {
     {
       name: "more-money-refused",
       path: ({ at }) => at.broke,
-      ready: "is too little",
+      ready: "is too low",
       act: async (page) => {
         await click(page, "button", "Resume");
         await page.getByLabel("Budget in USD").fill("0.10");

@@ -30,7 +30,7 @@ test.skipIf(cannot)(
       home,
       coordinator: script(
         call("create_work_node", { task: "First" }),
-        call("finish", { summary: "given up" }).after("node-1 failed: There is no room on the disk"),
+        call("finish", { summary: "given up" }).after("node-1 failed: The disk is full"),
         call("finish", { summary: "seen" }),
       ),
       workers: {
@@ -52,7 +52,7 @@ test.skipIf(cannot)(
     expect(existsSync(join(clone, "first.txt"))).toBe(true);
     const told = Object.values(team.agent.now.letters.queued).filter(({ reader }) => reader === "human");
     expect(told.map(({ text }) => text)).toEqual([
-      expect.stringMatching(/^What node-1 has left in its clone is not saved, so its clone stays\. There is no room/),
+      expect.stringMatching(/^What node-1 has left in its clone is not saved, so its clone stays\. The disk is full/),
     ]);
     expect(team.agent.now.repository?.nodes["node-1"]?.snapshots).toEqual([]);
     rmSync(ballast);

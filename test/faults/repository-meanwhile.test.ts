@@ -70,7 +70,7 @@ test.skipIf(skipped)(
     // Both sides added src/other.js since the commit that they have in common.
     world.plain("person", "fsck", "--full", "--strict");
     const rebased = await give({ do: "rebase" });
-    expect(rebased.detail).toContain("main cannot be taken in as it is: both changed src/other.js");
+    expect(rebased.detail).toContain("main cannot be merged as it is: both changed src/other.js");
     await team.agent.idle();
 
     world.plain("person", "checkout", "-q", "--orphan", "anew");

@@ -158,7 +158,7 @@ test("tx init puts those that are named into a folder, and says which there are"
   const refused = await tx("init", "reserch");
   expect(refused.code).toBe(2);
   expect(refused.stderr).toContain(
-    'There is no bundled mesh "reserch". Did you mean research? There are: plan-build-test, research, review, tour.',
+    'There is no bundled mesh "reserch". Did you mean research? Choose from: plan-build-test, research, review, tour.',
   );
 });
 

@@ -48,7 +48,7 @@ withTmux(
       "mesh.session: starting",
       "mesh.received: task",
       "mesh.session: gone",
-      "mesh.closed: it is not trusted any more",
+      "mesh.closed: it is no longer trusted",
       "agent.stopped",
     ]);
     // What followed from the commands was nobody's.

@@ -144,7 +144,7 @@ test("CONSENT-1: by the API a yes is for the content that was looked at; what ch
   });
   expect((await house.facts("mesh.trusted", "mesh.closed")).at(-1)).toEqual({
     mesh: "solo",
-    why: "it is not trusted any more",
+    why: "it is no longer trusted",
   });
 });
 

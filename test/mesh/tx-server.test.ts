@@ -52,6 +52,6 @@ test("tx init --gitignore keeps .ai/ out of git, once, and says so where nobody 
   expect(existsSync(file)).toBe(false);
   writeFileSync(file, "dist");
   expect((await project.tx(["init", "tour", "--gitignore"])).stderr).toContain("Added .ai/ to .gitignore.");
-  expect((await project.tx(["init", "tour", "--gitignore"])).stderr).toContain(".gitignore has .ai/ already.");
+  expect((await project.tx(["init", "tour", "--gitignore"])).stderr).toContain(".gitignore already has .ai/.");
   expect(readFileSync(file, "utf8")).toBe("dist\n.ai/\n");
 });

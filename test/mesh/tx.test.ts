@@ -78,8 +78,8 @@ test("what needs no server: prompt, send, next, done and ask by files, and what 
   ]);
   expect(wrong.map(({ code }) => code)).toEqual([2, 2, 2, 2, 2, 2]);
   expect(wrong.map(({ stderr }) => stderr.split("\n")[0])).toEqual([
-    '✗ There is no mesh "relai". Did you mean relay? There are: relay.',
-    '✗ There is no agent of relay "frist". Did you mean first? There are: first, second.',
+    '✗ There is no mesh "relai". Did you mean relay? Choose from: relay.',
+    '✗ There is no agent of relay "frist". Did you mean first? Choose from: first, second.',
     "✗ Only an agent in its session can do this. Outside of one, say which agent: --as mesh/agent",
     expect.stringMatching(/^✗ There are no meshes here: .* How to declare a mesh: \/.*\/docs\/meshes\.md$/),
     '✗ The argument "text" is missing.',
@@ -136,7 +136,7 @@ test("tx trust: without a person at the terminal it needs --yes; start runs noth
   const started = await project.tx(["start"]);
   expect([started.code, started.stderr]).toEqual([
     3,
-    expect.stringContaining("relay is not trusted yet: nothing of it runs. Review it: tx trust relay"),
+    expect.stringContaining("relay is not trusted yet: none of it runs. Review it: tx trust relay"),
   ]);
   const asked = await project.tx(["trust", "relay"]);
   expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining("tx trust relay --yes")]);
@@ -163,7 +163,7 @@ test("tx trust: without a person at the terminal it needs --yes; start runs noth
   expect(inbox).toContain("Agiraph asks whether you trust the mesh relay");
   expect(inbox).toContain("\n  tx trust relay\n");
 
-  expect((await project.tx(["untrust", "relay"])).stderr).toBe("relay is not trusted any more.\n");
+  expect((await project.tx(["untrust", "relay"])).stderr).toBe("relay is no longer trusted.\n");
   const unknown = await project.tx(["untrust", "realy"]);
   expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("Did you mean relay?")]);
   expect(await project.json("trust", "--list")).toEqual({ meshes: [] });
@@ -207,7 +207,7 @@ withTmux(
       `The meshes of ${project.project} are not started (tx start). Declared: relay.\n`,
     ]);
     const resumed = await agiraph("resume", "mesh: project");
-    expect([resumed.code, resumed.stderr]).toEqual([0, expect.stringContaining("goes on in the server")]);
+    expect([resumed.code, resumed.stderr]).toEqual([0, expect.stringContaining("continues in the server")]);
     expect((await project.tx(["status", "relay"])).stdout).toMatch(/^relay /);
     await agiraph("pause", "mesh: project");
     await project.endServer();

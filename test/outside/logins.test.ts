@@ -164,7 +164,7 @@ withClaude(
     expect(Object.values(team.agent.now.questions.open)).toMatchObject([
       {
         worker_id: "clara",
-        text: "The program claude-code cannot work: its login cannot be used, because platform.claude.com refuses to renew it (invalid_grant). It was signed out, or it was renewed on another machine. Sign in again: agiraph programs login claude-code. The work goes on by itself then.",
+        text: "The program claude-code cannot work: its login cannot be used, because platform.claude.com refuses to renew it (invalid_grant). It was signed out, or it was renewed on another machine. Sign in again: agiraph programs login claude-code. The work then continues automatically.",
       },
     ]);
     await signIn(me.home, "claude", me.server.login());

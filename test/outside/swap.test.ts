@@ -197,7 +197,7 @@ test("what cannot change hands is refused with the reason", async () => {
     entry.role === "tool" && entry.tool === "assign_worker" ? entry.content : [],
   );
   expect(answers.slice(1)).toEqual([
-    'There is nobody named "Bob". There are: Ann, coordinator.',
+    'There is nobody named "Bob". Choose from: Ann, coordinator.',
     "node-1 is completed. Create a new node for what is still to be done.",
   ]);
 });

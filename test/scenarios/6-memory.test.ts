@@ -134,7 +134,7 @@ test("what a worker learned for good is offered, decided about by the coordinato
     /^## Chips throttle\n\nAt 88 degrees, measured twice\.\n\n\(\d{4}-\d\d-\d\d, run-1, from alice\)\n$/,
   );
   expect(results(await team.conversation(), "accept_insight")).toEqual([
-    [false, 'No insight "insight-9" waits for you. There are: insight-1, insight-2.'],
+    [false, 'No insight "insight-9" waits for you. Choose from: insight-1, insight-2.'],
     [true, "Remembered in memory/knowledge/chips.md (83 bytes)."],
     [false, 'No insight "insight-1" waits for you. None does.'],
   ]);

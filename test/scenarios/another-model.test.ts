@@ -36,7 +36,7 @@ test("an agent that was stopped goes on with another model, and so do its worker
   const agent = await house.runtime.create({ goal: "g", model: "old/one" });
   await until(agent, ({ questions }) => questions.asked === 1);
   await agent.stop("human");
-  expect(await agent.changeModels({ model: "new/two" })).toBe("g goes on with new/two, no longer with old/one.");
+  expect(await agent.changeModels({ model: "new/two" })).toBe("g continues with new/two, no longer with old/one.");
   expect(agent.now.agent.created).toMatchObject({ model: "new/two", worker_model: "new/two" });
   expect(agent.now.roster.coordinator?.spawned.model).toBe("new/two");
   expect(agent.isWorking).toBe(false);
@@ -80,7 +80,7 @@ test("a model that cannot be used is refused, and nothing changes; a worker's ow
     "claude-code/sonnet is a program, and g can only go from one model to another.",
   );
   expect(agent.now.agent.created.model).toBe("old/one");
-  expect(await agent.changeModels({ model: "old/one" })).toBe("g has these models already.");
+  expect(await agent.changeModels({ model: "old/one" })).toBe("g already uses these models.");
   await agent.changeModels({ model: "new/two" });
   expect(Object.values(agent.now.roster).map(({ id, spawned }) => [id, spawned.model])).toEqual([
     ["coordinator", "new/two"],

@@ -171,7 +171,7 @@ test("HUMAN-WORK-2: who publishes while the agent is closed is told so, and it i
   const publishing = before.agent.publish("node-1", "I signed it.");
   await before.agent.close();
   expect(await publishing).toBe(
-    "What you said is recorded, but g was closed before node-1 was published. It is published when g goes on: agiraph resume g",
+    "What you said is recorded, but g was closed before node-1 was published. It is published when g continues: agiraph resume g",
   );
   const team = await before.restart();
   await team.agent.start("resumed");
@@ -324,10 +324,10 @@ test.each([
     expect(answers).toEqual([
       YOURS("node-1"),
       YOURS("node-1"),
-      `node-2 is to be yours, and comes to your inbox later: it needs node-1 first.${rests}`,
+      `node-2 will be yours and comes to your inbox later: it needs node-1 first.${rests}`,
       YOURS("node-3"),
       YOURS("node-4"),
-      'refused: node-5 is completed, and its files are published. To have more done, tell it: agiraph send g "what to do next"',
+      'refused: node-5 is completed, and its files are published. To have more done: agiraph send g "what to do next"',
       YOURS("node-6"),
     ]);
     await team.until(({ questions }) => Object.keys(questions.open).length === 4);
@@ -448,7 +448,7 @@ test("HUMAN-WORK-4: of an agent that has finished, what is completed stays as it
     ].map(([node = "", to = ""]) => team.agent.assign(node, to).catch((error: Error) => error.message)),
   );
   expect(refusals).toEqual([
-    'node-2 is completed, and its files are published. To have more done, tell it: agiraph send g "what to do next"',
-    'run-1, in which node-1 was, is over. You can do node-1 yourself: agiraph assign g node-1 human. To have more done, tell it: agiraph send g "what to do next"',
+    'node-2 is completed, and its files are published. To have more done: agiraph send g "what to do next"',
+    'run-1, in which node-1 was, is over. You can do node-1 yourself: agiraph assign g node-1 human. To have more done: agiraph send g "what to do next"',
   ]);
 });

@@ -136,7 +136,7 @@ describe("who does it", () => {
     expect(await answersTo(team, "create_work_node", "runs/run-1/workers/alice/conversation.jsonl")).toEqual([
       "Not created: you may choose among the models of this team: scripted/worker, scripted/coordinator. For scripted/dear, ask the coordinator (send_message).",
       expect.stringMatching(/^Not created: you may have .*not "gold-plated"\.$/),
-      'Not created: There is nobody named "node-1". There are: Alice, coordinator. Name one of them or somebody new, e.g. Alice, or leave worker out.',
+      'Not created: There is nobody named "node-1". Choose from: Alice, coordinator. Name one of them or somebody new, e.g. Alice, or leave worker out.',
       "Not created: Everyone would be read as somebody else. Choose another name.",
     ]);
     expect(team.board()).toHaveLength(1);
@@ -299,7 +299,7 @@ describe("who does it", () => {
       "Created node-2: Bob has begun.",
       "Created node-3: Carol has begun.",
       "Not created: Alice worked on node-1, so it is to be done by somebody else. Name another worker, or nobody.",
-      'Not created: not_by names nodes or workers, and "node-7" is neither. There are: node-1, node-2, node-3. People: Coordinator, Alice, Bob, Carol.',
+      'Not created: not_by names nodes or workers, and "node-7" is neither. Choose from: node-1, node-2, node-3. People: Coordinator, Alice, Bob, Carol.',
     ]);
   });
 

@@ -113,7 +113,7 @@ test("stopping what has ended changes nothing, and what is at work is not starte
   const released = Promise.withResolvers<void>();
   const coordinator = script(call("list_files").until(released.promise), call("finish", { summary: "done" }));
   await using team = await startTeam({ goal: "Go", coordinator });
-  await expect(team.agent.start("resumed")).rejects.toThrow("is at work already");
+  await expect(team.agent.start("resumed")).rejects.toThrow("is already at work");
   await team.agent.stop("human");
   released.resolve();
   await team.agent.start("resumed");

@@ -162,10 +162,10 @@ test("a budget that is spent already is refused with both figures, and nothing c
   await team.agent.idle();
   const before = await team.facts();
   await expect(team.agent.start("resumed", { budget_usd: 0.5 })).rejects.toThrow(
-    "A budget of $0.5 is too little: $0.5000 is spent already. A budget is what may be spent in all, from the beginning.",
+    "A budget of $0.5 is too low: $0.5000 is already spent. A budget is the limit for everything, from the beginning.",
   );
   await expect(team.agent.start("resumed")).rejects.toThrow(
-    "The budget of $0.1 is used up: $0.5000 is spent. Go on with more: --budget USD.",
+    "The budget of $0.1 is used up: $0.5000 is spent. Continue with more: --budget USD.",
   );
   expect(await team.facts()).toEqual(before);
 });
@@ -181,7 +181,7 @@ test("what is said to an agent without money is kept, and heard when there is mo
   });
   await team.agent.idle();
   expect(await team.agent.send("Take the blue one.")).toBe(
-    "Sent to coordinator. The budget of $0.1 is used up: $0.5000 is spent. Go on with more: --budget USD.",
+    "Sent to coordinator. The budget of $0.1 is used up: $0.5000 is spent. Continue with more: --budget USD.",
   );
   await team.agent.start("resumed", { budget_usd: 2 });
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "Blue." });

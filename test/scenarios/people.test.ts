@@ -69,7 +69,7 @@ describe("a question", () => {
     ]);
     expect(both).toMatchObject([
       { status: "fulfilled" },
-      { status: "rejected", reason: { code: "conflict", message: "question-1 was answered already: Blue" } },
+      { status: "rejected", reason: { code: "conflict", message: "question-1 has already been answered: Blue" } },
     ]);
     await team.outcome();
     expect(await answers(team)).toEqual(["Your human answers: Blue"]);
@@ -275,7 +275,7 @@ describe("what the human says", () => {
     await team.until(({ agent }) => agent.status === "working");
     await team.agent.pause("human");
     paused.resolve();
-    expect(await team.agent.send("When you are back.")).toMatch(/is paused and hears it when resumed/);
+    expect(await team.agent.send("When you are back.")).toMatch(/is paused and gets it when it is resumed/);
     expect(team.agent.now.agent.status).toBe("paused");
     await team.agent.start("resumed");
     expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });

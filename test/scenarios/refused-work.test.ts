@@ -81,12 +81,12 @@ const refusedOrders = [
   {
     what: "a dependency on a node that is not there",
     order: { dependencies: ["node-7"] },
-    answer: 'Not created: there is no node "node-7". There are: node-1.',
+    answer: 'Not created: there is no node "node-7". Choose from: node-1.',
   },
   {
     what: "a dependency on itself",
     order: { dependencies: ["node-2"] },
-    answer: 'Not created: there is no node "node-2". There are: node-1.',
+    answer: 'Not created: there is no node "node-2". Choose from: node-1.',
   },
   {
     what: "a dependency on the node it is made for, which waits for it",
@@ -96,7 +96,7 @@ const refusedOrders = [
   {
     what: "a ref to nowhere",
     order: { refs: { survey: "node-9/published/a.md" } },
-    answer: 'Not created: ref "survey" is "node-9/published/a.md", and there is no node-9. There are: node-1.',
+    answer: 'Not created: ref "survey" is "node-9/published/a.md", and there is no node-9. Choose from: node-1.',
   },
   {
     what: "a ref to what is not published",
@@ -113,7 +113,7 @@ const refusedOrders = [
   {
     what: "a name that is no node but something every object has",
     order: { dependencies: ["constructor"] },
-    answer: 'Not created: there is no node "constructor". There are: node-1.',
+    answer: 'Not created: there is no node "constructor". Choose from: node-1.',
   },
   {
     what: "a deliverable that is a sentence",

@@ -70,7 +70,7 @@ describe.skipIf(skipped)(`what a person does with the work on their repository $
     world.write("person/new.txt", "theirs\n");
     world.plain("person", "add", "-A");
     world.plain("person", "commit", "-qm", "theirs");
-    expect((await give({ do: "rebase" })).detail).toContain(`${branch} has main as it is now`);
+    expect((await give({ do: "rebase" })).detail).toContain(`${branch} now contains main`);
     expect((await give({ do: "rebase" })).detail).toContain("already");
 
     await expect(give({ do: "reject", node_id: "node-1", reason: "No." })).rejects.toThrow(

@@ -98,7 +98,7 @@ describe.skipIf(skipped)(`what comes into the branch ${skipped}`, () => {
 
     const said = await commander(team)({ do: "rebase" });
 
-    expect(said.detail).toContain("main cannot be taken in as it is: the checks do not pass with it");
+    expect(said.detail).toContain("main cannot be merged as it is: the checks do not pass with it");
     expect(team.agent.now.repository?.tip).toBe(tip);
     await team.agent.idle();
   });

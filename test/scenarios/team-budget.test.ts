@@ -420,9 +420,9 @@ test("tokens that are spent are said so, and more of them may be allowed", async
   await team.agent.idle();
   expect(team.agent.now.agent.outcome).toEqual({ kind: "budget_exhausted", spent_usd: 0, spent_tokens: 1000 });
   await expect(team.agent.start("resumed")).rejects.toThrow(
-    "The budget of 1000 tokens is used up: 1000 tokens are spent. Go on with more: --budget-tokens N.",
+    "The budget of 1000 tokens is used up: 1000 tokens are spent. Continue with more: --budget-tokens N.",
   );
-  await expect(team.agent.start("resumed", { budget_tokens: 1000 })).rejects.toThrow("1000 tokens are spent already");
+  await expect(team.agent.start("resumed", { budget_tokens: 1000 })).rejects.toThrow("1000 tokens are already spent");
   await team.agent.start("resumed", { budget_tokens: 1001 });
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "more" });
   const told = (await team.facts()).flatMap((fact) =>

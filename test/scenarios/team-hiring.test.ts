@@ -155,7 +155,7 @@ const refusals = [
   {
     what: "a message to nobody",
     order: call("send_message", { to: "Zoe", content: "hello" }),
-    answer: 'There is nobody named "Zoe". There are: Alice, coordinator.',
+    answer: 'There is nobody named "Zoe". Choose from: Alice, coordinator.',
   },
   {
     what: "a message to oneself",
@@ -221,7 +221,7 @@ test("a waiting node may be given to a certain worker", async () => {
   });
   expect(await team.outcome()).toEqual({ kind: "finished", summary: "assigned" });
   expect((await answersTo(team, "coordinator")).filter(([tool]) => tool === "assign_worker")).toEqual([
-    ["assign_worker", false, 'There is nobody named "Zoe". There are: Alice, Bob, coordinator.'],
+    ["assign_worker", false, 'There is nobody named "Zoe". Choose from: Alice, Bob, coordinator.'],
     ["assign_worker", true, "node-2 is Bob's, who begins when node-1 is completed."],
   ]);
 });

@@ -39,7 +39,7 @@ const SERVER: readonly CommandSpec[] = [
 const INSTALLED: readonly CommandSpec[] = [
   {
     name: "doctor",
-    description: "check what is installed and reachable here, and what you cannot do without what is missing",
+    description: "check what is installed and reachable, and what cannot be used without the rest",
     examples: ["doctor"],
     run: async (call) => (await import("../commands/doctor.ts")).doctor(call),
   },

@@ -82,7 +82,7 @@ export const LOOKING: CommandGroup = {
         ["--person", "what all your agents share about you (config.json: memory.shared), instead of an agent's"],
         ["--path <file>", "show this file, as `memory` lists it"],
         ["--history <file>", "the earlier versions of this file that are kept"],
-        ["--undo <file>", "bring back what this file said before it was last replaced (again: undo that)"],
+        ["--undo <file>", "restore the version of this file before its last replacement (repeat to undo)"],
         ["--limit <n>", "this many sections, at most 100; by default about three pages of them"],
       ],
       examples: ["memory survey", "memory survey lighthouse", "memory survey --path MEMORY.md"],
@@ -96,7 +96,7 @@ export const LOOKING: CommandGroup = {
       options: [
         ["--all", "also those that ended"],
         ["--add <json>", "a new one: {type, config, action, time_zone?, missed?}"],
-        ["--cancel <id>", "it never fires again"],
+        ["--cancel <id>", "end it: it never fires again"],
         ["--pause <id>", "it does not fire until it is resumed"],
         ["--resume <id>", "a paused one fires again from now on"],
       ],

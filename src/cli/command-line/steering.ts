@@ -24,7 +24,7 @@ export const STEERING: CommandGroup = {
         ["--tools <names>", "the only tools the team may use: read_file,web_fetch; by default all", list],
         ["--project <dir>", "the folder the team may read; by default the current directory"],
         ["--write", "let the team change this git repository: on a branch of its own, which you review and accept"],
-        ["--no-write", "let it only read, where config.json says that new agents may change the repository"],
+        ["--no-write", "only let it read, although config.json says that new agents may change the repository"],
         ["--base <ref>", "with --write: the branch, tag or commit that its branch begins at; by default HEAD"],
         [
           "--dirty <how>",

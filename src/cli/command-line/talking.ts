@@ -37,7 +37,7 @@ export const TALKING: CommandGroup = {
     },
     {
       name: "answer",
-      description: "answer a question of an agent",
+      description: "answer an agent's question",
       args: [AGENT, TEXT],
       lastIsText: "answer",
       options: [["--question <id>", "which question, if several are open"], DETACH],

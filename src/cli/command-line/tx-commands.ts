@@ -48,7 +48,7 @@ const SETTING_UP: CommandGroup<TxCall> = {
     },
     {
       name: "trust",
-      description: "trust the current content of a mesh of this project; nothing of it runs before you do",
+      description: "trust the current content of a mesh of this project; none of it runs before you do",
       args: [["[mesh...]", "by default all that are not trusted"]],
       options: [
         ["--terminals", "its agents may run in terminals: outside the sandbox, with your rights"],
@@ -122,7 +122,7 @@ const MESSAGES: CommandGroup<TxCall> = {
     },
     {
       name: "chat",
-      description: "talk to a mesh: each line is a task, and what comes of it is printed; Ctrl-D ends it",
+      description: "talk to a mesh: each line is a task, and its result is printed; Ctrl-D ends it",
       args: [["<to>", "mesh or mesh/agent"]],
       examples: ["chat review"],
       run: async (call, to: string) => (await import("../tx/chat.ts")).chat(call, to),
@@ -148,7 +148,7 @@ const MESSAGES: CommandGroup<TxCall> = {
       ],
       options: [
         ["--task <text>", "what to do with the new lines"],
-        ["--from-start", "begin with what is in the file already"],
+        ["--from-start", "begin with what is already in the file"],
       ],
       examples: ['watch server.log review --task "Find out what went wrong"'],
       run: async (call, file: string, to: string, options: object) =>
@@ -219,7 +219,7 @@ const SESSIONS: CommandGroup<TxCall> = {
     },
     {
       name: "prompt",
-      description: "the prompt that an agent would start with now, by the way it runs, section by section",
+      description: "the prompt that an agent would start with now, section by section",
       args: [["<mesh>"], ["[agent]"]],
       examples: ["prompt review reviewer"],
       run: async (call, mesh: string, agent?: string) => (await import("../tx/prompt.ts")).prompt(call, mesh, agent),

@@ -269,7 +269,7 @@ class Chat {
     await this.#partner.rested();
     this.#view.close();
     if (agent && !isWaiting) {
-      this.#call.terminal.say(`Stopped. Go on with: ${commandLine(this.#call, "resume", agent.now.agent.id)}`);
+      this.#call.terminal.say(`Stopped. Continue with: ${commandLine(this.#call, "resume", agent.now.agent.id)}`);
     }
   }
 

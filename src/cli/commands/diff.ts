@@ -53,7 +53,7 @@ function nothingYet({ agent, repository }: Situation, node: string | undefined):
   const state = repository?.nodes[node as keyof typeof repository.nodes]?.state;
   return state === undefined
     ? `${node} has not changed the repository.`
-    : `${node} has published no change yet: what it works on is seen when it publishes.`;
+    : `${node} has not published a change yet. Its work can be seen here once it publishes.`;
 }
 
 function largeWords(call: Invocation, { agent, repository }: Situation, node: string | undefined): string {

@@ -76,6 +76,5 @@ function linesFor(check: DoctorCheck, paint: Paint): string[] {
   const name = check.name.padEnd(12);
   if (check.state === "ok") return [`${paint.green("✓")} ${name} ${check.detail}`];
   const mark = check.state === "missing" ? paint.yellow("–") : paint.red("✗");
-  const word = check.state === "missing" ? "without it" : "so";
-  return [`${mark} ${name} ${check.detail}`, `${" ".repeat(15)}${paint.dim(`${word}: ${check.costs}`)}`];
+  return [`${mark} ${name} ${check.detail}`, `${" ".repeat(15)}${paint.dim(`so: ${check.costs}`)}`];
 }

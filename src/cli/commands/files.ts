@@ -183,7 +183,7 @@ async function listFolder(
       ...printedTree(listed, path, terminal.paint, isFirst),
     ]);
   }
-  if (tooDeep) terminal.say(`Folders that lie too deep are not opened, the first of them ${tooDeep}.`);
+  if (tooDeep) terminal.say(`Folders nested too deeply are not opened; the first is ${tooDeep}.`);
   else if (more) terminal.say(`Only the first ${MOST} are shown. Name a folder to see more: ${path || "nodes"}/…`);
 }
 

@@ -34,7 +34,7 @@ export async function git(
   }
   if (ref !== undefined || into !== undefined)
     throw new UsageError(
-      `git log lists everything, and takes nothing but the agent. To restore: ${commandLine(call, "git", "restore", agent, ref ?? "COMMIT")}`,
+      `git log lists everything and takes only the agent. To restore: ${commandLine(call, "git", "restore", agent, ref ?? "COMMIT")}`,
     );
   return log(call, agent);
 }
@@ -73,7 +73,7 @@ function branchEntries(view: RepositoryView): Entry[] {
     const [node_id = null, node] = nodes.find(([, each]) => each.merged === commit || each.commit === commit) ?? [];
     const about = [
       ...(node?.state === "reverted" ? ["reverted since"] : []),
-      ...(commit === taken ? ["what you took last"] : []),
+      ...(commit === taken ? ["what you last accepted"] : []),
     ];
     return { kind: "branch", commit, ...entry, node_id, about: about.join(", ") };
   });

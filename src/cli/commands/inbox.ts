@@ -90,10 +90,10 @@ function markOf({ terminal: { paint } }: Invocation, { kind }: InboxItem): strin
 
 function whoOf({ kind, from, permission, mesh_trust, mesh_session, deadlock }: InboxItem): string {
   if (mesh_session) return from.name;
-  if (deadlock) return "nobody goes on";
+  if (deadlock) return "nobody can continue";
   if (mesh_trust) return `${from.name} asks whether you trust the mesh ${mesh_trust.mesh}`;
   if (permission) return `${from.name} asks for permission`;
-  return kind === "failure" ? "failed" : kind === "approval" ? "wants your approval" : from.name;
+  return kind === "failure" ? "failed" : kind === "approval" ? "needs your approval" : from.name;
 }
 
 function wordsOf({ kind, text, choices, deadline_ts, default: fallback }: InboxItem): string[] {

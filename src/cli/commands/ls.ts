@@ -31,7 +31,7 @@ export async function ls(call: Invocation, { all = false }: { all?: boolean } = 
       await terminal.printJson({ ...fields, ...(summary.loading && { loading: true }) });
     return EXIT.done;
   }
-  if (rows.length === 0) return nothingYet(call, `nobody lives in ${look.settings.home}`);
+  if (rows.length === 0) return nothingYet(call, `there are none in ${look.settings.home}`);
   const { paint } = terminal;
   const head = ["NAME", "ID", "STATUS", "AGE", "COST", "GOAL"].map((text): Cell => ({ text, paint: paint.dim }));
   const cells = rows.map(({ summary, fields: { status }, words }): Cell[] => [

@@ -97,7 +97,8 @@ async function showHistory({ terminal, json }: Invocation, kept: Memory, path: s
     for (const version of versions) await terminal.printJson(version);
     return;
   }
-  if (versions.length === 0) return terminal.say(`No earlier version of ${path} is kept: nothing in it was replaced.`);
+  if (versions.length === 0)
+    return terminal.say(`No earlier version of ${path} is kept: it has not been replaced since it was written.`);
   const rows = versions.map(({ replacedAt, bytes: size, name }) => [
     { text: `replaced ${replacedAt}` },
     { text: bytes(size), paint: terminal.paint.dim },
@@ -110,7 +111,7 @@ async function showHistory({ terminal, json }: Invocation, kept: Memory, path: s
 async function bringBack({ terminal, json }: Invocation, kept: Memory, path: string): Promise<void> {
   const { path: file, bytes: size, version } = await kept.undo(path);
   if (json) return terminal.printJson({ path: file, bytes: size, version });
-  terminal.say(`${file} says again what it said before (${bytes(size)}). The same command undoes this.`);
+  terminal.say(`${file} is back to its previous version (${bytes(size)}). Repeat the command to undo this.`);
 }
 
 async function showFound({ terminal, json }: Invocation, found: readonly FoundSection[]): Promise<void> {
@@ -118,7 +119,7 @@ async function showFound({ terminal, json }: Invocation, found: readonly FoundSe
     for (const each of found) await terminal.printJson(each);
     return;
   }
-  if (found.length === 0) return terminal.say("Nothing it remembers has any of these words. Try others.");
+  if (found.length === 0) return terminal.say("Nothing that it remembers contains any of these words. Try others.");
   const lines = found.flatMap(({ path, from_line, headings, text }, at) => [
     ...(at > 0 ? [""] : []),
     terminal.paint.bold(plainLines([`${path}:${from_line}`, ...headings].join(" › ")).join(" ")),

@@ -41,7 +41,7 @@ export async function models(call: Invocation): Promise<ExitCode> {
   const missing = programs.programs().filter((program) => program.leads && program.missing !== null);
   if (missing.length > 0)
     terminal.say(`${missing.map(({ name }) => name).join(", ")}: not installed; agiraph programs status says how.`);
-  terminal.say(`Without a choice: ${chosen.model} (${chosen.why}). Other models of these providers can be named too.`);
+  terminal.say(`Default: ${chosen.model} (${chosen.why}). Other models of these providers can be named too.`);
   return EXIT.done;
 }
 

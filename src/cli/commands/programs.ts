@@ -88,7 +88,7 @@ function named(name: string, all: [string, ProgramProfile][]): [string, ProgramP
   const names = all.map(([each]) => each);
   const [near] = nearest(name, names, 1);
   throw new UsageError(
-    `There is no program "${name}".${near ? ` Did you mean ${near}?` : ""} There are: ${names.join(", ")}.`,
+    `There is no program "${name}".${near ? ` Did you mean ${near}?` : ""} Choose from: ${names.join(", ")}.`,
   );
 }
 
@@ -100,7 +100,7 @@ function lines(found: ProgramStatus, call: Invocation): string[] {
     return [`${paint.dim("–")} ${name} not installed${how ? `: ${how}` : ""}`];
   }
   const mark = found.usable ? paint.green("✓") : paint.yellow("–");
-  const line = `${mark} ${name} ${found.version ?? "does not tell its version"}, ${loginInWords(found, systemClock.now())}`;
+  const line = `${mark} ${name} ${found.version ?? "unknown version"}, ${loginInWords(found, systemClock.now())}`;
   const isOurs = found.how === "login" || found.where === null;
   const advice = found.usable || !isOurs ? [] : [`sign in: ${commandLine(call, "programs", "login", found.name)}`];
   return [line, ...advice.map((text) => `${" ".repeat(15)}${paint.dim(text)}`)];

@@ -36,6 +36,6 @@ async function askWhether(call: Invocation, id: AgentId, name: string, home: str
     `This erases ${name} (${id}) for good: ${count(there.files, "file")}, ${bytes(there.bytes)}, its results, record and memory. It cannot be undone.`,
   );
   const line = createInterface({ input: terminal.stdin, output: process.stderr });
-  const typed = await line.question(`Type its name to go on (${name}): `).finally(() => line.close());
+  const typed = await line.question(`Type its name to continue (${name}): `).finally(() => line.close());
   if (typed.trim() !== name) throw new Refusal(`Nothing was erased: what you typed is not the name ${name}.`);
 }

@@ -88,12 +88,12 @@ async function watchResumed(call: Invocation, settings: Settings, { other, befor
   if (created.meshes) {
     if (json) await terminal.printJson(resumed);
     terminal.say(
-      `${created.name} (${resumed.id}) goes on ${whereItRuns(other)}. How it stands: tx status --project ${created.project}`,
+      `${created.name} (${resumed.id}) continues ${whereItRuns(other)}. Status: tx status --project ${created.project}`,
     );
     return EXIT.done;
   }
   terminal.sayWrapped(
-    `Agent: ${resumed.name} (${resumed.id}) goes on with ${resumed.model}, ${whereItRuns(other)}`,
+    `Agent: ${resumed.name} (${resumed.id}) continues with ${resumed.model}, ${whereItRuns(other)}`,
     terminal.errPaint.dim,
   );
   return watchJoined(call, settings, other, resumed, before.seq);
@@ -166,5 +166,5 @@ function tellModel({ terminal }: Invocation, { now }: Agent, before: Situation["
       `${terminal.errPaint.yellow("!")} ${before.name} had ${before.model}. To go back: --model ${before.model}`,
     );
   if (status !== "completed")
-    terminal.sayWrapped(`Agent: ${created.name} (${id}) goes on with ${created.model}`, terminal.errPaint.dim);
+    terminal.sayWrapped(`Agent: ${created.name} (${id}) continues with ${created.model}`, terminal.errPaint.dim);
 }

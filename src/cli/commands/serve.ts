@@ -92,7 +92,7 @@ function restartOnCrash({ terminal }: Invocation, app: FastifyInstance, before: 
     const crashes = isStopping ? undefined : crashesWith(Date.now(), before);
     const recorded = file === undefined ? "" : ` It is recorded in ${file}.`;
     const next = crashes ? "The server restarts." : isStopping ? "" : "It crashed too often, so it does not restart.";
-    app.log.fatal({ err: error, file }, "an error that nobody caught");
+    app.log.fatal({ err: error, file }, "an uncaught error");
     terminal.say(
       `${terminal.errPaint.red("✗")} An unexpected error: ${plain(crashMessage(error))}.${recorded} ${next}`.trimEnd(),
     );
@@ -119,12 +119,12 @@ async function serveUntilStopped(
   else await terminal.printLines([link]);
   terminal.say(`Agiraph serves ${runtime.store.root} at ${url}. The link logs your browser in, once.`);
   terminal.say(terminal.errPaint.dim(`Another link: ${commandLine(call, "token", "--link")} · Ctrl-C ends it.`));
-  process.once("SIGINT", () => terminal.say("Closing … (Ctrl-C again leaves at once)"));
+  process.once("SIGINT", () => terminal.say("Shutting down … (Ctrl-C again quits at once)"));
   const { stopOnSignals } = await import("../../server/shutdown.ts");
   stopOnSignals({ app, runtime, logger: app.log });
   void app.agents.takeUp((id, error) => {
     terminal.say(
-      `${terminal.errPaint.yellow("!")} ${id} could not go on: ${error instanceof Error ? error.message : error}`,
+      `${terminal.errPaint.yellow("!")} ${id} could not continue: ${error instanceof Error ? error.message : error}`,
     );
   });
   // The process ends with a signal, and what is under way is recorded first.

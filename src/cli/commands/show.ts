@@ -123,7 +123,7 @@ function endLines(call: Invocation, now: Situation, status: Standing): string[] 
       "Summary",
       plainLines(summary ?? "").flatMap((line) => wrap(line, call.terminal.columns)),
     );
-  const goOn = `Go on with: ${commandLine(call, "resume", id)}`;
+  const goOn = `Continue with: ${commandLine(call, "resume", id)}`;
   if (status === "failed")
     return section(call, "Failed", [
       ...plainLines(error ?? "").flatMap((line) => wrapMessage(line, call.terminal.columns)),

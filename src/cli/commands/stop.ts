@@ -30,7 +30,7 @@ async function steer(
   };
   if (!isAtWork(status)) {
     const keeper =
-      holder && waitsForTriggers(now) ? ` If pid ${holder.pid} keeps its time, Ctrl-C there ends that.` : "";
+      holder && waitsForTriggers(now) ? ` If pid ${holder.pid} waits for its triggers, Ctrl-C there ends that.` : "";
     return say(`is not at work: it is ${status}.${keeper}`, false);
   }
   await give(settings, { do: what, id });

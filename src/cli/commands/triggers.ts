@@ -57,8 +57,8 @@ function whyNone(
   const resume = commandLine(call, "resume", agent.id);
   if (!Object.values(open).some(({ status }) => status === "active")) return undefined;
   if (agent.status === "paused" || agent.status === "stopped")
-    return `${agent.created.name} is ${agent.status}: nothing fires before it goes on. ${resume}`;
-  return holder ? undefined : `Nobody keeps time now: they fire while a process works on it. ${resume}`;
+    return `${agent.created.name} is ${agent.status}: nothing fires until it continues. ${resume}`;
+  return holder ? undefined : `They fire only while a process works on it, and none does now. ${resume}`;
 }
 
 type TriggerCommand = CommandToAgent<"create_trigger" | "cancel_trigger" | "pause_trigger" | "resume_trigger">;

@@ -27,7 +27,7 @@ export async function workers(call: Invocation, word: string): Promise<ExitCode>
   if (json)
     for (const worker of team)
       await terminal.printJson({ ...worker, spending: now.spending.by_worker[worker.id] ?? null });
-  else if (team.length === 0) terminal.say("Nobody works for it yet.");
+  else if (team.length === 0) terminal.say("It has no workers yet.");
   else await terminal.printLines(workersTable(now, standingOf(now, holder), terminal.lineColumns, terminal.paint));
   return EXIT.done;
 }

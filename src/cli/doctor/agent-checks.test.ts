@@ -130,7 +130,7 @@ test.skipIf(skipped)(
     expect(await check()).toEqual({
       name: "claude",
       state: "ok",
-      detail: `2.1.325 (${bin}/claude), signed in (Claude max) by ${where}, expires in 3 days, is renewed by itself`,
+      detail: `2.1.325 (${bin}/claude), signed in (Claude max) by ${where}, expires in 3 days, is renewed automatically`,
     });
     await signIn(home.path, "claude", { access: "a", expires: Date.now() - 86_400_000 });
     expect(await check()).toMatchObject({

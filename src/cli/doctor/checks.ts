@@ -90,7 +90,7 @@ export function checkKeys(env: Environment): DoctorCheck[] {
         name,
         state: "broken",
         detail: `malformed: ${malformed.join(", ")} (empty, or with a space, a line break or a non-ASCII letter)`,
-        costs: "whatever needs it fails until it is set again",
+        costs: "requests that need one fail until it is set again",
       });
     return found.length > 0 ? found : [{ name, state: "missing", detail: `none of ${keys.join(", ")}`, costs }];
   });

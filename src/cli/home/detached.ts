@@ -66,11 +66,11 @@ export async function detach(call: Invocation, words: readonly string[], input: 
   if (json) await terminal.printJson({ id: born.id, name: born.name, ...where });
   else await terminal.printLines([born.id]);
   terminal.say(
-    `${born.name} works in the ${server === undefined ? `background (pid ${child.pid})` : `server at ${server}`}.`,
+    `${born.name} is running in the ${server === undefined ? `background (pid ${child.pid})` : `server at ${server}`}.`,
   );
   for (const note of notes) terminal.sayWrapped(note);
   terminal.say(
-    `Look: ${commandLine(call, "show", born.id)} · follow: ${commandLine(call, "logs", born.id, "-f")} · talk: ${commandLine(call, "chat", born.id)} · stop: ${commandLine(call, "stop", born.id)}`,
+    `Details: ${commandLine(call, "show", born.id)} · follow: ${commandLine(call, "logs", born.id, "-f")} · talk: ${commandLine(call, "chat", born.id)} · stop: ${commandLine(call, "stop", born.id)}`,
   );
   return EXIT.done;
 }

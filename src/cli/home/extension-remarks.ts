@@ -12,6 +12,6 @@ export function brokenExtensions(extensions: readonly ExtensionState[]): string[
 /** A line for each channel by which the person cannot answer. */
 export function deafChannels(runtime: Pick<Runtime, "deafChannels">): string[] {
   return runtime.deafChannels.map(({ channel, why }) =>
-    plain(`The channel ${channel} cannot listen, so no answers come in by it: ${why}`),
+    plain(`The channel ${channel} cannot listen, so it receives no answers: ${why}`),
   );
 }

@@ -208,7 +208,9 @@ export class JoinedAgent implements WatchedAgent {
   async #goOnIn({ client, holder }: OtherProcess): Promise<boolean> {
     const { id, created } = this.now.agent;
     const command = this.#isStopping ? "stop" : "resume";
-    this.#note(`The process that worked on ${created.name} has ended. It goes on in pid ${holder.pid}.`);
+    this.#note(
+      `The process that worked on ${created.name} has ended. It continues in the process with pid ${holder.pid}.`,
+    );
     try {
       await client.give({ do: command, id });
     } catch (error) {
@@ -223,7 +225,7 @@ export class JoinedAgent implements WatchedAgent {
     const { id, created } = this.now.agent;
     const { runtime } = local;
     const agent = await runtime.agent(id);
-    this.#note(`The process that worked on ${created.name} has ended. It goes on in this terminal.`);
+    this.#note(`The process that worked on ${created.name} has ended. It continues in this terminal.`);
     agent.onDelta((delta) => this.#say({ type: "delta", agent_id: id, ...delta }));
     await watchFacts(agent.log, this.#told, (fact) => this.#hear(fact));
     void local.listen().then((words) => words && this.#note(words));

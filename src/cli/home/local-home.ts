@@ -139,7 +139,7 @@ function stillAtWork(others: readonly Agent[]): string {
   const names = others.map(({ now }) => now.agent.created.name).join(", ");
   const [is, rests] = others.length === 1 ? ["is", "it rests"] : ["are", "they rest"];
   return plain(
-    `${names} ${is} at work in this process, for other terminals. It stays until ${rests}; Ctrl-C leaves now.`,
+    `${names} ${is} at work in this process, for other terminals. It stays until ${rests}; Ctrl-C ends it now.`,
   );
 }
 

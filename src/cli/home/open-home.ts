@@ -42,31 +42,31 @@ async function wordsOn(call: Invocation): Promise<string | undefined> {
   const who = `pid ${holder.pid} (${details})`;
   if (isServer(holder))
     return (
-      `The home ${settings.home} is served by ${who} at ${holder.url}; other commands go through it by themselves. ` +
+      `The home ${settings.home} is served by ${who} at ${holder.url}; other commands use it automatically. ` +
       `A link for your browser: ${commandLine(call, "token", "--link")}. ` +
-      `Stop it (kill ${holder.pid}, or Ctrl-C in its terminal) to serve the home anew, or give this one a home of its own with --home DIR.`
+      `Stop it (kill ${holder.pid}, or Ctrl-C in its terminal) to serve the home again, or give this one a home of its own with --home DIR.`
     );
   const own = "Or give this one a home of its own with --home DIR.";
   const wait = `Let it end, or stop it (Ctrl-C in its terminal, or kill ${holder.pid}).`;
   // It says what it is as soon as it can be reached.
   if (holder.url === undefined && holder.command === undefined)
     return (
-      `The home ${settings.home} is in use by ${who}, which is starting or does something short. ` +
-      `Try again in a few seconds. If it stays: kill ${holder.pid}. ${own}`
+      `The home ${settings.home} is in use by ${who}, which is starting or about to end. ` +
+      `Try again in a few seconds. If it does not end: kill ${holder.pid}. ${own}`
     );
   if (holder.url === undefined)
     return (
       `The home ${settings.home} is in use by ${who}, which other commands cannot join: ` +
-      `it is of an older version of Agiraph, or could open no port. ${wait} ${own}`
+      `it is an older version of Agiraph, or could not open a port. ${wait} ${own}`
     );
   // Also one that waits for its human; of those that are done, the record does not tell whose time is kept.
   const { agents } = await lookAtAll(store);
   const working = agents.find(({ summary }) => isAtWork(summary.status) && summary.updated_ts >= holder.started_ts);
   const what = working
     ? `works on ${working.summary.name} (${working.summary.id})`
-    : "works on no agent now: it keeps time for one that is done, or is about to end";
+    : "is not working on an agent now: it waits for the triggers of one that is done, or is about to end";
   return (
-    `The home ${settings.home} is in use by ${who}, which ${what}. Other commands join it by themselves, ` +
-    `but this one needs the home for itself. ${wait} ${own}`
+    `The home ${settings.home} is in use by ${who}, which ${what}. Other commands join it automatically, ` +
+    `but this one needs the home to itself. ${wait} ${own}`
   );
 }

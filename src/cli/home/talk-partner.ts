@@ -61,7 +61,7 @@ export class TalkPartner {
       await this.#give({ do: "stop" });
       return "Stopped.";
     } catch (error) {
-      if (error instanceof Error && "code" in error && error.code === "conflict") return "Nobody works on it now.";
+      if (error instanceof Error && "code" in error && error.code === "conflict") return "It is not at work.";
       throw error;
     }
   }

@@ -72,9 +72,9 @@ function headOf(now: Situation, standing: Standing, activity: Activity): string 
 /** What comes of a line that is typed while nobody works. */
 const IF_SPOKEN_TO: Partial<Record<Standing, string>> = {
   completed: "what you say is its next goal",
-  stopped: "goes on when you speak to it",
-  failed: "goes on when you speak to it",
-  interrupted: "goes on when you speak to it",
+  stopped: "continues when you write to it",
+  failed: "continues when you write to it",
+  interrupted: "continues when you write to it",
 };
 
 function after(ms: number, then: () => void): () => void {

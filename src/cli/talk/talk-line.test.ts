@@ -118,10 +118,10 @@ test("where questions are to be named, plain words answer only a single one", as
 });
 
 test("what is refused is said, and a narrow screen is never overrun", async () => {
-  const { talk, notes, happens, type } = talking("first", "It was answered already:\nyes");
+  const { talk, notes, happens, type } = talking("first", "It has already been answered:\nyes");
   type("hello\n");
   await talk.said;
-  expect(notes).toEqual(["✗ It was answered already:", "yes"]);
+  expect(notes).toEqual(["✗ It has already been answered:", "yes"]);
   happens(asked("question-1", "alice"));
   type("a long answer to a question");
   for (const columns of [12, 20, 33])

@@ -38,7 +38,7 @@ test.each([
   ["/quit", { kind: "quit" }],
   ["/help", { kind: "help" }],
   ["/to Bob", { kind: "wrong", why: "Add a name and what to say: /to NAME TEXT" }],
-  ["/answer", { kind: "wrong", why: "Say to which question and what: /answer ID text" }],
+  ["/answer", { kind: "wrong", why: "Name the question and your answer: /answer ID text" }],
   ["/nudge", { kind: "wrong", why: "Add what to say: /nudge TEXT" }],
   ["/dance", { kind: "wrong", why: "There is no /dance. /help lists the commands." }],
   ["/etc/hosts is wrong", { kind: "say", saying: { do: "send", message: "/etc/hosts is wrong" } }],

@@ -58,7 +58,7 @@ const COMMANDS: Readonly<Record<string, (rest: string) => Typed>> = {
       to: to.replace(/[:,]$/, ""),
     })),
   answer: (rest) =>
-    addressed(rest, "Say to which question and what: /answer ID text", (id, text) => ({
+    addressed(rest, "Name the question and your answer: /answer ID text", (id, text) => ({
       do: "respond",
       response: text,
       question_id: /^\d+$/.test(id) ? `question-${id}` : id,

@@ -182,12 +182,12 @@ function obeyInterrupts(agent: WatchedAgent, call: Invocation, view: TeamView): 
   };
   terminal.readerLeft.addEventListener("abort", () => stop("reader_left"), { once: true });
   const first = (signal: Interrupt) => {
-    if (isAtWork(agent.now.agent.status)) view.note("Stopping … (Ctrl-C again leaves at once)");
+    if (isAtWork(agent.now.agent.status)) view.note("Stopping … (Ctrl-C again quits at once)");
     stop(signal === "SIGINT" ? undefined : signal === "SIGHUP" ? "terminal_closed" : "terminated");
   };
   const second = () => {
     view.close();
-    terminal.say(`Left. Go on with: ${commandLine(call, "resume", agent.now.agent.id)}`);
+    terminal.say(`Detached. Continue with: ${commandLine(call, "resume", agent.now.agent.id)}`);
     const leave = () => process.exit(EXIT.interrupted);
     setTimeout(leave, LEAVE_AT_ONCE_MS);
     void terminal.drained().then(leave);
@@ -250,10 +250,10 @@ async function tellStatus(
       return EXIT.done;
     }
     case "paused":
-      advise(call, `Paused after ${figures}`, `Go on with: ${commandLine(call, "resume", id)}`);
+      advise(call, `Paused after ${figures}`, `Continue with: ${commandLine(call, "resume", id)}`);
       return EXIT.interrupted;
     case "stopped":
-      advise(call, `Stopped after ${figures}`, `Go on with: ${commandLine(call, "resume", id)}`);
+      advise(call, `Stopped after ${figures}`, `Continue with: ${commandLine(call, "resume", id)}`);
       return EXIT.interrupted;
     case "waiting_for_human":
       terminal.say(`${paint.yellow("?")} ${agent.created.name} waits for you after ${figures}.`);
@@ -274,7 +274,7 @@ async function tellStatus(
       );
       return EXIT.failed;
     default:
-      terminal.say(`${agent.created.name} is ${agent.status}. Go on with: ${commandLine(call, "resume", id)}`);
+      terminal.say(`${agent.created.name} is ${agent.status}. Continue with: ${commandLine(call, "resume", id)}`);
       return EXIT.failed;
   }
 }

@@ -28,7 +28,7 @@ export async function chat(call: TxCall, to: string): Promise<ExitCode> {
   const { client } = await startedMeshes(call, layout);
   const ready = await readyToWait(call, address.mesh);
   if (!ready) {
-    terminal.say(`${address.mesh} is not trusted, so nothing of it runs. Review it: tx trust ${address.mesh}`);
+    terminal.say(`${address.mesh} is not trusted, so none of it runs. Review it: tx trust ${address.mesh}`);
     return EXIT.waiting;
   }
   terminal.say(
@@ -72,7 +72,7 @@ class MeshChat {
     const words = text.trim();
     const [, answer] = /^\/answer\s+(.+)$/s.exec(words) ?? [];
     if (answer !== undefined) this.#answer(answer);
-    else if (words.startsWith("/")) this.#note(`There is no "${words}". A question is answered with: /answer WORDS`);
+    else if (words.startsWith("/")) this.#note(`There is no "${words}". Answer a question with: /answer WORDS`);
     else if (words !== "") {
       const message = { to: addressName(this.#address), type: "task", from: "human", body: words } as const;
       this.#open.add(putMessage(this.#layout, this.#address, "inbox", new Date(), message));
@@ -95,7 +95,7 @@ class MeshChat {
     if (this.#over.signal.aborted) return this.#hasFailed ? EXIT.failed : EXIT.done;
     const { mesh } = this.#address;
     if (this.#open.size > 0)
-      this.#note(`${mesh} goes on without you. What came of it: tx result ${addressName(this.#address)}`);
+      this.#note(`${mesh} continues without you. To see the result: tx result ${addressName(this.#address)}`);
     return EXIT.interrupted;
   }
 

@@ -26,7 +26,7 @@ export async function init(
   else await terminal.printLines(made);
   const stays = kept.length > 0 ? ` ${kept.length} existing ones were left unchanged.` : "";
   terminal.say(`${made.length} files written to ${folder} for ${meshes.join(", ")}.${stays}`);
-  if (gitignore) terminal.say(ignored ? "Added .ai/ to .gitignore." : ".gitignore has .ai/ already.");
+  if (gitignore) terminal.say(ignored ? "Added .ai/ to .gitignore." : ".gitignore already has .ai/.");
   else if (existsSync(join(folder, ".git")) && !isIgnored(folder))
     terminal.say("Meshes work in .ai/. To keep it out of git: tx init --gitignore");
   const { able, lacks } = await whoCan(call, new Layout(folder), meshes);

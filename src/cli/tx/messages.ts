@@ -49,7 +49,7 @@ function refuseIfOver(layout: Layout, speaker: { mesh: string; agent: string }, 
   const queue = queueOf(layout, speaker, told);
   if (queue === "active" || queue === "next" || queue === "inbox") return;
   throw new Refusal(
-    `${told}, the last task this session was given, has already ended, so nothing was changed. The next task arrives by itself; tx next shows your current one.`,
+    `${told}, the last task this session was given, has already ended, so nothing was changed. The next task arrives automatically; tx next shows your current one.`,
   );
 }
 
@@ -112,7 +112,7 @@ async function sendAndWait(call: TxCall, to: string, body: string): Promise<Exit
   const { readyToWait, waitFor } = await import("./results.ts");
   const ready = await readyToWait(call, address.mesh);
   if (!ready) {
-    call.terminal.say(`${address.mesh} is not trusted, so nothing of it runs. Review it: tx trust ${address.mesh}`);
+    call.terminal.say(`${address.mesh} is not trusted, so none of it runs. Review it: tx trust ${address.mesh}`);
     return EXIT.waiting;
   }
   const task = putMessage(layout, address, "inbox", new Date(), { to, type: "task", body, from: "human" });

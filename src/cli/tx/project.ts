@@ -67,7 +67,7 @@ export async function parsedAddress(layout: Layout, to: string): Promise<MeshAdd
 
 export function unknown(kind: string, name: string, names: readonly string[]): string {
   const [near] = nearest(name, names, 1);
-  const list = names.length > 0 ? `There are: ${names.join(", ")}.` : "None is declared (meshes/mesh-configs/).";
+  const list = names.length > 0 ? `Choose from: ${names.join(", ")}.` : "None is declared (meshes/mesh-configs/).";
   return `There is no ${kind} "${name}".${near ? ` Did you mean ${near}?` : ""} ${list}`;
 }
 

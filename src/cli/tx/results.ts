@@ -26,7 +26,7 @@ export async function result(call: TxCall, to: string, task: string | undefined)
   }
   if (last) return show(call, layout, last);
   const what = task === undefined ? `No task of ${to} has ended yet.` : `No task ${task} of ${to} has ended.`;
-  throw new Refusal(`${what} What waits and who works: tx status ${address.mesh}`);
+  throw new Refusal(`${what} To see what waits and who works: tx status ${address.mesh}`);
 }
 
 /** Checks what is needed to wait for a task that is sent now: the meshes run, and are trusted. */
@@ -74,7 +74,7 @@ export async function show({ terminal, json }: TxCall, layout: Layout, end: Task
   const output = relative(layout.project, layout.output(mesh));
   if (json) await terminal.printJson({ mesh, agent, task: name, failed, words, output, ts });
   else await terminal.printLines([words]);
-  if (failed) terminal.say(`${name} failed. What was made is in ${output}`);
+  if (failed) terminal.say(`${name} failed. Its files are in ${output}`);
   return failed ? EXIT.failed : EXIT.done;
 }
 

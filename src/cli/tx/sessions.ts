@@ -79,7 +79,9 @@ export async function attach(call: TxCall, mesh: string | undefined, agent: stri
     return EXIT.done;
   }
   if (!call.terminal.stdin.isTTY)
-    throw new Refusal(`This is not a terminal, so it cannot be attached here. In a terminal, run: ${words.join(" ")}`);
+    throw new Refusal(
+      `This is not a terminal, so the session cannot be shown here. In a terminal, run: ${words.join(" ")}`,
+    );
   const [command = "tmux", ...rest] = words;
   const { TMUX: _, ...env } = call.terminal.env;
   const child = spawn(command, rest, { stdio: "inherit", env });

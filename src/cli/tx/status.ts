@@ -107,7 +107,7 @@ function trustWords(
   mesh: string,
   { status, terminals, wants_terminals, changes }: MeshView["trust"],
 ): string | undefined {
-  if (status === "untrusted") return `${mesh} is not trusted yet: nothing of it runs. Review it: tx trust ${mesh}`;
+  if (status === "untrusted") return `${mesh} is not trusted yet: none of it runs. Review it: tx trust ${mesh}`;
   if (status === "changed")
     return `${mesh} has changed since you trusted it: its new content does not run (${fileChangeWords(changes)}). Review it: tx trust ${mesh}`;
   if (!terminals && wants_terminals)

@@ -55,7 +55,7 @@ test("tx trust --terminals of a trusted mesh says what it has and asks for termi
   expect(second.said()).toContain("term is trusted, with terminals.");
   expect(await grants(second.call)).toContainEqual(expect.objectContaining({ mesh: "term", terminals: true }));
   expect(await trust(second.call, ["term"], { terminals: true })).toBe(0);
-  expect(second.said()).toBe("Trusted already: term (with terminals).\n");
+  expect(second.said()).toBe("Already trusted: term (with terminals).\n");
 });
 
 test("a mesh that comes with us needs no trust, and an unknown one is an error that names the nearest", async () => {

@@ -70,7 +70,7 @@ export async function untrust(call: TxCall, mesh: string): Promise<ExitCode> {
   if (call.json) await call.terminal.printJson({ project: layout.project, mesh, was_trusted: was });
   const now = (await lookAt(layout, settings)).find((one) => one.mesh === mesh);
   const bundled = now?.status === "bundled" ? ` ${BUNDLED}` : "";
-  call.terminal.say(`${was ? `${mesh} is not trusted any more.` : `${mesh} was not trusted.`}${bundled}`);
+  call.terminal.say(`${was ? `${mesh} is no longer trusted.` : `${mesh} was not trusted.`}${bundled}`);
   return EXIT.done;
 }
 
@@ -113,7 +113,7 @@ function saySettled({ terminal }: TxCall, settled: readonly MeshTrustLook[]): vo
   const trusted = settled.flatMap(({ mesh, status, terminals }) =>
     status === "trusted" ? [`${mesh}${terminals ? " (with terminals)" : ""}`] : [],
   );
-  if (trusted.length > 0) terminal.say(`Trusted already: ${trusted.join(", ")}.`);
+  if (trusted.length > 0) terminal.say(`Already trusted: ${trusted.join(", ")}.`);
 }
 
 function show({ terminal }: TxCall, { project }: Layout, looked: MeshTrustLook): void {

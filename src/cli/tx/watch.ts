@@ -26,14 +26,14 @@ export async function watchFile(
   const { view } = await startedMeshes(call, layout);
   const trust = view.meshes.find(({ mesh }) => mesh === address.mesh)?.trust;
   if (trust && !mayRun(trust)) {
-    terminal.say(`${address.mesh} is not trusted, so nothing of it runs. Review it: tx trust ${address.mesh}`);
+    terminal.say(`${address.mesh} is not trusted, so none of it runs. Review it: tx trust ${address.mesh}`);
     return EXIT.waiting;
   }
   const path = resolve(terminal.cwd, file);
   const there = await stat(path).catch(() => undefined);
   if (there && !there.isFile()) throw new Refusal(`${path} is not a regular file.`);
   const growing = new GrowingFile(path, fromStart || !there ? 0 : there.size);
-  terminal.say(`Watching ${path} for ${to}${there ? "" : " (it is not there yet)"}. Ctrl-C ends it.`);
+  terminal.say(`Watching ${path} for ${to}${there ? "" : " (it does not exist yet)"}. Ctrl-C ends it.`);
   const ending = new AbortController();
   const onInterrupt = () => ending.abort();
   process.once("SIGINT", onInterrupt).once("SIGTERM", onInterrupt);

@@ -53,6 +53,6 @@ export function unknownName(
   more: readonly string[] = [],
 ): string {
   const [near] = nearest(name, [...names, ...more], 1);
-  const there = names.length > 0 ? ` There are: ${names.join(", ")}.` : " There is none yet.";
+  const there = names.length > 0 ? ` Choose from: ${names.join(", ")}.` : " There is none yet.";
   return `There is no ${what} "${name}".${near ? ` Did you mean ${near}?` : ""}${there}`;
 }

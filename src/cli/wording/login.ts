@@ -4,7 +4,7 @@ import { duration } from "../../wording/figures.ts";
 /** How a program is signed in, and for how long, in one line. */
 export function loginInWords(found: LoginStatus, now: number): string {
   const { how, where, as, usable, expires_at, renewable, renewed_at, problem } = found;
-  if (how === null) return problem ?? "not signed in, as far as its files and variables tell";
+  if (how === null) return problem ?? "not signed in, as far as its files and variables show";
   if (how === "variable") return `${where} is set`;
   if (how === "key_file") return `a key in ${where}`;
   if (!usable) return `its login cannot be used: ${problem ?? "it has expired"}`;
@@ -13,7 +13,7 @@ export function loginInWords(found: LoginStatus, now: number): string {
   if (expires_at === null) words.push("does not say when it expires");
   else if (expires_at > now) words.push(`expires in ${about(expires_at - now)}`);
   else words.push(`expired ${about(now - expires_at)} ago`);
-  words.push(renewable ? "is renewed by itself" : "cannot be renewed");
+  words.push(renewable ? "is renewed automatically" : "cannot be renewed");
   if (renewed_at !== null) words.push(`last renewed ${about(now - renewed_at)} ago`);
   if (problem !== null) words.push(`last problem: ${problem}`);
   return words.join(", ");

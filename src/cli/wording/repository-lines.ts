@@ -19,7 +19,7 @@ export function openedLines(opened: Opened): [first: string, ...unseen: string[]
     ...(uses_lfs ? ["Of files in Git LFS it sees only the pointers."] : []),
     ...(is_shallow ? ["It sees only the commits that your shallow clone has."] : []),
     ...(skipped.length > 0
-      ? [`Not taken along, since they are repositories of their own or pass a filter such as LFS: ${named(skipped)}.`]
+      ? [`Not included, since they are repositories of their own or pass a filter such as LFS: ${named(skipped)}.`]
       : []),
   ];
 }

@@ -53,7 +53,7 @@ export function triggersLeft(now: Situation, call: Invocation): string | undefin
   if (number === 0) return undefined;
   const [are, fire] = number === 1 ? ["is", "It fires"] : ["are", "They fire"];
   const resume = commandLine(call, "resume", now.agent.id);
-  return `${count(number, "trigger")} ${are} set. ${fire} while a process keeps time for it: ${resume}`;
+  return `${count(number, "trigger")} ${are} set. ${fire} only while a process works on it: ${resume}`;
 }
 
 function activeTriggers({ triggers }: Situation): number {

@@ -14,5 +14,5 @@ const SENTENCES: readonly (readonly [RegExp, string])[] = [
   [/^option '(?:-\w, )?(--[\w-]+)[^']*' argument missing$/, "$1 needs a value."],
   [/^option '(?:-\w, )?(--[\w-]+)[^']*' argument '(.*?)' is invalid\./s, '$1: "$2" is not valid.'],
   [/^command-argument value '(.*?)' is invalid for argument '(.*?)'\./s, '$2: "$1" is not valid.'],
-  [/^too many arguments for '(.*?)'\./, 'There are too many arguments for "$1".'],
+  [/^too many arguments for '(.*?)'\./, 'Too many arguments for "$1".'],
 ];

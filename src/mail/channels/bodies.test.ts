@@ -21,6 +21,13 @@ const QUESTION: Utterance = {
   agent: { id: "agent-abcd", name: "database" },
   from: { id: "alice", name: "Alice" },
 };
+const REQUEST: Utterance = {
+  ...without(QUESTION),
+  topic: "questions",
+  text: "May it?",
+  choices: ["allow", "deny"],
+  permission: true,
+};
 const MESSAGE: Utterance = without({ ...QUESTION, topic: "messages", of: "msg-3", text: "Half is done." });
 const END: Utterance = without({ ...QUESTION, topic: "ends", of: "run-1", text: "All is done.", ended: "completed" });
 
@@ -32,7 +39,7 @@ test("the plain body says everything there is to know", () => {
     from: { id: "alice", name: "Alice" },
     at: "2026-01-01T00:00:00.000Z",
   };
-  expect([QUESTION, MESSAGE, END].map((said) => JSON.parse(bodyOf(said, "plain")))).toEqual([
+  expect([QUESTION, REQUEST, MESSAGE, END].map((said) => JSON.parse(bodyOf(said, "plain")))).toEqual([
     {
       ...head,
       kind: "question",
@@ -43,6 +50,11 @@ test("the plain body says everything there is to know", () => {
         deadline: "2026-01-01T01:00:00.000Z",
         default: "SQLite",
       },
+    },
+    {
+      ...head,
+      kind: "question",
+      question: { id: "question-1", text: "May it?", choices: ["allow", "deny"], permission: true },
     },
     { ...head, kind: "message", message: { id: "msg-3", text: "Half is done." } },
     { ...head, kind: "end", end: { run_id: "run-1", status: "completed", text: "All is done." } },
@@ -63,7 +75,7 @@ test("Slack's body is text and blocks, in which nothing is markup", () => {
       {
         type: "context",
         elements: [
-          plain("Wanted by 2026-01-01T01:00:00.000Z, else: SQLite"),
+          plain("Answer by 2026-01-01T01:00:00.000Z, otherwise: SQLite"),
           plain('Answer with: agiraph answer agent-abcd --question question-1 "…"'),
         ],
       },

@@ -37,7 +37,7 @@ export function detailsOf(said: Utterance, isCut: boolean): string[] {
   const until = deadline_ts === undefined ? undefined : new Date(deadline_ts * 1000).toISOString();
   return [
     ...whole,
-    ...(until ? [`Wanted by ${until}${fallback === undefined ? "" : `, else: ${fallback}`}`] : []),
+    ...(until ? [`Answer by ${until}${fallback === undefined ? "" : `, otherwise: ${fallback}`}`] : []),
     `Answer with: agiraph answer ${agent.id} --question ${of} "…"`,
   ];
 }

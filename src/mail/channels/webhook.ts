@@ -9,7 +9,7 @@ export function webhookChannel(address: PostAddress, now: () => number): Channel
 
 export function webhookBody({ delivery, topic, agent, from, ts, of, text, ...more }: Utterance): unknown {
   const at = new Date(ts * 1000).toISOString();
-  const { choices, deadline_ts, default: fallback, ended } = more;
+  const { choices, deadline_ts, default: fallback, permission, ended } = more;
   const head = { version: 1, delivery, agent, from, at };
   if (topic === "messages") return { ...head, kind: "message", message: { id: of, text } };
   if (topic === "ends") return { ...head, kind: "end", end: { run_id: of, status: ended, text } };
@@ -19,6 +19,7 @@ export function webhookBody({ delivery, topic, agent, from, ts, of, text, ...mor
     ...(choices && { choices }),
     ...(deadline_ts !== undefined && { deadline: new Date(deadline_ts * 1000).toISOString() }),
     ...(fallback !== undefined && { default: fallback }),
+    ...(permission && { permission }),
   };
   return { ...head, kind: "question", question };
 }

@@ -23,9 +23,9 @@ test("headers: what is missing, wrong or unknown is said by its name, with what 
     said(messageHeaderSchema, { ...good, timestamp: "yesterday" }),
   ]).toEqual([
     '"from": it is missing',
-    '"type": there is no tsk. Did you mean task? There are: task, ask, ask-response, task-complete, error',
-    'there is no field "colour". There are: from, to, type, status, msg-id, timestamp, task, step, in-reply-to, thread, hops, turn',
-    'there is no field "stauts". Did you mean "status"? There are: from, to, type, status, msg-id, timestamp, task, step, in-reply-to, thread, hops, turn',
+    '"type": there is no tsk. Did you mean task? Choose from: task, ask, ask-response, task-complete, error',
+    'there is no field "colour". Choose from: from, to, type, status, msg-id, timestamp, task, step, in-reply-to, thread, hops, turn',
+    'there is no field "stauts". Did you mean "status"? Choose from: from, to, type, status, msg-id, timestamp, task, step, in-reply-to, thread, hops, turn',
     '"to": it is empty',
     '"to": it is too long; at most 200 characters are allowed',
     '"timestamp": expected a time such as 2026-11-16T09:00:00Z, and it is yesterday',
@@ -48,9 +48,9 @@ test("configs: types, lists and nested fields", () => {
     '"agents": expected a list, and it is a/b',
     '"type": it is missing; one of persistent, ephemeral, task, sequential, parallel, map-reduce, hierarchical is needed',
     '"mesh": expected a-z, 0-9, - and _, at most 48 characters',
-    '"storage": there is no field "shraed". Did you mean "shared"? There are: shared, concepts_path',
+    '"storage": there is no field "shraed". Did you mean "shared"? Choose from: shared, concepts_path',
     '"workflow": 7 has none of the allowed forms',
     "expected fields in braces, and it is []",
-    '"options.runs": there is no tmxu. Did you mean tmux? There are: tmux, headless, harnessed',
+    '"options.runs": there is no tmxu. Did you mean tmux? Choose from: tmux, headless, harnessed',
   ]);
 });

@@ -22,7 +22,7 @@ function wrongWords(issue: z.core.$ZodIssue, given: unknown): string {
     case "invalid_value": {
       const names = issue.values.map(String);
       const [near] = nearest(String(given), names, 1);
-      return `there is no ${shortened(said)}.${near ? ` Did you mean ${near}?` : ""} There are: ${names.join(", ")}`;
+      return `there is no ${shortened(said)}.${near ? ` Did you mean ${near}?` : ""} Choose from: ${names.join(", ")}`;
     }
     case "too_small":
       return given instanceof Object || given === "" ? "it is empty" : `it is too small; at least ${issue.minimum}`;

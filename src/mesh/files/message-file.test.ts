@@ -86,7 +86,7 @@ test.each([
   [`${START}to: c\n---\n`, 'Its header has "to" twice.'],
   [
     `${START}extra: 1\n---\n`,
-    'Its header is wrong: there is no field "extra". There are: from, to, type, status, msg-id, timestamp, task, step, in-reply-to, thread, hops, turn.',
+    'Its header is wrong: there is no field "extra". Choose from: from, to, type, status, msg-id, timestamp, task, step, in-reply-to, thread, hops, turn.',
   ],
   [
     "---\nfrom: &x a\nto: b\ntype: task\n---\n",
@@ -96,7 +96,7 @@ test.each([
   ["---\n---\n", "Its header has no fields."],
   [
     "---\nfrom: a\nto: b\ntype: rumour\n---\n",
-    'Its header is wrong: "type": there is no rumour. There are: task, ask, ask-response, task-complete, error.',
+    'Its header is wrong: "type": there is no rumour. Choose from: task, ask, ask-response, task-complete, error.',
   ],
   [`${START}---\n\0`, "It holds a NUL character, so it is not text."],
 ])("MESSAGE-FILE-2: no message, and why: %#", (text, reason) => {

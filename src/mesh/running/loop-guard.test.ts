@@ -44,7 +44,7 @@ test("LOOP-GUARD-1, LOOP-GUARD-3: who hands a task round in a circle is stopped 
     [
       "t.a.circle.md",
       "ask",
-      `May m/a and m/b go on? ${why} To let them go on, answer m/a, or raise "max_hops" in meshes/mesh-configs/m.json.`,
+      `May m/a and m/b continue? ${why} To let them continue, answer m/a, or raise "max_hops" in meshes/mesh-configs/m.json.`,
     ],
   ]);
   expect(headerOf(project, "b", "t.0-b-a-b.md")).toContain("thread: t\nhops: 3\n");

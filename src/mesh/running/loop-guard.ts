@@ -91,7 +91,7 @@ export function whyTooFar(
   { mesh, max_hops = MAX_HOPS, max_rounds = MAX_ROUNDS }: Pick<MeshConfig, "mesh" | "max_hops" | "max_rounds">,
 ): string | undefined {
   const more = (field: string) =>
-    `To let them go on, answer ${own}, or raise "${field}" in meshes/mesh-configs/${mesh}.json.`;
+    `To let them continue, answer ${own}, or raise "${field}" in meshes/mesh-configs/${mesh}.json.`;
   if (hops > max_hops)
     return `It would be message ${hops} in a row that follow from ${thread}, each sent because of the one before; at most ${max_hops} are allowed (max_hops). ${more("max_hops")}`;
   if (turn > 2 * max_rounds)

@@ -87,7 +87,7 @@ export class MeshContext {
     if (why === undefined) return undefined;
     const name = derivedName(`${far.thread}.md`, `${from.agent}.circle`);
     const header: MessageHeader = { from: own, to: "human", type: "ask", status: "pending", thread: far.thread };
-    this.ports.human(from.agent, { name, header, body: `May ${own} and ${to} go on? ${why}\n` });
+    this.ports.human(from.agent, { name, header, body: `May ${own} and ${to} continue? ${why}\n` });
     return why;
   }
 

@@ -136,7 +136,7 @@ export class MeshTasks {
     const steps = due(plan, progress);
     for (const step of steps) {
       const lost = this.#steps.timesLost(step.agent, derivedName(name, step.at), MOST_LOST);
-      if (lost >= MOST_LOST) return this.#end(task, `${step.agent}: its message was put aside ${lost} times.`);
+      if (lost >= MOST_LOST) return this.#end(task, `${step.agent}: its message was quarantined ${lost} times.`);
       this.#give(task, step);
     }
     if (steps.length > 0) return true;

@@ -255,7 +255,7 @@ test("what an agent says under another's name, to nobody, or of no task goes to 
   project.send("m", "t.md", "# T\n");
   await project.until(isEndOf("m"));
   expect(project.facts.filter(isQuarantined).map(({ data }) => data)).toEqual([
-    { mesh: "m", agent: "a", name: "1.md", why: '"from" says m/b, but it lies in the outbox of m/a.' },
+    { mesh: "m", agent: "a", name: "1.md", why: '"from" says m/b, but it is in the outbox of m/a.' },
     {
       mesh: "m",
       agent: "a",

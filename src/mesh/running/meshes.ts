@@ -203,14 +203,14 @@ export class Meshes {
     for (const name of this.#open.asleep.keys()) if (!names.includes(name)) this.#open.asleep.delete(name);
     this.#held.keep(names);
     for (const name of [...this.meshes.keys()]) {
-      if (!names.includes(name)) await this.#open.remove(name, "it is not declared any more");
+      if (!names.includes(name)) await this.#open.remove(name, "it is no longer declared");
     }
   }
 
   /** A person does not trust the mesh any more: everything that was started of it ends; its messages stay. Then reload. */
   async distrust(name: string): Promise<void> {
     this.#open.asleep.delete(name);
-    await this.#open.remove(name, "it is not trusted any more");
+    await this.#open.remove(name, "it is no longer trusted");
   }
 
   /** The agents of a mesh are to be run in another way: the next task of each starts a new session. */

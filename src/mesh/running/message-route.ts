@@ -48,7 +48,7 @@ export function messageRouteOf(
 export function senderProblem(from: string, address: MeshAddress, route: MessageRoute): string | undefined {
   const own = addressName(address);
   if (from === own) return undefined;
-  if (from !== address.agent) return `"from" says ${from}, but it lies in the outbox of ${own}.`;
+  if (from !== address.agent) return `"from" says ${from}, but it is in the outbox of ${own}.`;
   const leaves = "mesh" in route && route.mesh !== address.mesh;
   return leaves
     ? `"from" says ${from}; an agent of another mesh can answer only to the full name. Write ${own}.`

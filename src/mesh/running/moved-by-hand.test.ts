@@ -291,7 +291,7 @@ test("MESHES-1: a broken config is said and changes nothing; mended it holds; re
 
   const closed = project.next(({ type }) => type === "mesh.closed");
   rmSync(join(project.layout.configs, "m.json"));
-  expect(await closed).toEqual({ type: "mesh.closed", data: { mesh: "m", why: "it is not declared any more" } });
+  expect(await closed).toEqual({ type: "mesh.closed", data: { mesh: "m", why: "it is no longer declared" } });
   expect([project.queues("m"), project.queues("m", "a"), project.closed]).toEqual([
     { active: ["t.md"] },
     { active: ["t.0.md"] },

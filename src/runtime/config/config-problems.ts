@@ -152,7 +152,7 @@ function unknownFieldWords(keys: readonly string[], path: Path): string {
   const near = known.includes(variable) ? variable : nearest(first, known, 1)[0];
   const isVariable = near?.endsWith("_env") ? " It names a variable of your environment, which holds the value." : "";
   const meant = near === undefined ? "" : ` Did you mean ${near}?${isVariable}`;
-  return `there is no field ${keys.map(named).join(", ")}.${meant} There are: ${known.join(", ")}.`;
+  return `there is no field ${keys.map(named).join(", ")}.${meant} Choose from: ${known.join(", ")}.`;
 }
 
 function foundWords(value: unknown): string {

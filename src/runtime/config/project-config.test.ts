@@ -59,7 +59,7 @@ test.each([
   ["[]", /: expected an object in braces/],
   [
     '{"check": ["npm test"]}',
-    /: there is no field "check". Did you mean "checks"\? There are: setup, checks, hosts, limits/,
+    /: there is no field "check". Did you mean "checks"\? Choose from: setup, checks, hosts, limits/,
   ],
   ['{"setup": {"comand": "x"}}', /no field "comand". Did you mean "command"\?/],
   ['{"setup": 5}', /: setup: expected text in quotes or an object in braces/],

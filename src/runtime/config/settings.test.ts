@@ -58,12 +58,12 @@ test.each([
   [
     "an unknown key",
     '{\n  "modell": "a"\n}',
-    "config.json:2: there is no field modell. Did you mean model? There are: model, worker_model, ",
+    "config.json:2: there is no field modell. Did you mean model? Choose from: model, worker_model, ",
   ],
   [
     "an unknown key of a program",
     '{"programs": {"codex": {"hots": []}}}',
-    "programs.codex: there is no field hots. Did you mean hosts? There are: kind, command, ",
+    "programs.codex: there is no field hots. Did you mean hosts? Choose from: kind, command, ",
   ],
   [
     "a word that is none of those there are",
@@ -103,7 +103,7 @@ test.each([
   [
     "a contract's unknown field",
     '{"contract": {"max_turns": 3}}',
-    "contract: there is no field max_turns. There are: max_iterations_per_node, timeout_seconds, checkpoint_policy.",
+    "contract: there is no field max_turns. Choose from: max_iterations_per_node, timeout_seconds, checkpoint_policy.",
   ],
   [
     "a channel's address that cannot be posted to",
@@ -128,7 +128,7 @@ test.each([
   [
     "a key in the file",
     '{"providers": {"mine": {"base_url": "http://127.0.0.1:1", "api_key": "x"}}}',
-    "providers.mine: there is no field api_key. Did you mean api_key_env? It names a variable of your environment, which holds the value. There are: ",
+    "providers.mine: there is no field api_key. Did you mean api_key_env? It names a variable of your environment, which holds the value. Choose from: ",
   ],
   [
     "a header without its variable",

@@ -33,7 +33,7 @@ export function revocationOf({ agent, outside }: Situation, word: string): NewFa
   if (other)
     throw new HumanRefusal(
       "conflict",
-      `${name} has ${found.length} permissions that begin with "${word}". Give more of the id.`,
+      `${name} has ${found.length} permissions that begin with "${word}". Give more characters of the id.`,
     );
   throw new HumanRefusal(
     "not_found",
@@ -45,7 +45,7 @@ export function nudgeOf({ agent }: Situation, text: string, via: Actor["via"]): 
   if (isAtWork(agent.status)) return { type: "human.nudge", data: { text, channel: via } };
   throw new HumanRefusal(
     "conflict",
-    `${agent.created.name} is ${agent.status} and would not hear a nudge. Send it a message: agiraph send ${shellWord(agent.created.name)} "your message"`,
+    `${agent.created.name} is ${agent.status} and cannot take a nudge. Send it a message: agiraph send ${shellWord(agent.created.name)} "your message"`,
   );
 }
 
@@ -72,7 +72,7 @@ export function checkNewGoal({ agent }: Situation, to: string): void {
   if (to === "*" || workerIdOf(to) === COORDINATOR) return;
   throw new HumanRefusal(
     "conflict",
-    `${agent.created.name} has finished, and its team with it: there is no ${to} to write to. Write to the coordinator.`,
+    `${agent.created.name} has finished, and so has its team: ${to} is no longer there. Write to the coordinator.`,
   );
 }
 
@@ -104,7 +104,7 @@ function namedQuestion({ questions }: Situation, id: string): Question {
     const there = Object.keys(questions.open).join(", ");
     throw new HumanRefusal("not_found", `There is no question "${id}".${there === "" ? "" : ` Open: ${there}.`}`);
   }
-  const how = over.answer ? `was answered already: ${firstLine(over.answer.text)}` : "is no longer open";
+  const how = over.answer ? `has already been answered: ${firstLine(over.answer.text)}` : "is no longer open";
   throw new HumanRefusal("conflict", `${id} ${how}`);
 }
 

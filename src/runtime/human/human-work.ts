@@ -92,7 +92,7 @@ export class HumanWork {
     const owner = ownerOf(given, pending());
     const rests = this.#ports.isUnderWay() ? "" : ` ${restingAgent(created.name, status)}`;
     if (owner.id === HUMAN)
-      return `${id} is to be yours, and comes to your inbox later: ${whyNotYet(given, pending())}.${rests}`;
+      return `${id} will be yours and comes to your inbox later: ${whyNotYet(given, pending())}.${rests}`;
     return rests === "" ? answer : `${id} is ${owner.name}'s.${rests}`;
   }
 
@@ -207,7 +207,7 @@ export class HumanWork {
     if (ended?.status === "completed") return `${node.id} is published.`;
     if (hasEnded(ended)) return `What you said is recorded, but ${node.id} is ${ended.status}.`;
     if (!isAtWork(now().agent.status)) return whenResumed(node.id, now());
-    return `What you said is recorded, but ${created.name} was closed before ${node.id} was published. It is published when ${created.name} goes on: agiraph resume ${shellWord(created.name)}`;
+    return `What you said is recorded, but ${created.name} was closed before ${node.id} was published. It is published when ${created.name} continues: agiraph resume ${shellWord(created.name)}`;
   }
 
   /** Theirs, with their answer on record, while nobody works on the agent: it failed again before it was published. */
@@ -279,7 +279,7 @@ export function nodeOf({ agent, board }: Situation, name: string): NodeState {
   const node = nodeNamed(board, name);
   if (node) return node;
   const ids = Object.keys(board.nodes);
-  const list = ids.length === 0 ? "There are none yet." : `There are: ${ids.slice(-MOST_NAMED).join(", ")}.`;
+  const list = ids.length === 0 ? "There are none yet." : `Choose from: ${ids.slice(-MOST_NAMED).join(", ")}.`;
   throw new HumanRefusal("not_found", `${agent.created.name} has no node "${name}".${didYouMean(name, ids)} ${list}`);
 }
 

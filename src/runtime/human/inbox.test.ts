@@ -50,7 +50,7 @@ test("what failed and what wants an approval waits for a person; a pause of thei
   ]);
   const approving = situation("agent-bbbb", "second", [
     [5, { type: "run.started", data: { run_id: "run-1", goal: "G" } }],
-    [6, { type: "agent.paused", data: { why: "Stage 1 wants your approval." } }],
+    [6, { type: "agent.paused", data: { why: "Stage 1 needs your approval." } }],
   ]);
   const paused = situation("agent-cccc", "third", [[7, { type: "agent.paused", data: { why: "human" } }]]);
   const item = { choices: [], deadline_ts: null, default: null, id: "run-1" };
@@ -62,7 +62,7 @@ test("what failed and what wants an approval waits for a person; a pause of thei
       kind: "approval",
       agent: { id: "agent-bbbb", name: "second" },
       from,
-      text: "Stage 1 wants your approval.",
+      text: "Stage 1 needs your approval.",
       since_ts: 6,
     },
     { ...item, kind: "failure", agent: { id: "agent-aaaa", name: "first" }, from, text: "No key.", since_ts: 11 },

@@ -9,7 +9,7 @@ import { nodeDir } from "../../store/paths.ts";
 export function whyNotGiven({ id, status }: NodeState, agent: string, isUnderWay: boolean): string | undefined {
   if (status === "completed") return `${id} is completed, and its files are published. ${moreFrom(agent)}`;
   if (status !== "publishing" || isUnderWay) return undefined;
-  return `${id} is being published, which ends when ${agent} is resumed: agiraph resume ${shellWord(agent)}`;
+  return `The publish of ${id} was interrupted. It is finished when ${agent} is resumed: agiraph resume ${shellWord(agent)}`;
 }
 
 export function nowAnother(id: NodeId, now: NodeId): string {
@@ -41,7 +41,7 @@ export function restingAgent(agent: string, status: AgentStatus): string {
 }
 
 export function moreFrom(agent: string): string {
-  return `To have more done, tell it: agiraph send ${shellWord(agent)} "what to do next"`;
+  return `To have more done: agiraph send ${shellWord(agent)} "what to do next"`;
 }
 
 export function notYours(node: NodeState, now: Situation): string {

@@ -112,7 +112,7 @@ export class RepositoryWork {
       return null;
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      return `The branch ${branch} could not be put into your repository. ${why}\n\nThe work is safe. When it can be: agiraph accept ${this.#id}`;
+      return `The branch ${branch} could not be put into your repository. ${why}\n\nThe work is safe. To try again: agiraph accept ${this.#id}`;
     }
   }
 
@@ -137,7 +137,7 @@ export class RepositoryWork {
     await log.append({ facts: [{ type: "review.commented", data: given }] }).durable;
     if (open && "worker_id" in open && !hasEnded(open))
       return voice.send(commentMail(found.id, [given]), open.worker_id);
-    if (open) return `${open.id} answers it; whoever takes it finds the comment in its task.`;
+    if (open) return `${open.id} answers it: the comment is in its task.`;
     return this.#answered(found);
   }
 
@@ -152,12 +152,12 @@ export class RepositoryWork {
     const { result, branch } = await repository.takeIn(upstream);
     if (result.ok)
       return result.moved
-        ? `${branch} has ${wanted} as it is now (${upstream.slice(0, 10)}).`
-        : `${branch} has ${wanted} already.`;
+        ? `${branch} now contains ${wanted} (${upstream.slice(0, 10)}).`
+        : `${branch} already has ${wanted}.`;
     if (result.why === "conflict" && result.files.length === 0)
       throw new HumanRefusal("conflict", nothingInCommon(branch, wanted, this.#name));
     const heard = await this.#ports.voice.send(takeInWords(branch, upstream, result), COORDINATOR);
-    return `${wanted} cannot be taken in as it is: ${result.why === "conflict" ? `both changed ${result.files.join(", ")}` : "the checks do not pass with it"}. The team is asked to do it. ${heard}`;
+    return `${wanted} cannot be merged as it is: ${result.why === "conflict" ? `both changed ${result.files.join(", ")}` : "the checks do not pass with it"}. The team was asked to do it. ${heard}`;
   }
 
   /** Anything that was ever committed or saved, as a branch of the person's repository. */
@@ -173,7 +173,7 @@ export class RepositoryWork {
     const branch = restoredName(ref, commit);
     const done = await deliverBranch(person, repository.repository, branch, commit, repository.git);
     if (!done.ok) throw new HumanRefusal("conflict", done.reason);
-    return `It is the branch ${branch} of ${person.top}. To look at it: git log ${branch}`;
+    return `It is now the branch ${branch} of ${person.top}. To look at it: git log ${branch}`;
   }
 
   async #near({ repository, state }: TeamRepository, ref: string): Promise<string> {

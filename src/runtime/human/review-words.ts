@@ -38,7 +38,7 @@ export function takeInWords(
 
 /** Of a history that was begun anew: git has nothing to merge them by, so neither has a team. */
 export function nothingInCommon(branch: string, wanted: string, agent: string): string {
-  return `${wanted} has no commit in common with ${branch}: its history was begun anew. Nothing was taken in. Take the branch as it is (agiraph accept ${shellWord(agent)}) and carry it over by hand, or start another agent.`;
+  return `${wanted} has no commit in common with ${branch}: its history was rewritten. Nothing was merged. Take the branch as it is (agiraph accept ${shellWord(agent)}) and carry it over by hand, or start another agent.`;
 }
 
 /** A branch that can be written wherever people write branches. */

@@ -73,7 +73,7 @@ test("every refusal is said in the same form, and changes nothing", async () => 
   expect(got.agent.body).toEqual({
     error: {
       code: "not_found",
-      message: 'There is no agent "agent-zzzz". GET /agents and `agiraph ls` list those there are.',
+      message: 'There is no agent "agent-zzzz". GET /agents and `agiraph ls` list those that exist.',
     },
   });
   expect((await team.facts()).length).toBe(before);

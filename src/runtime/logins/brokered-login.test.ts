@@ -183,7 +183,7 @@ test("a file that is half written for a moment is read again; one that stays so 
   expect(await whileAdvancing(me.clock, looking)).toMatchObject({ kind: "usable" });
 
   await writeFile(me.path, whole.slice(0, 50));
-  const why = `${me.path} cannot be understood: it is damaged or half written`;
+  const why = `${me.path} cannot be parsed: it is damaged or half written`;
   expect(await whileAdvancing(me.clock, me.broker().fresh())).toEqual({ kind: "ended", why });
   expect(await readFile(me.path, "utf8")).toBe(whole.slice(0, 50));
   await rm(me.path);

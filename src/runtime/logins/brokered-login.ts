@@ -228,7 +228,7 @@ export class BrokeredLogin {
 
 function unreadable(path: string, error: unknown): string {
   const isContent = error instanceof SyntaxError || (error instanceof Error && error.name === "ZodError");
-  return `${path} cannot be ${isContent ? "understood: it is damaged or half written" : `read (${wordsOf(error)})`}`;
+  return `${path} cannot be ${isContent ? "parsed: it is damaged or half written" : `read (${wordsOf(error)})`}`;
 }
 
 function wordsOf(error: unknown): string {

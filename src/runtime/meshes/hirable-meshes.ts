@@ -111,5 +111,5 @@ function configIn(path: string) {
 function unknown(mesh: string, names: readonly string[]): string {
   if (names.length === 0) return "The project declares no meshes (meshes/mesh-configs/*.json).";
   const [near] = nearest(mesh, names, 1);
-  return `There is no mesh "${mesh}".${near ? ` Did you mean ${PREFIX}${near}?` : ""} There are: ${names.map((name) => `${PREFIX}${name}`).join(", ")}.`;
+  return `There is no mesh "${mesh}".${near ? ` Did you mean ${PREFIX}${near}?` : ""} Choose from: ${names.map((name) => `${PREFIX}${name}`).join(", ")}.`;
 }

@@ -169,7 +169,7 @@ class MeshProject implements HostedMeshes {
     if (!this.meshes.meshes.has(mesh) && this.meshes.held.has(mesh))
       throw new HumanRefusal(
         "conflict",
-        `${mesh} is not trusted, so nothing of it is started. Review it: tx trust ${mesh}`,
+        `${mesh} is not trusted, so none of it is started. Review it: tx trust ${mesh}`,
       );
     const problem = this.#members.problemOf(who);
     if (problem !== null) throw new HumanRefusal("conflict", `${mesh}/${agent} cannot begin. ${problem}`);
@@ -281,7 +281,7 @@ class MeshProject implements HostedMeshes {
     const declared = all.get(mesh);
     if (declared) return declared;
     const names = [...all.keys()];
-    const list = names.length > 0 ? `There are: ${names.join(", ")}.` : "None is declared in meshes/mesh-configs/.";
+    const list = names.length > 0 ? `Choose from: ${names.join(", ")}.` : "None is declared in meshes/mesh-configs/.";
     throw new HumanRefusal("not_found", `There is no mesh "${mesh}".${didYouMean(mesh, names)} ${list}`);
   }
 
@@ -298,6 +298,6 @@ function noAgent({ config, agents }: DeclaredMesh, agent: string): HumanRefusal 
   const near = didYouMean(agent, names);
   return new HumanRefusal(
     "not_found",
-    `There is no agent "${agent}" in ${config.mesh}.${near} There are: ${names.join(", ")}.`,
+    `There is no agent "${agent}" in ${config.mesh}.${near} Choose from: ${names.join(", ")}.`,
   );
 }

@@ -13,7 +13,7 @@ export async function copyFiles(
 ): Promise<string[]> {
   const copied: string[] = [];
   const { files, more } = await allFilesIn(from, [], BOUNDS);
-  if (more) note(`There are too many files in ${from}, or they lie too deep: not all of them were looked at.`);
+  if (more) note(`There are too many files in ${from}, or they are nested too deeply: not all of them were looked at.`);
   for (const file of pathsOf(files).filter(isMeant)) {
     if ((await changedAt(join(from, file))) < since) continue;
     if (copied.length >= MOST_FILES) {

@@ -61,7 +61,7 @@ export function programLogin(
   if (logins.loginsOf(profile).length === 0 || keyVariables(profile, env).length > 0) return undefined;
   const said = (why: string | null) =>
     why &&
-    `The program ${name} cannot work: its login cannot be used, because ${why}. Sign in again: agiraph programs login ${name}. The work goes on by itself then.`;
+    `The program ${name} cannot work: its login cannot be used, because ${why}. Sign in again: agiraph programs login ${name}. The work then continues automatically.`;
   return {
     problem: async () => said(await logins.problem(profile)),
     refused: async () => said(await logins.problem(profile, home)),

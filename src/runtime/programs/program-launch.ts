@@ -244,5 +244,5 @@ function addressesIn(variables: Readonly<Record<string, string>>): string[] {
 
 function unknown(name: string, names: readonly string[]): string {
   const [near] = nearest(name, names, 1);
-  return `There is no program "${name}".${near ? ` Did you mean ${near}?` : ""} There are: ${names.join(", ")}; others can be added in config.json (programs).`;
+  return `There is no program "${name}".${near ? ` Did you mean ${near}?` : ""} Choose from: ${names.join(", ")}; others can be added in config.json (programs).`;
 }

@@ -36,10 +36,10 @@ function tooLittle(
   if (budget === null || spent < budget) return null;
   const isAre = flag === "--budget" ? "is" : "are";
   if (isNew)
-    return `A budget of ${inWords(budget)} is too little: ${used} ${isAre} spent already. A budget is what may be spent in all, from the beginning.`;
+    return `A budget of ${inWords(budget)} is too low: ${used} ${isAre} already spent. A budget is the limit for everything, from the beginning.`;
   // Killed while it was ending for want of money: it ends now, and its workers publish what they have.
   if (why === "recovered") return null;
-  return `The budget of ${inWords(budget)} is used up: ${used} ${isAre} spent. Go on with more: ${flag} ${flag === "--budget" ? "USD" : "N"}.`;
+  return `The budget of ${inWords(budget)} is used up: ${used} ${isAre} spent. Continue with more: ${flag} ${flag === "--budget" ? "USD" : "N"}.`;
 }
 
 /** A budget can only be enforced if all prices are known: checked before anything continues. */

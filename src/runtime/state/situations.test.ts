@@ -39,10 +39,10 @@ test("an agent is found by its id, its name, or the beginning of either; a whole
   for (const typed of ["größe", "GRÖ", "gro\u0308ße", "gro\u0308"])
     expect((await findAgent(other, typed)).agent.id).toBe("agent-aaaa");
   await expect(found("a")).rejects.toThrow(
-    '"a" could be several agents: agent-abbb (chip-survey), agent-aaaa (chip). Give more of the name, or the id.',
+    '"a" matches several agents: agent-abbb (chip-survey), agent-aaaa (chip). Give more of the name, or the id.',
   );
   await expect(found("x")).rejects.toThrow(
-    'There is no agent "x". There are: agent-abbb (chip-survey), agent-aaaa (chip).',
+    'There is no agent "x". Choose from: agent-abbb (chip-survey), agent-aaaa (chip).',
   );
 });
 

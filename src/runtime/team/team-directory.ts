@@ -41,7 +41,7 @@ export class TeamDirectory {
   nobody(word: string): string {
     const names = this.all().map((worker) => worker.spawned.name);
     const known = [...names, "coordinator"];
-    return `There is nobody named "${word}".${didYouMean(word, known)} There are: ${known.join(", ")}.`;
+    return `There is nobody named "${word}".${didYouMean(word, known)} Choose from: ${known.join(", ")}.`;
   }
 
   /** Why somebody cannot be let go yet: what waits for them would wait for ever. */

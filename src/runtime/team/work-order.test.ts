@@ -57,7 +57,7 @@ test.each<[string, Partial<NewWork>, string]>([
   [
     "a node that is not there",
     { dependencies: ["node-9"] },
-    'there is no node "node-9". There are: node-1, node-2, node-3.',
+    'there is no node "node-9". Choose from: node-1, node-2, node-3.',
   ],
   [
     "a ref to what is not published",
@@ -67,7 +67,7 @@ test.each<[string, Partial<NewWork>, string]>([
   [
     "a ref to a node that is not there",
     { refs: { survey: "node-9/published/a.md" } },
-    'ref "survey" is "node-9/published/a.md", and there is no node-9. There are: node-1, node-2, node-3.',
+    'ref "survey" is "node-9/published/a.md", and there is no node-9. Choose from: node-1, node-2, node-3.',
   ],
   [
     "a ref that only looks like one",

@@ -178,7 +178,7 @@ function reservedIn(shares: readonly NodeState[]): number {
 
 function knownNodes(board: Board, run: RunId): string {
   const known = Object.keys(board.nodes).filter((id) => nodeNamed(board, id)?.spec.run_id === run);
-  return known.length > 0 ? `There are: ${known.slice(-20).join(", ")}.` : "The board is empty.";
+  return known.length > 0 ? `Choose from: ${known.slice(-20).join(", ")}.` : "The board is empty.";
 }
 
 function tooManyForOneReply({ inference, deliverables }: NewWork): string | undefined {

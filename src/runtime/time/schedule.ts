@@ -132,7 +132,7 @@ export class Schedule {
     if (typeof trigger === "string") return refusal(trigger);
     if (trigger.status !== "paused") return refusal(`${trigger.id} cannot be resumed: it is ${trigger.status}.`);
     await this.#append({ type: "trigger.resumed", data: { trigger_id: trigger.id, by, due: this.#dueAgain(trigger) } });
-    return `${trigger.id} goes on.`;
+    return `${trigger.id} is resumed.`;
   }
 
   /** All of them, or those of one worker. */
@@ -175,7 +175,7 @@ export class Schedule {
   #named(id: string): TriggerState | string {
     const { triggers } = this.#ports.pending();
     const there = Object.keys(triggers.open).join(", ");
-    const list = there === "" ? "There are none yet." : `There are: ${there}.`;
+    const list = there === "" ? "There are none yet." : `Choose from: ${there}.`;
     return triggerNamed(triggers, id) ?? `There is no trigger "${id}". ${list}`;
   }
 
@@ -185,7 +185,7 @@ export class Schedule {
     if (name === "*" || id === HUMAN || id === COORDINATOR || Object.hasOwn(roster, id)) return undefined;
     const names = Object.values(roster).map((worker) => worker.spawned.name);
     const known = [...names, HUMAN];
-    return `There is nobody named "${name}".${didYouMean(name, known)} There are: ${known.join(", ")}.`;
+    return `There is nobody named "${name}".${didYouMean(name, known)} Choose from: ${known.join(", ")}.`;
   }
 
   #at(): number {

@@ -19,6 +19,6 @@ export async function existingAgent(store: Pick<Store, "open">, id: string): Pro
 function noAgent(id: string): HumanRefusal {
   return new HumanRefusal(
     "not_found",
-    `There is no agent "${id}". GET /agents and \`agiraph ls\` list those there are.`,
+    `There is no agent "${id}". GET /agents and \`agiraph ls\` list those that exist.`,
   );
 }

@@ -26,7 +26,7 @@ export async function findAgent(store: Store, word: string): Promise<Situation> 
       .map(({ summary }) => `${summary.id} (${summary.name})`)
       .join(", ");
   if (found.length > 1)
-    throw new NoSuchAgent(`"${word}" could be several agents: ${names(found)}. Give more of the name, or the id.`);
+    throw new NoSuchAgent(`"${word}" matches several agents: ${names(found)}. Give more of the name, or the id.`);
   if (agents.length === 0)
     throw new NoSuchAgent(`There is no agent "${word}": this home has none yet. Begin with: agiraph run "your goal"`);
   const near = didYouMean(
@@ -34,7 +34,7 @@ export async function findAgent(store: Store, word: string): Promise<Situation> 
     agents.map(({ summary }) => summary.name),
   );
   const more = agents.length > MOST_NAMED ? " All of them: agiraph ls" : "";
-  throw new NoSuchAgent(`There is no agent "${word}".${near} There are: ${names(agents)}.${more}`);
+  throw new NoSuchAgent(`There is no agent "${word}".${near} Choose from: ${names(agents)}.${more}`);
 }
 
 /** Some keyboards and file systems write an umlaut as two characters. */

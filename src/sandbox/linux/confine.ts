@@ -54,7 +54,7 @@ export async function confine(how: Confinement, confined: Confined): Promise<Lau
   const { cwd, binds, env, network, limits, script, args, streams } = confined;
   const mounts = await mountsOf(binds);
   if (!isWithin(cwd, mounts))
-    throw new SandboxFailure(`The working folder ${cwd} lies outside of what the sandbox shows.`);
+    throw new SandboxFailure(`The working folder ${cwd} is outside of what the sandbox shows.`);
   await mustHaveRoom(binds.write, limits);
   const all = [...mounts, ...(network?.mounts ?? [])];
   const cgroup = how.cgroups?.take(limits) ?? null;
@@ -87,7 +87,7 @@ async function mustHaveRoom(folders: readonly string[], limits: Limits): Promise
   const lacking = await lacksRoom(folders, limits);
   if (!lacking) return;
   const wanted = lacking === "disk" ? `${limits.freeDiskBytes} bytes` : `room for ${limits.freeFiles} more files`;
-  throw new SandboxFailure(`There is no room on the disk, so no command is run. At least ${wanted} must be free.`);
+  throw new SandboxFailure(`The disk is full, so no command is run. At least ${wanted} must be free.`);
 }
 
 interface Way {

@@ -136,7 +136,7 @@ function loginRoutes(
       throw new RefusedRequest(
         401,
         "unauthorised",
-        "This link was used before or is too old. `agiraph token --link` makes another.",
+        "This link has been used or has expired. `agiraph token --link` makes another.",
       );
     },
   );

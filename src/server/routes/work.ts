@@ -80,7 +80,7 @@ function nodeRoutes(app: Api, agents: RouteDeps["agents"]): void {
     async ({ params, query }) => {
       const { board, agent } = await agents.situation(params.id);
       const node = nodeNamed(board, params.node_id);
-      if (!node) throw notFound(`There is no node "${params.node_id}". GET …/board lists those there are.`);
+      if (!node) throw notFound(`There is no node "${params.node_id}". GET …/board lists those that exist.`);
       const { dir } = await agents.log(params.id);
       const scope = humanScope(
         dir,
@@ -170,7 +170,7 @@ function workerRoutes(app: Api, agents: RouteDeps["agents"]): void {
     async ({ params, query: { before, limit } }) => {
       const { roster, agent } = await agents.situation(params.id);
       const worker = Object.hasOwn(roster, params.worker_id) ? roster[params.worker_id] : undefined;
-      if (!worker) throw notFound(`There is no worker "${params.worker_id}". GET …/workers lists those there are.`);
+      if (!worker) throw notFound(`There is no worker "${params.worker_id}". GET …/workers lists those that exist.`);
       const run = worker.id === COORDINATOR ? (agent.run?.id ?? "run-1") : worker.spawned.run_id;
       const log = await agents.log(params.id);
       const { from, entries } = await log.entriesBefore(conversationFile(run, worker.id), limit, before);

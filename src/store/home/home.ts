@@ -59,7 +59,7 @@ export async function prepareHome(disk: Disk, root: string): Promise<void> {
 /** For reading without the lock: the home must exist. */
 export function requireHome(disk: Disk, root: string): void {
   if (!checkVersion(disk, root))
-    throw new NotFoundError(`There is no Agiraph home at ${root}. Run something first, or pass --home.`);
+    throw new NotFoundError(`There is no Agiraph home at ${root}. Run an agent first, or pass --home.`);
 }
 
 /** Creates the home's folder if necessary and takes its lock (HOME-1). */
@@ -149,7 +149,7 @@ function checkVersion(disk: Disk, root: string): boolean {
   if (found === undefined) return false;
   if (!/^\d+$/.test(found)) {
     throw new StoreUsageError(
-      `${versionFile(root)} should hold a number and holds "${found.slice(0, 40)}". Put ${HOME_VERSION} there if this is an Agiraph home.`,
+      `${versionFile(root)} should contain a number but contains "${found.slice(0, 40)}". Put ${HOME_VERSION} there if this is an Agiraph home.`,
     );
   }
   if (found !== String(HOME_VERSION)) throw new NewerVersionError(`The home ${root}`, found, HOME_VERSION);

@@ -37,5 +37,5 @@ const tokenFile = (home: string): string => join(home, "token");
 
 function checked(token: string, file: string): string {
   if (/^[\w-]{32,200}$/.test(token)) return token;
-  throw new StoreUsageError(`${file} holds no token. Remove the file; the next start makes a new one.`);
+  throw new StoreUsageError(`${file} contains no token. Remove the file; the next start creates a new one.`);
 }

@@ -41,8 +41,8 @@ test("TRUST-1: a file that cannot be understood trusts nothing, says so, and is 
     good.replaceAll("a", "z"),
   ]) {
     writeFileSync(path, text);
-    expect(() => file.grantOf("/p", "m")).toThrow("cannot be understood, so no mesh is trusted");
-    await expect(file.grant(grant("n"))).rejects.toThrow("cannot be understood");
+    expect(() => file.grantOf("/p", "m")).toThrow("cannot be parsed, so no mesh is trusted");
+    await expect(file.grant(grant("n"))).rejects.toThrow("cannot be parsed");
     expect(readFileSync(path, "utf8")).toBe(text);
   }
   // A project cannot speak for itself by a link either.

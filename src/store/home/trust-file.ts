@@ -61,7 +61,7 @@ export class TrustFile {
       return fileSchema.parse(JSON.parse(text)).meshes;
     } catch {
       throw new StoreUsageError(
-        `${path} cannot be understood, so no mesh is trusted. Restore the file, or delete it and trust your meshes again with tx trust.`,
+        `${path} cannot be parsed, so no mesh is trusted. Restore the file, or delete it and trust your meshes again with tx trust.`,
       );
     }
   }
@@ -107,7 +107,7 @@ export class TrustFile {
       if (lock) return () => lock.release();
       await delay(WAIT_MS);
     }
-    throw new StoreUsageError(`${path} is held by another process. Try again when that has ended.`);
+    throw new StoreUsageError(`${path} is locked by another process. Try again when that has ended.`);
   }
 }
 

@@ -83,7 +83,7 @@ export class FileScope implements Scope {
     );
     if (!file.linked || scoped.isProject || isPublished(scoped)) return file;
     file.close();
-    const words = `${path} has a second name elsewhere (a hard link) and is not read. Make a copy of it and read that.`;
+    const words = `${path} has a second name elsewhere (a hard link) and is not read. Copy it and read the copy.`;
     throw new ScopeRefusal("unsafe", words);
   }
 

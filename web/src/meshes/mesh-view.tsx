@@ -115,7 +115,8 @@ function MeshPage({ project, home, mesh, queues, member, newest }: MeshPageProps
 }
 
 function notThere(mesh: string, { meshes }: MeshProjectView): string {
-  return `There is no mesh ${mesh} any more. There are: ${meshes.map((one) => one.mesh).join(", ") || "none"}.`;
+  const names = meshes.map((one) => one.mesh).join(", ");
+  return `There is no mesh ${mesh} any more.${names && ` Choose from: ${names}.`}`;
 }
 
 /** The mesh as a whole, or one of its agents, with how much waits and is under way there. */

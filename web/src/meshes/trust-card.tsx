@@ -140,7 +140,7 @@ function Granted(props: { terminals: boolean; isBusy: boolean; takeBack: () => v
 }
 
 const HEADS: Readonly<Record<Trust["status"], string>> = {
-  untrusted: "This mesh is not trusted yet: nothing of it runs",
+  untrusted: "This mesh is not trusted yet: none of it runs",
   changed: "This mesh has changed since you trusted it: its new content does not run",
   bundled: "This mesh runs in the sandbox, without terminals",
   trusted: "This mesh runs in the sandbox, without terminals",

@@ -25,7 +25,7 @@ export const SHORTCUTS: readonly { keys: string; does: string }[] = [
 /** Where changes are read, these come before the others. */
 export const REVIEW_SHORTCUTS: readonly { keys: string; does: string }[] = [
   { keys: "j k", does: "next or previous file" },
-  { keys: "n p", does: "next or previous change; ↑ ↓ go on from there" },
+  { keys: "n p", does: "next or previous change; ↑ ↓ continue from there" },
   { keys: "c", does: "comment on the marked line; Ctrl Enter sends it" },
   { keys: "s", does: "side by side, or one below the other" },
   { keys: "o", does: "collapse or expand a file" },

@@ -15,7 +15,7 @@ export function needsPerson({ kind }: InboxItem): boolean {
 
 const DOTS: Record<InboxItem["kind"], { status: Status; title: string }> = {
   question: { status: "asking", title: "question" },
-  approval: { status: "asking", title: "wants your approval" },
+  approval: { status: "asking", title: "needs your approval" },
   failure: { status: "failed", title: "failed" },
   message: { status: "idle", title: "message" },
 };
