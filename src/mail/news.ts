@@ -200,7 +200,7 @@ function newsOfTheTeam(fact: Fact, now: Situation): string | undefined {
   }
 }
 
-/** What the work rested for. Who has it go on is not said: a terminal does so by itself when another process ends. */
+/** What the work rested for. It does not say who resumed it: a terminal does so by itself when another process ends. */
 function restWords({ data }: FactOf<"agent.resumed">): string {
   const { why, was = data.coordinator_decides ? "stopped" : undefined } = data;
   if (was === "failed") return `The run had failed${why ? ` (${why.replace(/\.$/, "")})` : ""}`;

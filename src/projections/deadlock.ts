@@ -48,7 +48,7 @@ export function deadlockOf(now: Situation): Waiter[] {
 /** What only the others bring about. */
 const FOR_OTHERS = new Set<Waiter["for"]>(["news", "children", "budget"]);
 
-/** Who was let go ends their work first. */
+/** A worker that was let go finishes its work first. */
 function workOf(worker: WorkerState) {
   if (worker.id === COORDINATOR) return null;
   if (worker.status === "retired") return worker.still;

@@ -34,7 +34,7 @@ export function applyToRoster(roster: Roster, fact: Fact): void {
   const worker = roster[fact.data.worker_id];
   if (!worker) return;
   if (worker.status === "retired") {
-    // Who was let go while still at work ends that work, and stays gone.
+    // A worker that was let go while at work finishes that work, and stays gone.
     const { node_id } = { node_id: null, ...fact.data };
     if (fact.type === "worker.busy") worker.still = { status: "busy", node_id };
     if (fact.type === "worker.waiting") worker.still = { status: "waiting", node_id, for: fact.data.for };

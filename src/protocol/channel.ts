@@ -15,7 +15,7 @@ export const variableSchema = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "expected the name of a variable of the environment, not its value");
 
-/** Who knows it can answer in the human's name. */
+/** Anyone who knows it can answer in the human's name. */
 const secretSchema = z.string().min(16, "expected at least 16 characters: openssl rand -hex 32 makes some");
 
 /** A way to reach the human outside Agiraph: messages are posted there, signed, and signed answers come back. */

@@ -125,7 +125,7 @@ export class AgentWork {
     const isOpen = this.#agent.run?.finished === null; // it may have ended meanwhile, and another begun
     if (!isOpen || this.isUnderWay) return "";
     const why = isAtWork(this.#agent.status) ? "recovered" : "resumed";
-    // Who stopped it and now speaks may want something else: nobody goes on before the coordinator has heard it.
+    // A person who stopped it and now speaks may want something else: first the coordinator hears it.
     const coordinator_decides = this.#agent.status === "stopped";
     return this.start(why, { coordinator_decides }).then(
       () => "",
@@ -189,7 +189,7 @@ export class AgentWork {
     const before = this.#broken;
     this.#isHalting = true;
     try {
-      // Who is just beginning would not hear it.
+      // A worker that is just beginning would not hear it.
       await this.#starting?.catch(() => {});
       workforce.abort(new Error("stopped"));
       await meshes.close(how);

@@ -34,7 +34,7 @@ export interface Launched {
 export interface RunningProgram {
   /** The process of ours that holds the sandbox; killing it kills all that runs inside. */
   readonly pid: number;
-  /** Who is alive as long as anything inside is, to be known again after a restart of ours; where that can be told. */
+  /** The process that lives as long as anything inside, to recognise it after a restart of ours, where known. */
   readonly first?: FirstProcess | null;
   readonly stdin: Writable;
   readonly stdout: Readable;

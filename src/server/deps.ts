@@ -9,7 +9,7 @@ export interface ServerDeps {
   runtime: Runtime;
   /** Those that follow config.json, or those that stay. */
   settings: Settings | LiveSettings;
-  /** Who has it may do everything. */
+  /** Anyone who has it may do everything. */
   token: string;
   logger?: FastifyBaseLogger;
   /** Where it was started: offered as the folder of a new agent. */

@@ -22,8 +22,8 @@ import type { ScriptMove, ScriptStep } from "./script-step.ts";
  * SCRIPT-4. A reply asked for beyond the last step fails at once, and `assertDone` fails for it again, should anyone
  *     have swallowed it; `assertDone` also fails while steps are left.
  * SCRIPT-5. Steps that only wait for messages are passed over when the step after them is due by what was heard: mail
- *     may come before anyone waits for it, and nobody waits for what they know. Who waits also hears what colleagues
- *     end; a row of waits is for as many as may end first.
+ *     may come before anyone waits for it, and nobody waits for what they know. A model that waits also hears
+ *     what colleagues end; a row of waits is for as many as may end first.
  * SCRIPT-6. It is a whole model: it reports its own failures to `onFailure`, so it needs no retry around it.
  */
 export function script(...steps: ScriptStep[]): ScriptedModel {

@@ -34,7 +34,7 @@ export interface Tool {
   close?(): Promise<void>;
 }
 
-/** Offered to whoever may have it, where a person or an order names it. */
+/** Offered to those who may have it, where a person or an order names it. */
 export function hidden(tool: Tool): Tool {
   return { ...tool, hidden: true };
 }

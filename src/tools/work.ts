@@ -119,7 +119,7 @@ export function checkpointTool(port: CheckpointPort, reflecting = false): Tool {
   });
 }
 
-/** `changes`: what may be asked of the work. Whoever is to pass checks cannot hand out work that need not. */
+/** `changes`: what may be asked of the work. Work that must pass checks cannot hand out work that need not. */
 export function createWorkNodeTool(port: DelegationPort, changes: "files" | "repository" = "files"): Tool {
   return defineTool({
     name: "create_work_node",

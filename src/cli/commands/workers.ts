@@ -61,7 +61,7 @@ export function workersTable(now: Situation, standing: Standing, columns: number
 function statusOf(worker: WorkerState, now: Situation, standing: Standing): string {
   const asks = asksOf(worker.id, now);
   if (asks.length > 0) return `needs you (${asks.join(", ")})`;
-  // Who was sent away from work by a pause or a stop rests as the agent does.
+  // A worker that a pause or a stop sent away from work rests as the agent does.
   const isEngaged = worker.status === "busy" || worker.status === "waiting" || worker.status === "stopped";
   if (isEngaged && standing !== "working") return shownWorkerStatus(worker.status, standing);
   const trouble = troubleOf(now.troubles, worker.id);

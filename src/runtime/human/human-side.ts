@@ -63,7 +63,7 @@ export class HumanSide {
   async #cloneIn(repository: TeamRepository, node: NodeState): Promise<string> {
     const human = this.#ports.pending().roster[HUMAN];
     if (!human) throw new Error("no clone without a human");
-    // Where somebody works, whoever puts the node before them makes it.
+    // Where somebody works, the one who puts the node before them makes it.
     if (!this.#ports.workforce.isUnderWay) {
       await repository.prepare();
       await repository.open(node, human, new AbortController().signal);

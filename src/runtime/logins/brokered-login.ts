@@ -80,7 +80,7 @@ export class BrokeredLogin {
     this.#rejected = access;
   }
 
-  /** The same, renewed before if that is due. `refused`: the token of somebody who wants another one. */
+  /** The same, renewed before if that is due. `refused`: the token that was not accepted. */
   async fresh(refused = this.#rejected): Promise<LoginState> {
     if (await this.#file.wasCutOff()) await this.#renew(refused);
     const state = await this.look();

@@ -82,7 +82,7 @@ export function reopenings(
     const node = board.nodes[node_id];
     const begun = node && "worker_id" in node && node.spent_usd > 0 && node.worker_id !== COORDINATOR;
     const last = begun ? node.worker_id : (node?.reserved_for ?? null);
-    // Who was let go takes up nothing any more.
+    // A worker that was let go takes up nothing any more.
     const isHere = last !== null && roster[last] !== undefined && roster[last].status !== "retired";
     return { type: "node.reopened", data: { node_id, reserved_for: isHere ? last : null } };
   });

@@ -38,7 +38,7 @@ export class DeadlockWatch {
   note({ type }: Fact): void {
     if (this.#isDue || !MAY_END_IN_WAITING.test(type)) return;
     this.#isDue = true;
-    // Who is woken by the same facts has said so by then.
+    // A worker that is woken by the same facts has said so by then.
     setImmediate(() => {
       this.#isDue = false;
       this.#look();

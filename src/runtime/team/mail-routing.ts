@@ -21,7 +21,7 @@ export function strandedMail(now: Situation): NewFact[] {
   if (!now.agent.run || now.agent.run.finished) return [];
   return forwardedMail(now, (reader) => {
     const worker = now.roster[reader];
-    // Who was let go reads on until their work ends, and then it is forwarded with that.
+    // A worker that was let go reads its mail until its work ends; what is unread is forwarded then.
     if (!worker || reader === COORDINATOR || reader === HUMAN || (worker.status === "retired" && worker.still))
       return false;
     return readerOf(reader, now) === COORDINATOR;

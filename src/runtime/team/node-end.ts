@@ -57,7 +57,7 @@ export async function endFacts(
   const facts = [
     ...endingOf(who, outcome, unheardChildren(node.id, heard, pending()), pending().board),
     ...givenUp(node.id, outcome, pending()),
-    // Who is stopped goes on later, and reads it then. What was said to a person waits for them, whatever they work on.
+    // A stopped worker continues later and reads it then. What was said to a person waits, whatever they work on.
     ...(outcome.kind === "stopped" || who.worker_id === HUMAN
       ? []
       : forwardedMail(pending(), (reader) => reader === who.worker_id)),

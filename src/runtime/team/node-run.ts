@@ -124,7 +124,7 @@ async function oneTry(work: NodeRun, contract: StageContract | undefined): Promi
   }
 }
 
-/** Who tries again knows what went wrong; who never got as far as the first words begins with them. */
+/** The second try is told what went wrong; a worker that never got as far as the first words begins with them. */
 async function secondTry({ node, who, workplace }: NodeRun, error: string): Promise<Batch> {
   const facts: NewFact[] = [
     { type: "node.retried", data: { ...who, error } },

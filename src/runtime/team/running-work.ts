@@ -34,7 +34,7 @@ export class RunningWork {
     return [...this.#running.values()].map(({ task }) => task);
   }
 
-  /** Who begins from now on is not ended by what ended the others. */
+  /** Workers that begin from now on are not ended by what ended the others. */
   renew(): void {
     this.#work = new AbortController();
   }

@@ -106,7 +106,7 @@ const WAITS_AT_NO_COST = new Set(["human", "news", "children"]);
 function workingNow({ board, roster }: Situation, run: RunId): number {
   return Object.values(roster).filter((worker) => {
     if (worker.id === HUMAN) return false;
-    // Who was let go still counts until their work has ended.
+    // A worker that was let go counts until its work has ended.
     const work = worker.status === "retired" ? worker.still : "node_id" in worker ? worker : null;
     if (!work || ("for" in work && WAITS_AT_NO_COST.has(work.for))) return false;
     const node = work.node_id === null ? undefined : board.nodes[work.node_id];

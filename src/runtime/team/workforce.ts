@@ -25,7 +25,7 @@ interface WorkforcePorts {
   files: AgentFiles;
   /** Of an agent that writes. */
   repository: RepositoryPort | undefined;
-  /** What somebody may have happen later. */
+  /** What a worker may schedule. */
   schedule(who: WorkerId): SchedulePort;
   live(delta: Delta): void;
   /** A start is under way: work is given out before anybody has begun. */
@@ -64,7 +64,7 @@ export class Workforce {
     });
   }
 
-  /** Somebody works, or is about to. */
+  /** Somebody is at work, or about to be. */
   get isUnderWay(): boolean {
     return !this.#tasks.isEmpty || this.#ports.isStarting();
   }
@@ -84,7 +84,7 @@ export class Workforce {
     return this.#cancelling;
   }
 
-  /** Who begins from now on has nothing to do with what ended the others. */
+  /** Workers that begin from now on are not ended by what ended the others. */
   renew(): void {
     this.#tasks.renew();
     this.#purse = new Purse(this.#ports.pending);
@@ -114,7 +114,7 @@ export class Workforce {
     this.#tasks.abort(reason);
   }
 
-  /** What the last team has counted is not so. */
+  /** What the last team has counted is void. */
   forget(): void {
     this.#teamOf?.team.recount();
   }
@@ -169,7 +169,7 @@ export class Workforce {
     });
   }
 
-  /** The contract of a stage is met (`any`, `majority`): who still works on it need not. */
+  /** The contract of a stage is met (`any`, `majority`): nobody needs to work on it any more. */
   #cancelLosers(): void {
     const { pending, failed } = this.#ports;
     const { agent, stages, board } = pending();

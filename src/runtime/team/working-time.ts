@@ -65,7 +65,7 @@ function isWorking(worker: WorkerState, run: RunId, { board }: Situation): boole
   return node?.spec.run_id === run && !hasEnded(node);
 }
 
-/** Who was let go ends their work first. */
+/** A worker that was let go finishes its work first. */
 function workOf(worker: WorkerState | undefined) {
   if (worker?.status === "retired") return worker.still;
   return worker?.status === "busy" || worker?.status === "waiting" ? worker : null;

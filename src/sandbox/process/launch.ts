@@ -55,7 +55,7 @@ function endGroupInTime(child: ChildProcess, watcher: GroupWatcher): void {
 
 function give(child: ChildProcess, fd: number, content: string | Buffer | null | undefined): void {
   const far = child.stdio[fd] as Duplex | null | undefined;
-  // Who never read it has said why on its way out.
+  // A program that never read it has said why before it ended.
   far?.on("error", () => {}).on("close", () => far.destroy());
   far?.resume().end(content ?? "");
 }

@@ -13,8 +13,8 @@ interface ColouredHunk {
 }
 
 /**
- * The colours of a hunk, once they are there. Only hunks in sight are read, the latest first: whoever scrolls past a
- * thousand files waits for none of them.
+ * The colours of a hunk, once they are there. Only hunks in sight are read, the latest first: a person who scrolls
+ * past a thousand files waits for none of them.
  */
 export function useHunkColours(hunk: FileHunk, kind: string): HunkColours | null {
   const subscribe = useCallback(

@@ -49,7 +49,7 @@ export function EntityView({ agent, worker }: { agent: string; worker: string })
   );
 }
 
-/** Who is in a mesh is written to on the mesh's page, where the message becomes a file. */
+/** An agent of a mesh is written to on the mesh's page, where the message becomes a file. */
 function ToMesh({ project, name }: { project: string; name: string }) {
   const [mesh = "", member] = name.split("/");
   if (mesh === "") return null;

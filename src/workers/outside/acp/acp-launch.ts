@@ -15,7 +15,7 @@ export interface AcpLaunch {
   files(setup: SessionSetup, own: string | undefined): Record<string, string>;
   /** Where its settings are, if we write there. */
   settingsFile?: string;
-  /** Variables; those that the profile sets override them. Who may do all is not to ask; else it must ask us. */
+  /** Variables, which the profile can override. A program that may do everything is not to ask; any other asks us. */
   env(setup: SessionSetup, policy: PermissionPolicy): Record<string, string>;
   /** The variable that holds its settings as JSON, and our settings; those of the profile override them. */
   settings?: { variable: string; of(setup: SessionSetup, policy: PermissionPolicy): Record<string, unknown> };
