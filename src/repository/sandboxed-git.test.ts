@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { checkoutScript, cloneScript, commitScript, snapshotScript } from "./sandboxed-git.ts";
@@ -36,6 +36,21 @@ test("a clone that was killed half-way is made again; one that is ready is left 
   world.write("node/src/main.js", "changed by the worker\n");
   expect(node.clone()).toBe(`READY ${base}`);
   expect(world.read("node/src/main.js")).toBe("changed by the worker\n");
+});
+
+test("a clone goes on with the agent's repository where that is now, with everything of the worker's", async () => {
+  await using world = await World.open();
+  const { agent, base } = await world.created();
+  new Node(world, agent.dir, base).clone();
+  world.write("node/src/main.js", "changed by the worker\n");
+  const moved = `${agent.dir}-moved`;
+  renameSync(agent.dir, moved);
+
+  expect(new Node(world, moved, base).clone()).toBe(`READY ${base}`);
+
+  expect(world.plain("node", "status", "--porcelain")).toBe("M src/main.js");
+  world.plain("node", "fetch", "-q", "origin");
+  expect(world.plain("node", "rev-parse", `origin/${BRANCH}`)).toBe(base);
 });
 
 test("a checkout has exactly the commit's files", async () => {

@@ -190,6 +190,11 @@ const CLONE = [
   `mark=${MARK}`,
   // Without the mark these are a worker's files.
   `if [ ! -e "$mark" ] && [ -n "$(ls -A .)" ]; then`,
+  // It comes from another host, or the home was moved: what it borrows from is elsewhere now.
+  `  borrowed=.git/objects/info/alternates`,
+  `  if [ -f "$borrowed" ] && [ ! -d "$(head -n 1 "$borrowed")" ]; then`,
+  `    printf '%s\\n' "$repository/objects" > "$borrowed"; g config remote.origin.url "$repository"`,
+  `  fi`,
   ...UNDO_HALF_MERGE,
   `  echo "READY $(g rev-parse --verify HEAD)"; exit 0`,
   `fi`,
