@@ -6,10 +6,17 @@ import { sha256 } from "./streams.ts";
 /** Content is sent, and compared, in parts of this size. */
 export const PART_BYTES = 1024 * 1024;
 
-/** Which of these hashes have their content in the engine. */
+/** Which of these hashes have their content in the engine. They stay for a while, also if nothing names them yet. */
 export async function known(queries: Queries, hashes: readonly string[]): Promise<Set<string>> {
   const rows = await queries.query(
-    "select encode(hash, 'hex') as hash from contents where is_whole and hash = any ($1::bytea[])",
+    `with kept as (
+       update contents set put = clock_timestamp() where hash in (
+         select hash from contents
+         where is_whole and hash = any ($1::bytea[]) and put < clock_timestamp() - interval '10 minutes'
+         order by hash for no key update
+       )
+     )
+     select encode(hash, 'hex') as hash from contents where is_whole and hash = any ($1::bytea[])`,
     [hashes.map((each) => Buffer.from(each, "hex"))],
   );
   return new Set(hashRows.parse(rows).map(({ hash }) => hash));
@@ -21,8 +28,8 @@ export async function putSmall(queries: Queries, contents: readonly Uint8Array[]
   await queries.query(
     `with added as (
        insert into contents (hash, size, is_whole)
-       select distinct sha256(bytes), length(bytes), true from unnest($1::bytea[]) as bytes
-       on conflict (hash) do update set is_whole = true
+       select distinct sha256(bytes), length(bytes), true from unnest($1::bytea[]) as bytes order by 1
+       on conflict (hash) do update set is_whole = true, put = clock_timestamp()
      )
      insert into parts (hash, number, bytes)
      select distinct sha256(bytes), 0, bytes from unnest($1::bytea[]) as bytes where length(bytes) > 0
@@ -45,7 +52,12 @@ export async function putLarge(
   parts: AsyncIterable<Uint8Array>,
 ): Promise<boolean> {
   const name = Buffer.from(hash, "hex");
-  await queries.query("insert into contents (hash, size) values ($1, $2) on conflict do nothing", [name, size]);
+  const keep = () =>
+    queries.query(
+      "insert into contents (hash, size) values ($1, $2) on conflict (hash) do update set put = clock_timestamp()",
+      [name, size],
+    );
+  await keep();
   const there = await partMarks(queries, name);
   const whole = createHash("sha256");
   let number = 0;
@@ -59,6 +71,7 @@ export async function putLarge(
       );
     there.set(number, mark);
     number++;
+    if (number % PARTS_BETWEEN === 0) await keep();
   }
   const isRight = whole.digest("hex") === hash && isSame(await partMarks(queries, name), there);
   await queries.query(
@@ -69,6 +82,21 @@ export async function putLarge(
   );
   return isRight;
 }
+
+/** However long the whole of it takes, it is not cleaned away meanwhile. */
+const PARTS_BETWEEN = 64;
+
+/** Of these hashes: the contents of one part that is small. */
+export async function smallContents(queries: Queries, hashes: readonly string[]): Promise<Map<string, Buffer>> {
+  const rows = await queries.query<{ hash: string; bytes: Buffer }>(
+    `select encode(hash, 'hex') as hash, bytes from contents join parts using (hash)
+     where hash = any ($1::bytea[]) and size <= $2 and number = 0`,
+    [hashes.map((each) => Buffer.from(each, "hex")), SMALL_BYTES],
+  );
+  return new Map(rows.map(({ hash, bytes }) => [hash, bytes]));
+}
+
+const SMALL_BYTES = 64 * 1024;
 
 /** The parts in order. */
 export async function* partsOf(queries: Queries, hash: string): AsyncGenerator<Buffer> {

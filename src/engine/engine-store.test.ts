@@ -1,19 +1,12 @@
-import { randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleepFor } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { NewFact } from "../protocol/index.ts";
 import { FenceError } from "../store/errors.ts";
-import type { AgentLog, Store } from "../store/store.ts";
-import { type ManualClock, manualClock } from "../testing/manual-clock.ts";
-import { temporaryHome } from "../testing/temporary-home.ts";
-import { Database } from "./database.ts";
-import { engineAddress } from "./engine-address.ts";
-import { Host } from "./host.ts";
-import { migrate } from "./migrations.ts";
-import { openEngineStore } from "./open-engine-store.ts";
+import type { AgentLog } from "../store/store.ts";
+import type { Database } from "./database.ts";
 import { FencedError } from "./streams.ts";
+import { machine as machineOn } from "./testing/machine.ts";
 import { Postgres, withoutPostgres } from "./testing/postgres.ts";
 
 const ID = "agent-abcd2345";
@@ -22,16 +15,6 @@ const said = (content: string) => ({
   file: "conversation.jsonl",
   entries: [{ role: "user", from: "human", content } as const],
 });
-
-/** A machine of its own: a home, its connections, its clock. */
-interface Machine extends AsyncDisposable {
-  store: Store;
-  host: Host;
-  database: Database;
-  clock: ManualClock;
-  home: string;
-  lost: number;
-}
 
 describe.skipIf(withoutPostgres)(`a store in an engine ${withoutPostgres}`, () => {
   let postgres: Postgres;
@@ -43,32 +26,8 @@ describe.skipIf(withoutPostgres)(`a store in an engine ${withoutPostgres}`, () =
     await postgres?.[Symbol.asyncDispose]();
   });
 
-  async function machine(schema: string): Promise<Machine> {
-    const folder = await temporaryHome();
-    const database = new Database(engineAddress(postgres.url(), schema));
-    await migrate(database);
-    const clock = manualClock();
-    const sleep = (ms: number, signal: AbortSignal) => clock.sleep(ms, signal);
-    const host = new Host({ database, name: folder.path, newId: randomUUID, elapsed: () => clock.now(), sleep });
-    const made: Machine = {
-      ...{ host, database, clock, home: folder.path, lost: 0 },
-      store: await openEngineStore({
-        ...{ root: folder.path, database, host, clock },
-        sleep: (_ms, signal) => sleepFor(10, undefined, { signal }),
-      }),
-      async [Symbol.asyncDispose]() {
-        await made.store.close();
-        await database.close();
-        await folder.remove();
-      },
-    };
-    await host.join(() => made.lost++);
-    return made;
-  }
+  const machine = (schema: string) => machineOn(postgres.url(), schema);
   const schema = () => `store_${++schemas}`;
-  /** As a host that is dead: nobody has heard of it for longer than others wait. */
-  const silent = ({ database, host }: Machine) =>
-    database.query("update hosts set beat = now() - interval '11 seconds' where host = $1", [host.id]);
 
   test("ENGINE-STORE-1: what is durable is in the engine and in plain files; followers see each once, in order", async () => {
     await using one = await machine(schema());
@@ -109,7 +68,7 @@ describe.skipIf(withoutPostgres)(`a store in an engine ${withoutPostgres}`, () =
     await using two = await machine(shared);
     const log = await one.store.create(ID);
     await log.append({ facts: [paused] }).durable;
-    await silent(one);
+    await one.silence();
     const taken = await two.store.open(ID);
     const late = log.append({ facts: [paused], entries: said("from a zombie") });
     await expect(late.durable).rejects.toThrow(FencedError);

@@ -38,7 +38,7 @@ async function written(plays: readonly ("commits" | "commits, breaks off" | "bre
     new Promise<void>((resolve, reject) => {
       stream.seq = seq;
       writer.queue(stream, `{"seq":${seq},"v":1`);
-      writer.writeQueue({ onDisk: () => {}, resolve, reject });
+      writer.writeQueue({ facts: [], onDisk: () => {}, resolve, reject });
     });
   const outcome = await append(1).then(
     () => append(2).then(() => "acknowledged"),

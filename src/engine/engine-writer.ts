@@ -1,3 +1,4 @@
+import type { Fact } from "../protocol/index.ts";
 import { FRAME_HEAD, FrameWriter } from "../store/journal/frame.ts";
 import type { LogWriter, WriteWaiter } from "../store/journal/log-writer.ts";
 import type { OpenFiles } from "../store/journal/open-files.ts";
@@ -8,8 +9,11 @@ export interface EngineWriterPorts {
   /** The tree's folder in the home: `agents/ID`. Streams are named in the home here, and in the tree there. */
   tree: string;
   files: OpenFiles;
-  /** Resolves when it is committed; rejects with FencedError, or because the engine could not be reached. */
-  add(parts: readonly StreamPart[]): Promise<void>;
+  /**
+   * Resolves when it is committed, with the files that go with these facts; rejects with FencedError, or because the
+   * engine could not be reached.
+   */
+  add(parts: readonly StreamPart[], facts: readonly Fact[]): Promise<void>;
   /** Where these streams end in the engine. */
   ends(paths: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** Before the next try to reach the engine. */
@@ -70,7 +74,10 @@ export class EngineWriter implements LogWriter {
     const waiting = this.#waiting;
     this.#streams = [];
     this.#waiting = [];
-    this.#write(streams)
+    this.#write(
+      streams,
+      waiting.flatMap(({ facts }) => facts),
+    )
       .then(
         (segments) => this.#acknowledge(segments, waiting),
         (error: unknown) => this.#refuse(streams, waiting, error as Error),
@@ -78,10 +85,10 @@ export class EngineWriter implements LogWriter {
       .finally(() => this.#next());
   };
 
-  async #write(streams: readonly LogStream[]): Promise<Segment[]> {
+  async #write(streams: readonly LogStream[], facts: readonly Fact[]): Promise<Segment[]> {
     if (this.#failure) throw this.#failure;
     const segments = this.#seal(streams);
-    await this.#send(segments);
+    await this.#send(segments, facts);
     const { files } = this.#ports;
     files.ready(segments.map(({ stream }) => stream.path));
     for (const { stream, bytes } of segments) files.write(stream.path, bytes, stream.size);
@@ -104,7 +111,7 @@ export class EngineWriter implements LogWriter {
   }
 
   /** ENGINE-WRITER-3. */
-  async #send(segments: readonly Segment[]): Promise<void> {
+  async #send(segments: readonly Segment[], facts: readonly Fact[]): Promise<void> {
     const { tree, add, ends, pause, isOurs } = this.#ports;
     const parts = segments.map(({ stream, bytes }) => ({
       path: stream.path.slice(tree.length + 1),
@@ -115,7 +122,7 @@ export class EngineWriter implements LogWriter {
       if (!isOurs()) throw new FencedError(tree);
       try {
         if (isUnknown && (await this.#arrived(parts, await ends(parts.map(({ path }) => path))))) return;
-        await add(parts);
+        await add(parts, facts);
         return;
       } catch (error) {
         if (error instanceof FencedError) throw error;

@@ -1,8 +1,11 @@
+import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { temporaryHome } from "../testing/temporary-home.ts";
 import { checkEngine } from "./check-engine.ts";
+import { cleanContents } from "./clean-contents.ts";
+import { known, PART_BYTES, putLarge, putSmall } from "./contents.ts";
 import { Database } from "./database.ts";
 import { engineAddress } from "./engine-address.ts";
 import { exportTree } from "./export-tree.ts";
@@ -143,6 +146,59 @@ describe.skipIf(withoutPostgres)(`an engine ${withoutPostgres}`, () => {
     expect(readdirSync(join(home.path, "again"))).not.toContain("large.bin");
   });
 
+  test("CLEAN-1: contents that nothing names go after a day, large ones after an hour, and what is wanted stays", async () => {
+    await using database = open();
+    await migrate(database);
+    await using home = await temporaryHome();
+    await importTree(database, TREE, tree(home.path, "from"), RULES);
+    const hashOf = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
+    const [old, young, wanted, oldLarge] = ["outdated", "young", "wanted"]
+      .map((text) => Buffer.from(text))
+      .concat(LARGE2);
+    if (!old || !young || !wanted || !oldLarge) throw new Error("four are there");
+    await putSmall(database, [old, young, wanted]);
+    expect(
+      await putLarge(
+        database,
+        hashOf(LARGE2),
+        LARGE2.length,
+        (async function* () {
+          for (let at = 0; at < LARGE2.length; at += PART_BYTES) yield LARGE2.subarray(at, at + PART_BYTES);
+        })(),
+      ),
+    ).toBe(true);
+    const age = (hash: string, by: string) =>
+      database.query("update contents set put = put - $2::interval where hash = $1", [Buffer.from(hash, "hex"), by]);
+    const named = await database.query(
+      "update contents set put = put - interval '3 days' where hash in (select hash from files) returning 1",
+    );
+    for (const each of [old, wanted]) await age(hashOf(each), "25 hours");
+    await age(hashOf(young), "23 hours");
+    await age(hashOf(LARGE2), "2 hours");
+    expect(await known(database, [hashOf(wanted)])).toEqual(new Set([hashOf(wanted)]));
+    expect(await cleanContents(database)).toBe(2);
+    expect(await known(database, [old, young, wanted, LARGE2].map(hashOf))).toEqual(
+      new Set([young, wanted].map(hashOf)),
+    );
+    expect((await database.query("select from contents")).length).toBe(named.length + 2);
+    // CLEAN-2: another host asks.
+    await age(hashOf(young), "23 hours");
+    expect(await cleanContents(database)).toBe(0);
+    await exportTree(database, TREE, join(home.path, "to"));
+  });
+
+  test("a tree that is being imported is nobody's to work on", async () => {
+    await using database = open();
+    await migrate(database);
+    await database.query("insert into trees (tree, state) values ($1, 'moving')", [TREE]);
+    await database.query("insert into hosts (host, name) values ('00000000-0000-0000-0000-000000000001', 'one')");
+    const claim = () =>
+      database.query("select claim_tree($1, '00000000-0000-0000-0000-000000000001', '10 seconds') as epoch", [TREE]);
+    expect(await claim()).toEqual([{ epoch: null }]);
+    await database.query("update trees set state = 'ready'");
+    expect(await claim()).toEqual([{ epoch: "1" }]);
+  });
+
   test.each([
     ["../out", "file"],
     ["a/../../out", "file"],
@@ -230,6 +286,7 @@ test("an address is shown without its password", () => {
   expect([shown, url.includes("secret")]).toEqual(["postgres://me@example.org/agiraph (schema other)", true]);
 });
 
+const LARGE2 = Buffer.alloc(2_500_000, "another ");
 const LARGE = Buffer.alloc(2_500_000, "large ");
 
 /** Of every kind, and what must not come along. */

@@ -14,6 +14,7 @@ export function rulesFor(tree: string, loginFiles: readonly string[]): TreeRules
   const isAgent = tree.startsWith("agents/");
   return {
     isStream: (path) => isAgent && STREAM.test(path),
+    isKept: (path) => isAgent && KEPT.includes(path),
     staysBehind(path) {
       if (!isAgent) return undefined;
       if (MADE_ANEW.includes(path)) return "it is made anew";
@@ -24,6 +25,8 @@ export function rulesFor(tree: string, loginFiles: readonly string[]): TreeRules
 }
 
 const STREAM = /^(?:events|conversation|runs\/[^/]+\/workers\/[^/]+\/conversation)\.jsonl$/;
+/** Each knows by itself whether it is still right, and to make it anew takes long. */
+const KEPT = ["snapshots", ".index", ".setups"];
 const MADE_ANEW = ["snapshots", ".index", ".transit", ".setups", "triggers.json"];
 
 function namesIn(folder: string): Promise<string[]> {

@@ -40,6 +40,11 @@ export class Host {
     this.id = ports.newId();
   }
 
+  /** On a clock that only goes forward, in milliseconds. */
+  elapsed(): number {
+    return this.#ports.elapsed();
+  }
+
   /** Fires when it was lost, or has left. */
   get signal(): AbortSignal {
     return this.#end.signal;

@@ -84,6 +84,44 @@ const MIGRATIONS: readonly string[] = [
      return true;
    end
    $$;`,
+  `alter table contents add column put timestamptz not null default now();
+   create index contents_by_put on contents (put);
+   alter table files add column is_behind boolean not null default false;
+   create table chores (chore text primary key, done timestamptz not null default now());
+   create or replace function claim_tree(wanted text, claimer uuid, patience interval) returns bigint language sql as $$
+     update trees set owner = claimer, epoch = epoch + 1, changed = now()
+     where tree = wanted and state = 'ready' and (owner is null or owner = claimer
+       or exists (select from hosts where host = owner and beat < clock_timestamp() - patience))
+     returning epoch
+   $$;
+   create function record_tree(
+     owned text, claimed bigint, stream_paths text[], ats bigint[], added bytea[], small bytea[],
+     entry_paths text[], kinds text[], modes int[], hashes bytea[], targets text[], behinds boolean[], gone text[]
+   ) returns boolean language plpgsql as $$
+   begin
+     if not add_to_streams(owned, claimed, stream_paths, ats, added) then return false; end if;
+     if cardinality(small) > 0 then
+       insert into contents as content (hash, size, is_whole)
+       select distinct sha256(bytes), length(bytes), true from unnest(small) as bytes order by 1
+       on conflict (hash) do update set is_whole = true, put = clock_timestamp()
+       where not content.is_whole or content.put < clock_timestamp() - interval '1 hour';
+       insert into parts (hash, number, bytes)
+       select distinct sha256(bytes), 0, bytes from unnest(small) as bytes where length(bytes) > 0
+       on conflict do nothing;
+     end if;
+     if exists (select from unnest(hashes) as named (hash) where named.hash is not null
+       and not exists (select from contents where contents.hash = named.hash and is_whole)) then
+       raise exception 'the content of a file is not there' using errcode = 'AG002';
+     end if;
+     delete from files where tree = owned and path = any (gone);
+     insert into files (tree, path, kind, mode, hash, target, is_behind)
+     select owned, each.* from unnest(entry_paths, kinds, modes, hashes, targets, behinds) as each
+     on conflict (tree, path) do update
+     set kind = excluded.kind, mode = excluded.mode, hash = excluded.hash, target = excluded.target,
+       is_behind = excluded.is_behind;
+     return true;
+   end
+   $$;`,
 ];
 
 export const ENGINE_VERSION = MIGRATIONS.length;

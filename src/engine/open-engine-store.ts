@@ -9,12 +9,16 @@ import { Damage } from "../store/journal/damage.ts";
 import { OpenFiles } from "../store/journal/open-files.ts";
 import { agentDir, isAgentId } from "../store/paths.ts";
 import type { Store } from "../store/store.ts";
+import { cleanContents } from "./clean-contents.ts";
 import type { Database } from "./database.ts";
 import { EngineError } from "./engine-address.ts";
 import { EngineWriter } from "./engine-writer.ts";
-import { exportTree } from "./export-tree.ts";
+import { type ExportedTree, exportTree } from "./export-tree.ts";
+import { FollowedTree } from "./followed-tree.ts";
+import { rulesFor } from "./home-trees.ts";
 import type { Host } from "./host.ts";
-import { addToStreams, FencedError, streamsOf } from "./streams.ts";
+import { FencedError, streamsOf, type TreeClaim } from "./streams.ts";
+import { indexOf } from "./tree-index.ts";
 
 export interface EngineStoreOptions {
   /** The home of this host: a working copy. */
@@ -24,17 +28,24 @@ export interface EngineStoreOptions {
   host: Host;
   clock: { now(): number };
   sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** Where programs keep logins, below a home of theirs: those never go to the engine. */
+  loginFiles: readonly string[];
   disk?: Disk;
 }
 
 /** Between two tries to reach the engine. */
 const PAUSE_MS = 250;
+/** How often somebody looks whether contents are to be cleaned away. */
+const CLEAN_MS = 600_000;
+/** Files that a take-over could not bring; of the others only the number is said. */
+const MOST_NAMED = 20;
 
 /**
  * A store whose truth is in an engine; the home of this host is a working copy.
  *
  * ENGINE-STORE-1. What holds for every store (STORE-1 to STORE-4): durable is what the engine has committed.
  * ENGINE-STORE-2. An agent is open in one host at a time. Opening it brings the working copy to what the engine has.
+ * ENGINE-STORE-2a. Files that had not reached the engine when a host ended are named in the log of the agent.
  * ENGINE-STORE-3. What another host has taken over is fenced here: appends are refused, and what was not acknowledged
  *     is not in the engine.
  */
@@ -53,6 +64,13 @@ export async function openEngineStore(options: EngineStoreOptions): Promise<Stor
 interface OpenAgentLog {
   log: Promise<FileAgentLog>;
   writer?: EngineWriter;
+  files?: FollowedTree;
+}
+
+/** An agent that is this host's, and of which the working copy is what the engine has. */
+interface ClaimedTree {
+  claim: TreeClaim;
+  exported: ExportedTree;
 }
 
 class EngineStore implements Store {
@@ -62,6 +80,8 @@ class EngineStore implements Store {
   readonly #files: OpenFiles;
   readonly #damage: Damage;
   readonly #open = new Map<AgentId, OpenAgentLog>();
+  /** Those that are being given back. */
+  readonly #leaving = new Map<AgentId, Promise<void>>();
   #writeError: Error | undefined;
   #onWriteError: (error: Error | undefined) => void = () => {};
   #closing: Promise<void> | undefined;
@@ -73,6 +93,7 @@ class EngineStore implements Store {
     this.#files = new OpenFiles(options.disk, options.root);
     this.#damage = new Damage(options.disk, options.root, true);
     options.host.signal.addEventListener("abort", () => this.#lost(), { once: true });
+    void this.#clean();
   }
 
   get repairs() {
@@ -102,7 +123,7 @@ class EngineStore implements Store {
   open(id: AgentId): Promise<FileAgentLog> {
     const known = this.#open.get(id);
     if (known) return known.log;
-    const opening: OpenAgentLog = { log: this.#claimed(id).then((epoch) => this.#log(id, epoch, opening)) };
+    const opening: OpenAgentLog = { log: this.#claimed(id).then((claimed) => this.#log(id, claimed, opening)) };
     this.#open.set(id, opening);
     opening.log.catch(() => this.#open.delete(id));
     return opening.log;
@@ -134,23 +155,33 @@ class EngineStore implements Store {
 
   async #close(): Promise<void> {
     const { host, clock } = this.#options;
-    for (const { writer, log } of this.#open.values()) {
-      await log.catch(() => {});
-      await writer?.drained();
-      writer?.end(new ReadOnlyError(`The home ${this.root} was closed.`));
-    }
+    await Promise.all([...this.#open.values()].map((open) => this.#end(open)));
+    await Promise.all(this.#leaving.values());
     await host.leave();
     this.#files.closeAll();
     this.#lock.release(clock.now());
   }
 
-  async #claimed(id: AgentId): Promise<number> {
-    const { database, host } = this.#options;
+  async #end(open: OpenAgentLog): Promise<void> {
+    await open.log.catch(() => {});
+    const { writer, files } = open;
+    await writer?.drained();
+    writer?.end(new ReadOnlyError(`The home ${this.root} was closed.`));
+    await files?.finish();
+  }
+
+  async #claimed(id: AgentId): Promise<ClaimedTree> {
+    const { database, host, loginFiles } = this.#options;
+    await this.#leaving.get(id);
     const epoch = isAgentId(id) ? await host.claim(treeOf(id)) : undefined;
     if (epoch !== undefined) {
+      const tree = treeOf(id);
       await mkdir(agentDir(this.root, id), { recursive: true, mode: 0o700 });
-      await exportTree(database, treeOf(id), agentDir(this.root, id));
-      return epoch;
+      const { isKept } = rulesFor(tree, loginFiles);
+      return {
+        claim: { tree, epoch },
+        exported: await exportTree(database, tree, agentDir(this.root, id), { isKept, isSynced: false }),
+      };
     }
     const [there] = isAgentId(id)
       ? await database.query<{ name: string | null }>(
@@ -162,13 +193,20 @@ class EngineStore implements Store {
     throw new NotFoundError(`There is no agent "${id}" in the engine. \`agiraph ls\` lists those that exist.`);
   }
 
-  #log(id: AgentId, epoch: number, opening: OpenAgentLog): Promise<FileAgentLog> {
-    const { database, host, clock, disk, sleep } = this.#options;
-    const tree = treeOf(id);
+  async #log(id: AgentId, { claim, exported }: ClaimedTree, opening: OpenAgentLog): Promise<FileAgentLog> {
+    const { database, host, clock, disk, sleep, loginFiles } = this.#options;
+    const { tree } = claim;
+    const folder = agentDir(this.root, id);
+    const files = new FollowedTree({
+      ...{ database, claim, folder, sleep, rules: rulesFor(tree, loginFiles) },
+      index: indexOf(folder, exported.entries),
+      elapsed: () => host.elapsed(),
+      onFenced: (error) => writer.end(error),
+    });
     const writer = new EngineWriter({
       tree,
       files: this.#files,
-      add: (parts) => addToStreams(database, { tree, epoch }, parts),
+      add: (parts, facts) => files.commit(parts, facts),
       ends: async (paths) => {
         const ends = await streamsOf(database, tree);
         return new Map(paths.map((path) => [path, ends.get(path) ?? 0]));
@@ -178,6 +216,7 @@ class EngineStore implements Store {
       onFailure: (error) => this.#failed(error),
     });
     opening.writer = writer;
+    opening.files = files;
     const shared = {
       disk,
       root: this.root,
@@ -187,10 +226,34 @@ class EngineStore implements Store {
       journal: writer,
       savesSnapshots: false,
     };
-    return FileAgentLog.open(shared, id, () => {
+    const log = await FileAgentLog.open(shared, id, () => {
       this.#open.delete(id);
-      void host.release(tree).catch(() => {});
+      const left = files.finish().then(() => host.release(tree));
+      this.#leaving.set(
+        id,
+        left.catch(() => {}).finally(() => this.#leaving.delete(id)),
+      );
     });
+    await this.#tellLost(log, exported);
+    return log;
+  }
+
+  /** ENGINE-STORE-2a. */
+  async #tellLost(log: FileAgentLog, { tree, lost }: ExportedTree): Promise<void> {
+    if (lost.length === 0) return;
+    const named = lost.slice(0, MOST_NAMED).map(({ path, what }) => ({ file: `${tree}/${path}`, what, aside: null }));
+    const more = lost.length - named.length;
+    if (more > 0) named.push({ file: tree, what: `the same is true of ${more} more of its files`, aside: null });
+    this.#damage.repairs.push(...named);
+    await log.append({ facts: named.map((data) => ({ type: "log.repaired", data })) }).durable;
+  }
+
+  async #clean(): Promise<void> {
+    const { database, host, sleep } = this.#options;
+    while (!host.signal.aborted) {
+      await sleep(CLEAN_MS, host.signal).catch(() => {});
+      if (!host.signal.aborted) await cleanContents(database).catch(() => {});
+    }
   }
 
   #failed(error: Error): void {
@@ -199,7 +262,10 @@ class EngineStore implements Store {
   }
 
   #lost(): void {
-    for (const [id, { writer }] of this.#open) writer?.end(new FencedError(treeOf(id)));
+    for (const [id, { writer, files }] of this.#open) {
+      writer?.end(new FencedError(treeOf(id)));
+      files?.drop();
+    }
   }
 }
 

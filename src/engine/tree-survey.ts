@@ -20,6 +20,8 @@ export interface TreeRules {
   isStream(path: string): boolean;
   /** Why this does not move: it is made anew, or secret. Of a folder: nothing below it moves. */
   staysBehind(path: string): string | undefined;
+  /** Of what stays behind: whether a working copy keeps it when it is brought to what the engine has. */
+  isKept(path: string): boolean;
 }
 
 /** Everything in a folder that nobody else writes now. Links are named, never followed. */

@@ -81,10 +81,11 @@ async function takeOut(call: Invocation, folder: string | undefined, options: En
   let trees = 0;
   await exportHome(database, home, {
     clock: { now: Date.now },
-    onTree: ({ tree, streams, files, writtenBytes }, at, of) => {
+    onTree: ({ tree, streams, files, writtenBytes, lost }, at, of) => {
       trees++;
       const what = `${count(streams, "record")}, ${count(files, "file")}, ${bytes(writtenBytes)} written`;
       terminal.say(`${at} of ${of}: ${tree} (${what})`);
+      for (const { path, what } of lost) terminal.say(`  ${terminal.errPaint.yellow("!")} ${path}: ${what}`);
     },
     onIncomplete: (tree) => missing.push(tree),
   });

@@ -80,7 +80,7 @@ export class FileAgentLog implements AgentLog {
       for (const head of heads) journal.queue(conversation, head);
     }
     const durable = new Promise<void>((resolve, reject) => {
-      journal.writeQueue({ onDisk: () => this.#tell(facts), resolve, reject });
+      journal.writeQueue({ facts, onDisk: () => this.#tell(facts), resolve, reject });
     });
     return { facts, durable };
   }
@@ -248,7 +248,7 @@ export class FileAgentLog implements AgentLog {
     if (journal === undefined || journal.failure !== undefined) return;
     const fact = this.#numbered({ type: "log.repaired", data: repair }, ++events.seq, Math.round(clock.now()) / 1000);
     journal.queue(events, factHead(fact));
-    journal.writeQueue({ onDisk: () => this.#tell([fact]), resolve: () => {}, reject: () => {} });
+    journal.writeQueue({ facts: [fact], onDisk: () => this.#tell([fact]), resolve: () => {}, reject: () => {} });
   }
 
   async #reading<T>(path: string, none: T, use: (file: DiskFile) => Promise<T>): Promise<T> {

@@ -1,3 +1,4 @@
+import type { Fact } from "../../protocol/index.ts";
 import type { LogStream } from "./stream.ts";
 
 /** Where the appends of a log are written: to the journal of its home, or to an engine. */
@@ -12,6 +13,8 @@ export interface LogWriter {
 }
 
 export interface WriteWaiter {
+  /** What it writes, so that an engine knows which files they are about. */
+  readonly facts: readonly Fact[];
   /** Before anybody's promise is resolved: followers first. */
   onDisk(): void;
   resolve(): void;
