@@ -82,7 +82,9 @@ test("the story is told on stderr in plain lines, the result and its files on st
     "Alice       ✓ write_file scratch/report.md N ms",
     "Alice       ✓ write_file scratch/data.bin N ms",
     "node-1      ✓ Alice: A: 80",
-    expect.stringMatching(/^✓ chip-faster-measure-both has finished: 6 model calls, .*, M:SS\. Look: agiraph show ID$/),
+    expect.stringMatching(
+      /^✓ chip-faster-measure-both has finished: 6 model calls, .*, M:SS\. Details: agiraph show ID$/,
+    ),
     "",
   ]);
   expect({ code: ran.code, stdout: ran.stdout.split("\n") }).toEqual({

@@ -129,7 +129,7 @@ describe.skipIf(!hasTmux)(
         "",
         "PATH",
         "PATH",
-        expect.stringMatching(/^✓ deep-question has finished: 5 model calls, .*, M:SS\. Look: agiraph show ID$/),
+        expect.stringMatching(/^✓ deep-question has finished: 5 model calls, .*, M:SS\. Details: agiraph show ID$/),
         "exit code 0",
       ]);
       expect(await pane.tmux("display-message", "-p", "#{cursor_flag}")).toBe("1\n");

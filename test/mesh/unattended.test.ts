@@ -176,7 +176,7 @@ withClaude("a dialog that nobody answers waits in the inbox with what to do, unt
       kind: "approval",
       mesh_session: { project: house.project, mesh: "line", agent: "coder" },
       text: expect.stringMatching(
-        /^line\/coder waits for you: it asks something:.*touch made\.txt.*Do you want to.*Look: tx attach line coder$/s,
+        /^line\/coder waits for you: it asks something:.*touch made\.txt.*Do you want to.*To see it: tx attach line coder$/s,
       ),
     },
   ]);

@@ -148,7 +148,7 @@ describe("refs", () => {
       ),
     });
     await team.outcome();
-    const memory = "the agent's memory and home stay yours. Copy what is needed to notes/ and refer to that.";
+    const memory = "the agent's memory and folder stay yours. Copy what is needed to notes/ and refer to that.";
     expect((await answersTo(team, "create_work_node")).slice(1)).toEqual([
       `Not created: ref "r" is "agent/memory/knowledge/secret.md": ${memory}`,
       `Not created: ref "r" is "agent/MEMORY.md": ${memory}`,

@@ -244,7 +244,7 @@ async function tellStatus(
     case "completed": {
       const mark = undone === "" ? paint.green("✓") : paint.yellow("✓");
       const done = undone === "" ? "has finished" : `has finished, but ${undone}`;
-      advise(call, `${mark} ${agent.created.name} ${done}: ${figures}`, `Look: ${commandLine(call, "show", id)}`);
+      advise(call, `${mark} ${agent.created.name} ${done}: ${figures}`, `Details: ${commandLine(call, "show", id)}`);
       const left = triggersLeft(now, call);
       if (left) terminal.say(left);
       return EXIT.done;

@@ -67,7 +67,7 @@ export class Typist {
       // Whatever arrived, or arrives late, is cleared before it is pasted again.
       if (this.#terminal.isAlive() && echo !== "dialog") await this.#clear(text.split("\n").length);
     }
-    throw new Undelivered(`${name} did not accept the typed message in ${MOST_TRIES} attempts. Look: tx attach.`);
+    throw new Undelivered(`${name} did not accept the typed message in ${MOST_TRIES} attempts. To see it: tx attach.`);
   }
 
   /** On a full screen old text may scroll away as the same words appear below: then the text ends at the cursor. */
@@ -122,7 +122,7 @@ export class Typist {
       if (isReady && canType && isFree) return;
       const waited = performance.now() - began;
       if (state === "starting" && waited > START_MS)
-        throw new Undelivered(`${name} was not ready after ${START_MS / 1000} s. Look: tx attach.`);
+        throw new Undelivered(`${name} was not ready after ${START_MS / 1000} s. To see it: tx attach.`);
       // A program that never stops printing is typed to in between.
       if (isFree && state === "busy" && kind.input === null && waited > TALKATIVE_MS) return;
       if (!isFree && !isReported && waited > PATIENCE_MS) {

@@ -94,7 +94,7 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
     },
     waitsForPerson: (why) =>
       order.tellWaiting(
-        `${addressName(address)} waits for you: ${why}Look: tx attach ${address.mesh} ${address.agent}`,
+        `${addressName(address)} waits for you: ${why}To see it: tx attach ${address.mesh} ${address.agent}`,
       ),
     isLeaving,
     clearsBefore: agent.config.options?.clear_before ?? false,

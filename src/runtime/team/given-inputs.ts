@@ -154,7 +154,7 @@ function ofCoordinator(path: string): string | { reason: string } {
   const home = /^agent(?:\/|$)/.test(path) && !isEarlier ? path.slice("agent/".length) : undefined;
   if (home !== undefined) {
     if (/^(?:notes|output|scratch)(?:\/|$)/.test(home)) return path;
-    return { reason: "the agent's memory and home stay yours. Copy what is needed to notes/ and refer to that." };
+    return { reason: "the agent's memory and folder stay yours. Copy what is needed to notes/ and refer to that." };
   }
   if (/^(?:nodes|workers|_messages)(?:\/|$)/.test(within))
     return { reason: "of a node only published/ can be given along, and of workers and messages nothing." };

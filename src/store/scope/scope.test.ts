@@ -100,7 +100,7 @@ test("a refusal says what, why, and what to do instead", async () => {
       "You may not write report.md. It is the coordinator's, or it does not exist. You may write to scratch/…, e.g. scratch/report.md, and to your own notebook.md and memory.md.",
     published:
       "You may not write published/report.md. What is published is final. You may write to scratch/…, e.g. scratch/report.md, and to your own notebook.md and memory.md.",
-    memory: "You may not read agent/MEMORY.md. The agent's home and memory are the coordinator's; ask it.",
+    memory: "You may not read agent/MEMORY.md. The agent's folder and memory are the coordinator's; ask it.",
     project:
       "You may not write project/README.md. The project is the user's; you only read it. You may write the run's own files, e.g. output/report.md or notes/findings.md, a node's _spec.md, agent/MEMORY.md and agent/memory/…",
     env: "project/.env is not yours to see: names that begin with a dot are left out of the project.",

@@ -183,7 +183,7 @@ function workerRows(run: string, nodeId: NodeId, workerId: WorkerId): AccessRow[
       why: "The plan is the coordinator's; send it a message or use suggest_next.",
     },
     { at: `${run}/_messages/**`, access: "read", why: `${RECORD} Use send_message.` },
-    { at: `${run}/agent/**`, access: "none", why: "The agent's home and memory are the coordinator's; ask it." },
+    { at: `${run}/agent/**`, access: "none", why: "The agent's folder and memory are the coordinator's; ask it." },
     { at: "**", access: "none", why: "It is the coordinator's, or it does not exist." },
   ];
 }
@@ -192,7 +192,7 @@ function coordinatorWords(runId: RunId, project: string | null): string {
   return `# Your files
 
 Paths are relative to this run (${runId}).
-- You write: output/… (results go here), the run's own files (_plan.md, notes/…), a node's _spec.md, your home as agent/…
+- You write: output/… (results go here), the run's own files (_plan.md, notes/…), a node's _spec.md, your own folder as agent/…
 - You read: all of that, nodes/NODE/… (results in published/), workers/WORKER/…, _messages/…${projectWords(project)}`;
 }
 
