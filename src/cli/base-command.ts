@@ -3,6 +3,7 @@ import { findPackageJSON } from "node:module";
 import { dirname, join } from "node:path";
 import { Command } from "commander";
 import { seeHelp } from "./command-line/command-spec.ts";
+import { helpItem } from "./command-line/help-layout.ts";
 import { programWords } from "./invocation.ts";
 import type { Terminal } from "./terminal.ts";
 import { usageWords } from "./wording/usage-words.ts";
@@ -15,7 +16,7 @@ export function baseCommand(terminal: Terminal, name: string): Command {
     .version(versionOf(packageRoot), "-v, --version", "print the version")
     .option("--home <dir>", "the folder that holds the agents (AGIRAPH_HOME, default ~/.agiraph)")
     .option("--json", "for scripts: JSON lines on stdout, text for people on stderr")
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, formatItem: helpItem })
     .configureOutput({
       writeOut: (text) => void terminal.stdout.write(text),
       writeErr: (text) => void terminal.stderr.write(text),

@@ -2,7 +2,7 @@ import type { Readable, Writable } from "node:stream";
 import type { Environment } from "../runtime/config/settings.ts";
 import { jsonLine } from "./wording/json-line.ts";
 import { type Paint, paintFor } from "./wording/paint.ts";
-import { harmless, wrap } from "./wording/width.ts";
+import { harmless, wrapColoured } from "./wording/width.ts";
 
 type OutputStream = Writable & { isTTY?: boolean; columns?: number; rows?: number };
 
@@ -79,15 +79,10 @@ export class Terminal {
     return this.print(jsonLine(value));
   }
 
-  /** Words for a person. */
+  /** Words for a person, broken at spaces where somebody reads them. */
   say(words: string): void {
-    this.stderr.write(`${this.stderr.isTTY ? harmless(words) : words}\n`);
-  }
-
-  /** A sentence, broken at spaces where somebody reads it. */
-  sayWrapped(words: string, paint: (text: string) => string = String): void {
     const { isTTY, columns } = this.stderr;
-    for (const line of isTTY ? wrap(words, columns || 80) : [words]) this.say(paint(line));
+    this.stderr.write(`${isTTY ? wrapColoured(harmless(words), columns || 80).join("\n") : words}\n`);
   }
 
   async drained(): Promise<void> {

@@ -30,3 +30,19 @@ test("what a command does is loaded only when it is called", () => {
   });
   expect(loaded).toEqual([]);
 });
+
+test("at 40 and 80 columns the terminal breaks no description of the help in the middle of a word", () => {
+  for (const columns of [40, 80]) {
+    const stdout = Object.assign(new PassThrough(), { isTTY: true, columns });
+    const narrow = new Terminal({ ...streams, stdout }, { NO_COLOR: "1" }, "/here");
+    for (const create of [createAgiraph, createTx]) {
+      const program = create(narrow, () => {});
+      for (const command of [program, ...program.commands]) {
+        const help = command.helpInformation().split("\n\nExamples:")[0] ?? "";
+        // A term alone is to be copied, and so is left whole.
+        const broken = help.split("\n").filter((line) => line.length > columns && /\S {2,}\S|^ {6}\S/.test(line));
+        expect({ columns, command: command.name(), broken }).toEqual({ columns, command: command.name(), broken: [] });
+      }
+    }
+  }
+});

@@ -16,7 +16,8 @@ export const MODEL_VARIABLES = `
 Environment variables, also read from a .env file:
   ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OPENROUTER_API_KEY
       the key of a provider; without any, the built-in demo surveys files
-  ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GEMINI_BASE_URL, OPENROUTER_BASE_URL, OLLAMA_BASE_URL
+  ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GEMINI_BASE_URL, OPENROUTER_BASE_URL,
+  OLLAMA_BASE_URL
       another address for it: a gateway, or a local Ollama
   AGIRAPH_MODEL, AGIRAPH_WORKER_MODEL
       provider/model, where --model and --worker-model are not given

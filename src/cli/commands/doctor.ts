@@ -20,7 +20,8 @@ import {
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { settingsOf } from "../home/look.ts";
 import type { Invocation } from "../invocation.ts";
-import type { Paint } from "../wording/paint.ts";
+import type { Terminal } from "../terminal.ts";
+import { wrapBeside } from "../wording/width.ts";
 
 const SERVER_CAP_MS = 300;
 const PROGRAM_CAP_MS = 5000;
@@ -30,7 +31,7 @@ export async function doctor(call: Invocation): Promise<ExitCode> {
   const checks = await examine(call);
   const isSound = checks.every((check) => check.state !== "broken");
   if (json) await terminal.printJson({ ok: isSound, checks });
-  else await terminal.printLines(checks.flatMap((check) => linesFor(check, terminal.paint)));
+  else await terminal.printLines(checks.flatMap((check) => linesFor(check, terminal)));
   return isSound ? EXIT.done : EXIT.failed;
 }
 
@@ -72,9 +73,13 @@ async function examineWith(settings: Settings): Promise<DoctorCheck[]> {
   return found.flat();
 }
 
-function linesFor(check: DoctorCheck, paint: Paint): string[] {
-  const name = check.name.padEnd(12);
-  if (check.state === "ok") return [`${paint.green("✓")} ${name} ${check.detail}`];
+function linesFor(check: DoctorCheck, { columns, paint }: Terminal): string[] {
+  const beside = (mark: string, text: string) => wrapBeside(`${mark} ${check.name.padEnd(12)} `, LABEL, text, columns);
+  if (check.state === "ok") return beside(paint.green("✓"), check.detail);
   const mark = check.state === "missing" ? paint.yellow("–") : paint.red("✗");
-  return [`${mark} ${name} ${check.detail}`, `${" ".repeat(15)}${paint.dim(`so: ${check.costs}`)}`];
+  const costs = paint.dim(`so: ${check.costs}`);
+  return [...beside(mark, check.detail), ...wrapBeside(" ".repeat(LABEL), LABEL, costs, columns)];
 }
+
+/** The width of mark and name. */
+const LABEL = 15;

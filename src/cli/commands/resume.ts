@@ -92,10 +92,8 @@ async function watchResumed(call: Invocation, settings: Settings, { other, befor
     );
     return EXIT.done;
   }
-  terminal.sayWrapped(
-    `Agent: ${resumed.name} (${resumed.id}) continues with ${resumed.model}, ${whereItRuns(other)}`,
-    terminal.errPaint.dim,
-  );
+  const where = `Agent: ${resumed.name} (${resumed.id}) continues with ${resumed.model}, ${whereItRuns(other)}`;
+  terminal.say(terminal.errPaint.dim(where));
   return watchJoined(call, settings, other, resumed, before.seq);
 }
 
@@ -166,5 +164,5 @@ function tellModel({ terminal }: Invocation, { now }: Agent, before: Situation["
       `${terminal.errPaint.yellow("!")} ${before.name} had ${before.model}. To go back: --model ${before.model}`,
     );
   if (status !== "completed")
-    terminal.sayWrapped(`Agent: ${created.name} (${id}) continues with ${created.model}`, terminal.errPaint.dim);
+    terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id}) continues with ${created.model}`));
 }

@@ -104,9 +104,9 @@ async function runHere(
   try {
     tellRepairs(runtime, settings.home, terminal);
     const { model, why, note } = await runtime.order(order).catch(asUsage);
-    terminal.sayWrapped(`Model: ${model} (${why ?? "--model"})`, terminal.errPaint.dim);
+    terminal.say(terminal.errPaint.dim(`Model: ${model} (${why ?? "--model"})`));
     const listening = local.listen();
-    if (note) terminal.sayWrapped(note);
+    if (note) terminal.say(note);
     if (local.signalled !== undefined) {
       terminal.say("Interrupted before it began: no agent was created.");
       return EXIT.interrupted;

@@ -14,7 +14,7 @@ import { standingOf, standingWords } from "../wording/standing.ts";
 import { standingPaint } from "../wording/status-paint.ts";
 import { troubleLines } from "../wording/trouble-lines.ts";
 import { undoneWords } from "../wording/undone.ts";
-import { plain, plainLines, wrap, wrapIndented, wrapMessage } from "../wording/width.ts";
+import { plain, plainLines, wrap, wrapBeside, wrapIndented, wrapMessage } from "../wording/width.ts";
 import { workersTable } from "./workers.ts";
 
 export async function show(call: Invocation, word: string): Promise<ExitCode> {
@@ -61,7 +61,12 @@ export async function show(call: Invocation, word: string): Promise<ExitCode> {
   return EXIT.done;
 }
 
-function headLines({ terminal: { paint } }: Invocation, now: Situation, status: Standing, dir: string): string[] {
+function headLines(
+  { terminal: { paint, columns } }: Invocation,
+  now: Situation,
+  status: Standing,
+  dir: string,
+): string[] {
   const { repository } = now;
   const { id, created, created_ts, run, runs } = now.agent;
   const { total } = now.spending;
@@ -84,9 +89,12 @@ function headLines({ terminal: { paint } }: Invocation, now: Situation, status: 
   ];
   return [
     `${paint.bold(created.name)}  ${paint.dim(id)}`,
-    ...rows.map(([label, text]) => `${paint.dim(label.padEnd(8))} ${text}`),
+    ...rows.flatMap(([label, text]) => wrapBeside(`${paint.dim(label.padEnd(8))} `, LABEL, text, columns)),
   ];
 }
+
+/** The width of a label and the space after it. */
+const LABEL = 9;
 
 function triggerLine(call: Invocation, { agent, triggers }: Situation): string[] {
   const number = Object.keys(triggers.open).length;

@@ -68,7 +68,7 @@ export async function detach(call: Invocation, words: readonly string[], input: 
   terminal.say(
     `${born.name} is running in the ${server === undefined ? `background (pid ${child.pid})` : `server at ${server}`}.`,
   );
-  for (const note of notes) terminal.sayWrapped(note);
+  for (const note of notes) terminal.say(note);
   terminal.say(
     `Details: ${commandLine(call, "show", born.id)} · follow: ${commandLine(call, "logs", born.id, "-f")} · talk: ${commandLine(call, "chat", born.id)} · stop: ${commandLine(call, "stop", born.id)}`,
   );

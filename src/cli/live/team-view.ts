@@ -7,7 +7,7 @@ import { asleepWords } from "../wording/asleep.ts";
 import type { Spent } from "../wording/format.ts";
 import { Story, type StoryLine } from "../wording/story.ts";
 import { storyText } from "../wording/story-text.ts";
-import { plain } from "../wording/width.ts";
+import { plain, wrapColoured } from "../wording/width.ts";
 import { LiveRegion } from "./live-region.ts";
 import { statusTree } from "./status-tree.ts";
 
@@ -92,7 +92,7 @@ export function liveView(
       thinking.set(delta.worker_id, words.slice(-MOST_WORDS));
       tell(story.hear(delta));
     },
-    note: (words) => region.print(words),
+    note: (words) => region.print(...wrapColoured(words, stderr.columns ?? 80)),
     echo: () => region.echo(),
     close() {
       clearInterval(ticking);

@@ -25,7 +25,7 @@ import {
 import { resultLines } from "../wording/result.ts";
 import { raisingWords } from "../wording/resume-needs.ts";
 import { undoneWords } from "../wording/undone.ts";
-import { plain, wrap } from "../wording/width.ts";
+import { plain } from "../wording/width.ts";
 import { listenToKeys, listenToLines } from "./keyboard.ts";
 import { TalkLine } from "./talk-line.ts";
 import type { Saying } from "./typed-line.ts";
@@ -199,11 +199,6 @@ function obeyInterrupts(agent: WatchedAgent, call: Invocation, view: TeamView): 
 /** A reader that is stuck must not hold back somebody who pressed Ctrl-C twice. */
 const LEAVE_AT_ONCE_MS = 200;
 
-/** Prose is broken at spaces where somebody reads it; commands are left whole, to be copied. */
-function wrapped({ terminal: { stderr } }: Invocation, text: string): string[] {
-  return stderr.isTTY ? wrap(text, stderr.columns ?? 80) : [text];
-}
-
 /** What this call of the program had done, and what the agent spent in all where that is more. */
 function figuresOf(total: Spent, before: Spent | undefined, seconds: number): string {
   const { calls, inAll, ...cost } = spentSince(before, total);
@@ -260,11 +255,9 @@ async function tellStatus(
       for (const line of waitingLines(call, now)) terminal.say(line);
       return EXIT.waiting;
     case "failed":
-      for (const line of wrapped(
-        call,
-        `✗ ${agent.created.name} failed: ${plain(asCalled(agent.error ?? "no reason was given", terminal.env))}`,
-      ))
-        terminal.say(line.replace(/^✗/, paint.red("✗")));
+      terminal.say(
+        `${paint.red("✗")} ${agent.created.name} failed: ${plain(asCalled(agent.error ?? "no reason was given", terminal.env))}`,
+      );
       if (undone !== "") terminal.say(`  ${undone}.`);
       advise(
         call,

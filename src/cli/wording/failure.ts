@@ -4,23 +4,17 @@ import { EXIT, type ExitCode } from "../exit-code.ts";
 import { asCalled } from "../invocation.ts";
 import type { Terminal } from "../terminal.ts";
 import { stackOf } from "./stack-text.ts";
-import { plainLines, wrapMessage } from "./width.ts";
+import { plainLines } from "./width.ts";
 
 /** Reports an error: in words for people, by its code for scripts. Returns the exit code. */
 export function reportFailure(error: unknown, terminal: Terminal, json: boolean): ExitCode {
   const { code, exit, ...failure } = failureOf(error);
   const scrubber = createScrubber(secretsIn({ env: terminal.env }));
   const message = scrubber.text(asCalled(failure.message, terminal.env));
-  terminal.say(wrapped(`✗ ${message}`, terminal).replace("✗", terminal.errPaint.red("✗")));
+  terminal.say(`${terminal.errPaint.red("✗")} ${plainLines(message).join("\n")}`);
   if (terminal.env.AGIRAPH_DEBUG === "1" && error instanceof Error) terminal.say(scrubber.text(stackOf(error)));
   if (json) void terminal.printJson({ error: { code, message } });
   return exit;
-}
-
-function wrapped(message: string, { stderr }: Terminal): string {
-  return plainLines(message)
-    .flatMap((line) => (stderr.isTTY ? wrapMessage(line, stderr.columns || 80) : [line]))
-    .join("\n");
 }
 
 export interface Failure {

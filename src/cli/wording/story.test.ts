@@ -85,10 +85,14 @@ test("on a terminal words wrap under each other and are all there; other lines a
     30,
     noPaint,
   );
-  expect([...words, ...call]).toEqual([
+  const path = storyText({ who: "", mark: "asks", text: "into /home/alice/scratch, then" }, 30, noPaint);
+  expect([...words, ...call, ...path]).toEqual([
     "coordinator │ one two three",
     "              four five six",
     "a-worker-w… ✓ read_file some/…",
+    "            ? into",
+    "              /home/alice/scratch,",
+    "              then",
   ]);
 });
 

@@ -1,6 +1,18 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { cutToWidth, harmless, plain, plainLines, widthOf, wrap, wrapIndented, wrapMessage } from "./width.ts";
+import {
+  cutToWidth,
+  harmless,
+  plain,
+  plainLines,
+  widthOf,
+  wrap,
+  wrapAfter,
+  wrapBeside,
+  wrapColoured,
+  wrapIndented,
+  wrapMessage,
+} from "./width.ts";
 
 test("nothing that a model says can steer the terminal", () => {
   expect({
@@ -110,4 +122,33 @@ test("what is indented keeps its indentation where it is wrapped, and a choice s
     "  agiraph answer agent-abcd1234 'your answer'",
   ]);
   expect(wrapIndented(lines[0] ?? "", Number.POSITIVE_INFINITY)).toEqual([lines[0]]);
+});
+
+test("a path or an address that is too wide for a line stays whole; prose without spaces does not", () => {
+  const path = "/home/alice/.agiraph/agents/agent-abcd1234/scratch";
+  expect(wrapAfter("? ", `Put it into ${path}, then say done`, 30)).toEqual([
+    "? Put it into",
+    `  ${path},`,
+    "  then say done",
+  ]);
+  expect(wrap("一二三四五六七八九十", 8, "whole")).toEqual(["一二三四", "五六七八", "九十"]);
+  expect(wrap("/文件/一二三四五六七八", 8, "whole")).toEqual(["/文件/一二三四五六七八"]);
+});
+
+test("what is said to a person is wrapped with its colours, which take no room", () => {
+  const said = "\u001b[31m✗\u001b[39m one two three four\n\u001b[2mfive \u2060six seven eight nine\u001b[22m\n  ten";
+  expect(wrapColoured(said, 20)).toEqual([
+    "\u001b[31m✗\u001b[39m one two three four",
+    "\u001b[2mfive six seven eight",
+    "nine\u001b[22m",
+    "  ten",
+  ]);
+});
+
+test("a text beside its label is wrapped below itself, and a command in it stays whole", () => {
+  const costs = "no Codex workers; install it: npm install -g @agentclientprotocol/codex-acp";
+  expect(wrapBeside("\u001b[33m–\u001b[39m codex  ", 9, `\u001b[2m${costs}\u001b[22m`, 40)).toEqual([
+    "\u001b[33m–\u001b[39m codex  \u001b[2mno Codex workers; install it:",
+    "         npm install -g @agentclientprotocol/codex-acp\u001b[22m",
+  ]);
 });

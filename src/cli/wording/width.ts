@@ -43,6 +43,7 @@ export function harmless(text: string): string {
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
 const ANY_COLOUR = /(\u001b\[[\d;]*m)/;
+const EVERY_COLOUR = new RegExp(ANY_COLOUR, "g");
 /** Those that we use: neither hidden text (8) nor blinking (5, 6). */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
 const COLOUR = /^\u001b\[(?:[0-479]?|2[2-9]|[349]\d|10[0-7])m$/;
@@ -90,7 +91,10 @@ export function pad(text: string, columns: number): string {
   return text + " ".repeat(Math.max(0, columns - widthOf(text)));
 }
 
-/** Wraps at spaces; a word that is too wide for a line is broken, or left whole for the terminal to break. */
+/**
+ * Wraps at spaces; a word that is too wide for a line is broken, or left whole for the terminal to break, so that a path
+ * can be copied. What is written without spaces, such as Chinese, is broken either way.
+ */
 export function wrap(text: string, columns: number, tooWide: "broken" | "whole" = "broken"): string[] {
   const room = Math.max(columns, 2);
   const lines: string[] = [];
@@ -102,7 +106,8 @@ export function wrap(text: string, columns: number, tooWide: "broken" | "whole" 
       lines.push(line.trimEnd());
       [line, width] = ["", 0];
     }
-    for (const letter of needed > room && tooWide === "broken" ? piece : [piece]) {
+    const isBroken = needed > room && (tooWide === "broken" || isWithoutSpaces(piece));
+    for (const letter of isBroken ? piece : [piece]) {
       const more = letter === piece ? needed : widthOfLetter(letter);
       if (width > 0 && width + more > room) {
         lines.push(line.trimEnd());
@@ -114,6 +119,11 @@ export function wrap(text: string, columns: number, tooWide: "broken" | "whole" 
   }
   if (line.trimEnd() !== "" || lines.length === 0) lines.push(line.trimEnd());
   return lines;
+}
+
+/** Prose of a language that has no spaces, and no path or address. */
+function isWithoutSpaces(piece: string): boolean {
+  return !piece.includes("/") && [...piece].some((letter) => WIDE.test(letter));
 }
 
 /**
@@ -137,18 +147,43 @@ export function wrapIndented(line: string, columns: number): string[] {
   return [prefix + first, ...rest.map((more) => " ".repeat(prefix.length) + more)];
 }
 
+/** Lines for people with colours in them, each wrapped like `wrapIndented` where it is too long. */
+export function wrapColoured(text: string, columns: number): string[] {
+  const colours: string[] = [];
+  // A colour takes no room: a letter without width stands for it while the lines are broken.
+  const measured = text.replaceAll(NO_WIDTH, "").replace(EVERY_COLOUR, (colour) => {
+    colours.push(colour);
+    return NO_WIDTH;
+  });
+  return measured
+    .split("\n")
+    .flatMap((line) => (widthOf(line) <= columns ? [line] : wrapIndented(line, columns)))
+    .map((line) => line.replaceAll(NO_WIDTH, () => colours.shift() ?? ""));
+}
+
+const NO_WIDTH = "\u2060";
+
+/** A text beside its label, which takes so much room; further lines are below the text. */
+export function wrapBeside(label: string, room: number, text: string, columns: number): string[] {
+  const [first = "", ...rest] = wrapColoured(" ".repeat(room) + text, columns);
+  return [label + first.slice(room), ...rest];
+}
+
 /** A command is quoted, or follows a colon and ends with its sentence. */
-const COMMAND = /`[^`]+`|(?<=: )(?:agiraph|npm start --|tx) .+?(?=[.,;)](?: |$)| ·|$)/g;
+const COMMAND = /`[^`]+`|(?<=: )(?:agiraph|npm (?:start --|install)|tx) .+?(?=[.,;)](?: |$)| ·|$)/g;
 const UNBROKEN = "\u00a0";
 
 /** Less room than this beside a prefix, and the lines after the first begin at the edge. */
 const LEAST_ROOM = 20;
 
-/** Prefix and text, wrapped: further lines are indented to where the text begins. Without a width it is one line. */
+/**
+ * Prefix and text, wrapped: further lines are indented to where the text begins. A path or address that is too wide
+ * stays whole, to be copied. Without a width it is one line.
+ */
 export function wrapAfter(prefix: string, text: string, columns: number | undefined): string[] {
   if (columns === undefined) return [prefix + text];
   const room = columns - widthOf(prefix);
-  if (room < LEAST_ROOM) return wrap(prefix + text, columns);
-  const [first = "", ...rest] = wrap(text, room);
+  if (room < LEAST_ROOM) return wrap(prefix + text, columns, "whole");
+  const [first = "", ...rest] = wrap(text, room, "whole");
   return [prefix + first, ...rest.map((line) => " ".repeat(widthOf(prefix)) + line)];
 }
