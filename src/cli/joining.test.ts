@@ -40,6 +40,35 @@ test("a second run joins the process that works in the home: both are done, and 
   ]);
 });
 
+test("what AGIRAPH_MODEL chooses in a terminal holds also where another process does the work", {
+  timeout: 120_000,
+}, async () => {
+  const provider = await scripted({
+    "Paint the house": [{ hold: "painted", ...finish("The house is blue.") }],
+    "Build a shed": [finish("The shed is up.")],
+  });
+  const first = started(start());
+  await provider.reached("painted");
+  const at = (model: string) => {
+    const env = { ...options().env, AGIRAPH_MODEL: model, AGIRAPH_WORKER_MODEL: "ollama/small" };
+    return agiraph(["run", "Build a shed", "--name", "paint-house"], { ...options(), env });
+  };
+  const second = await at("ollama/other");
+  expect([second.code, second.stderr]).toEqual([
+    0,
+    expect.stringMatching(/^Model: ollama\/other\nAgent: paint-house-2 .*\n! There is an agent paint-house already/),
+  ]);
+  const [{ model, worker_model } = {}] = jsonLines((await call("show", "paint-house-2", "--json")).stdout);
+  expect([model, worker_model]).toEqual(["ollama/other", "ollama/small"]);
+  const wrong = await at("olama/other");
+  expect([wrong.code, wrong.stderr]).toEqual([
+    2,
+    expect.stringMatching(/^✗ AGIRAPH_MODEL: There is no model olama\/other\. Did you mean/),
+  ]);
+  provider.release("painted");
+  await first.ended;
+});
+
 test("when the process that works is killed, one terminal takes the home over and the others join it, each fact told once", {
   timeout: 120_000,
 }, async () => {

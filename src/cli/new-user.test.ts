@@ -12,8 +12,11 @@ const onStdout = ({ stdout }: { stdout: string }) => jsonLines(stdout);
 
 test("an agent has the name it is given, numbered where another has it; a wrong one is refused", async () => {
   await scripted([finish("one"), finish("two")]);
-  await run("--name", "House of Blue");
-  await run("--name", "House of Blue");
+  const [first, second] = [await run("--name", "House of Blue"), await run("--name", "House of Blue")];
+  expect([first, second].map((ended) => lines(ended).filter((line) => line.startsWith("!")))).toEqual([
+    [],
+    ["! There is an agent House of Blue already, so this one is called House of Blue-2."],
+  ]);
   expect(onStdout(await call("ls", "--json")).map(({ name }) => name)).toEqual(["House of Blue-2", "House of Blue"]);
   // Commands that are suggested can be copied as they are.
   const { stderr } = await call("answer", "House of Blue-2", "yes");

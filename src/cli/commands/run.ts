@@ -6,19 +6,18 @@ import type { CreateAgent } from "../../protocol/commands.ts";
 import type { AgentId, Write } from "../../protocol/index.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { allSituations } from "../../runtime/state/situations.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
-import { detach, flags, isDetached, tellParent } from "../home/detached.ts";
+import { detach, flags, isDetached, tellNumbered, tellParent } from "../home/detached.ts";
+import { interruptedAgents } from "../home/interrupted-agents.ts";
 import { LocalHome, repairLines, tellRepairs } from "../home/local-home.ts";
 import { settingsOf } from "../home/look.ts";
 import { followed } from "../home/open-home.ts";
 import type { OtherProcess } from "../home/other-process.ts";
 import { reachHome } from "../home/reach-home.ts";
-import { AT_TERMINAL, commandLine, type Invocation } from "../invocation.ts";
+import { AT_TERMINAL, type Invocation } from "../invocation.ts";
 import { type Remark, watchTeam } from "../talk/watch-team.ts";
 import type { Terminal } from "../terminal.ts";
 import { watchOption } from "../watch-option.ts";
-import { count } from "../wording/format.ts";
 import { startLines } from "../wording/repository-lines.ts";
 import { asUsageError, sourcesOf } from "../wrong-flag.ts";
 
@@ -80,7 +79,7 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   // What its commands may do is decided by the process that works: without a sandbox it works alone.
   if (options.unsafeNoSandbox) return runHere(call, (await here()).local, settings, order, asUsage);
   const reached = await reachHome<{ local: LocalHome } | { other: OtherProcess; made: AgentSummary }>(settings, {
-    there: async (other) => ({ other, made: await other.client.give({ do: "create", ...order }).catch(asUsage) }),
+    there: async (other) => ({ other, made: await createThere(other, settings, order, options) }),
     here,
   });
   if ("local" in reached) return runHere(call, reached.local, settings, order, asUsage);
@@ -88,6 +87,7 @@ export async function run(call: Invocation, word: string, options: RunOptions): 
   terminal.say(terminal.errPaint.dim(`Model: ${made.model}`));
   const { whereItRuns, watchJoined } = await import("../home/run-joined.ts");
   terminal.say(terminal.errPaint.dim(`Agent: ${made.name} (${made.id}), ${whereItRuns(other)}`));
+  tellNumbered(terminal, options.name, made.name);
   return watchJoined(call, settings, other, made, 0);
 }
 
@@ -116,8 +116,9 @@ async function runHere(
     const { id, created } = agent.now.agent;
     own = id;
     terminal.say(terminal.errPaint.dim(`Agent: ${created.name} (${id})`));
+    tellNumbered(terminal, order.name, created.name);
     if (isDetached(terminal.env)) tellParent({ id, name: created.name, notes: startLines(agent.now) });
-    const interrupted = interruptedAgents(runtime, id, call);
+    const interrupted = interruptedAgents(runtime.store, id, call);
     return await watchTeam(local.watched(agent), 0, call, [
       listening,
       interrupted,
@@ -126,6 +127,15 @@ async function runHere(
   } finally {
     await local.leave(own);
   }
+}
+
+/** The process that does the work has other variables: what these choose is passed on to it. */
+function createThere(other: OtherProcess, { env }: Settings, order: CreateAgent, options: RunOptions) {
+  const model = order.model ?? env.AGIRAPH_MODEL;
+  const worker_model = order.worker_model ?? env.AGIRAPH_WORKER_MODEL;
+  const models = { ...(model && { model }), ...(worker_model && { worker_model }) };
+  const sources = sourcesOf(options, { model: "AGIRAPH_MODEL", worker_model: "AGIRAPH_WORKER_MODEL" });
+  return other.client.give({ do: "create", ...order, ...models }).catch(asUsageError(sources));
 }
 
 /** What is not chosen here is chosen by the process that does the work, from the home's config and its own keys. */
@@ -167,17 +177,4 @@ async function repairsOfOthers({ store }: Runtime, home: string, looked: Remark)
   const before = store.repairs.length;
   await looked;
   return repairLines(store, home).slice(before).join("\n") || undefined;
-}
-
-/** This process holds the home, so anyone else who counts as working was interrupted. */
-async function interruptedAgents(runtime: Runtime, own: string, call: Invocation): Remark {
-  // Only a courtesy: what cannot be read is told where it matters, by `ls`.
-  const { situations } = await allSituations(runtime.store).catch(() => ({ situations: [] }));
-  const left = situations.filter(({ agent }) => agent.status === "working" && agent.id !== own);
-  const [first] = left;
-  if (!first) return undefined;
-  const { id, created } = first.agent;
-  const isOnly = situations.filter(({ agent }) => agent.created.name === created.name).length === 1;
-  const verb = left.length === 1 ? "was" : "were";
-  return `${count(left.length, "agent")} ${verb} interrupted: ${commandLine(call, "resume", isOnly ? created.name : id)}`;
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Environment } from "../../runtime/config/settings.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
+import type { Terminal } from "../terminal.ts";
 
 /**
  * `--detach`: another process does the whole run. This one waits until the agent is on disk, or until it is clear that
@@ -68,11 +69,20 @@ export async function detach(call: Invocation, words: readonly string[], input: 
   terminal.say(
     `${born.name} is running in the ${server === undefined ? `background (pid ${child.pid})` : `server at ${server}`}.`,
   );
+  tellNumbered(terminal, words.find((word) => word.startsWith(NAME))?.slice(NAME.length), born.name);
   for (const note of notes) terminal.say(note);
   terminal.say(
     `Details: ${commandLine(call, "show", born.id)} · follow: ${commandLine(call, "logs", born.id, "-f")} · talk: ${commandLine(call, "chat", born.id)} · stop: ${commandLine(call, "stop", born.id)}`,
   );
   return EXIT.done;
+}
+
+const NAME = "--name=";
+
+/** The name that was asked for belongs to another agent, which commands would find under it. */
+export function tellNumbered(terminal: Terminal, asked: string | undefined, name: string): void {
+  if (asked === undefined || asked.trim() === name) return;
+  terminal.say(`${terminal.errPaint.yellow("!")} There is an agent ${asked} already, so this one is called ${name}.`);
 }
 
 /** Options as command-line flags; options that are not set are left out. */
