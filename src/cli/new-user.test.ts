@@ -169,9 +169,10 @@ test("a node of an agent that does not run is given to you: it is in the inbox, 
   const provider = await agentAtRest({ text: "I wait for you." }, finish("Signed."));
   const given = await call("assign", "paint", "node-1", "human");
   expect([given.code, lines(given)[0]]).toEqual([0, expect.stringContaining("node-1 is yours.")]);
+  const [, folder = ""] = /Put the files into (\S+),/.exec(given.stderr) ?? [];
   const inbox = (await call("inbox")).stdout;
   expect(inbox).not.toContain("With which pen?");
-  const [, folder = ""] = /Put the files into (\S+),/.exec(inbox) ?? [];
+  expect(inbox).toContain(`Put the files into ${folder},`);
   await writeFile(join(folder, "a.md"), "me");
   const done = await call("publish", "paint", "node-1", "--summary", "I signed it.");
   expect([done.code, done.stdout.split("\n")[0]]).toEqual([0, "Signed."]);

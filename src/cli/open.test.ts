@@ -7,7 +7,7 @@ import { isDocument, open, openerIn } from "./commands/open.ts";
 import { Terminal } from "./terminal.ts";
 import { askHuman, finish, scriptedAgent } from "./testing/scripted-agent.ts";
 
-const { scripted, call, run, options } = scriptedAgent();
+const { scripted, call, run, start, options } = scriptedAgent();
 const write = (path: string) => ({ calls: [{ name: "write_file", args: { path, content: "Blue.\n" } }] });
 const painted = { calls: [{ name: "finish", args: { summary: "Painted.", files: ["output/house.md"] } }] };
 
@@ -16,9 +16,7 @@ test("open prints where the result is; what has none yet is refused with what to
   await run();
   const early = await call("open", "paint");
   expect([early.code, early.stdout]).toEqual([1, ""]);
-  expect(early.stderr).toMatch(
-    /^✗ paint-house has no result yet: it is waiting for human\. See: agiraph show agent-\w+/,
-  );
+  expect(early.stderr).toBe("✗ paint-house has no result yet: it waits for you. See: agiraph inbox\n");
 
   const ended = await call("answer", "paint", "blue");
   const { dir } = JSON.parse((await call("show", "paint", "--json")).stdout);
@@ -32,6 +30,24 @@ test("open prints where the result is; what has none yet is refused with what to
     results: [{ name: "output/house.md", path }],
     opened: null,
   });
+});
+
+test("of an agent that does not work open says so, with the command to continue", async () => {
+  const provider = await scripted([{ hold: "painted", ...finish("Painted.") }]);
+  const running = start();
+  await provider.reached("painted");
+  const said = async () => (await call("open", "paint")).stderr.replace(/agent-\w+/, "ID");
+  const seen = [await said()];
+  running.signal("SIGKILL");
+  await running.ended;
+  seen.push(await said());
+  await call("stop", "paint");
+  seen.push(await said());
+  expect(seen.map((words) => words.replace("✗ paint-house has no result yet: ", ""))).toEqual([
+    "it is working. See: agiraph show ID\n",
+    "it was interrupted. Continue with: agiraph resume ID\n",
+    "it is stopped. Continue with: agiraph resume ID\n",
+  ]);
 });
 
 test("at a desktop's terminal the first document among the results is opened, and nothing that could be run", async () => {

@@ -1,5 +1,5 @@
 import { type AgentId, COORDINATOR, HUMAN, type RunId, type WorkerId } from "../protocol/index.ts";
-import { type AgentStatus, goalOf, needsDecision } from "./agent.ts";
+import { type AgentStatus, needsDecision, shownGoalOf } from "./agent.ts";
 import { isAsleep } from "./asleep.ts";
 import type { Roster } from "./roster.ts";
 import type { Situation } from "./situation.ts";
@@ -54,7 +54,7 @@ export interface AgentSummaryData {
 }
 
 /** Raise it when the shape or the meaning changes: summaries that were kept before are then rebuilt. */
-export const AGENT_SUMMARY_VERSION = 6;
+export const AGENT_SUMMARY_VERSION = 7;
 
 export function summarise(now: Situation): AgentSummaryData {
   const { agent, board, roster, questions, letters, spending, triggers, outbox, stages } = now;
@@ -64,7 +64,7 @@ export function summarise(now: Situation): AgentSummaryData {
     seq: now.seq,
     id: agent.id,
     name,
-    goal: goalOf(agent),
+    goal: shownGoalOf(agent),
     mode,
     status: agent.status,
     asleep: agent.status === "working" && isAsleep(now),

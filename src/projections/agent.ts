@@ -213,6 +213,11 @@ export function goalOf({ run, goal }: AgentState): string {
   return run?.goal ?? goal;
 }
 
+/** As people are shown it: a run that was opened for one node has a goal of our words, not of theirs. */
+export function shownGoalOf(agent: AgentState): string {
+  return agent.run && isOpenedForNode(agent.run) ? agent.goal : goalOf(agent);
+}
+
 /** Nothing continues before a person decides: it failed, or a stage needs their approval. */
 export function needsDecision({ status, halted }: AgentState): boolean {
   return status === "failed" || (status === "paused" && halted !== null && halted.why !== HUMAN);

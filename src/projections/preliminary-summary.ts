@@ -1,5 +1,5 @@
 import type { Fact } from "../protocol/index.ts";
-import { type AgentState, applyToAgent, goalOf, needsDecision } from "./agent.ts";
+import { type AgentState, applyToAgent, needsDecision, shownGoalOf } from "./agent.ts";
 import { type AgentSummaryData, summarise } from "./agent-summary.ts";
 import { begin } from "./situation.ts";
 
@@ -24,7 +24,7 @@ export function preliminarySummary(
   return {
     ...(kept ?? summarise(now)),
     seq: latest.at(-1)?.seq ?? kept?.seq ?? first.seq,
-    goal: goalOf(agent),
+    goal: shownGoalOf(agent),
     status: agent.status,
     asleep: (kept?.asleep ?? false) && latest.length === 0,
     archived: agent.archived_ts !== null,

@@ -93,7 +93,7 @@ async function everyCommand(way: (server: TestServer) => Give) {
     if (id !== "") await now();
     const result = await give(command).catch((error: Error) => ({ status: "refused", detail: error.message }) as never);
     const { status, detail } = result as { status: string; detail?: string };
-    outcomes[name] = [status, detail?.replaceAll(id, "ID")];
+    outcomes[name] = [status, detail?.replaceAll(server.runtime.store.root, "HOME").replaceAll(id, "ID")];
     if (name === "create") id = (result as { id: string }).id;
     const facts = (await log()).filter((fact) => fact.actor);
     if (facts.length > 0) recorded.push([name, ...facts.map(({ type }) => type)]);
@@ -158,8 +158,8 @@ const PAGE = async (server: TestServer): Promise<Give> => {
 
 const NODE_1 = call("create_work_node", { task: "Sign it.", worker: "Ann" });
 const HIRE = call("spawn_worker", { name: "Ann" });
-const YOURS = (node: string) =>
-  `${node} is yours. Put the files into its scratch folder, then: agiraph publish g ${node}`;
+const YOURS = (node: string, run = "run-1") =>
+  `${node} is yours. Put the files into DIR/runs/${run}/nodes/${node}/scratch, then: agiraph publish g ${node}`;
 
 const GIVEN_UP = call("give_up", { reason: "No pen." });
 
@@ -177,7 +177,7 @@ test.each([
     "has finished",
     { steps: [say("I wait."), call("finish", { summary: "s" }).after("node-1 failed")], ann: GIVEN_UP },
     undefined,
-    `node-1 belongs to a run that is over; its work is now node-2. ${YOURS("node-2")}`,
+    `node-1 belongs to a run that is over; its work is now node-2. ${YOURS("node-2", "run-2")}`,
   ],
   [
     "is archived",
@@ -201,7 +201,7 @@ test.each([
       });
       if (first) await give({ do: first, id });
       const said = await give({ do: "assign", id, node_id: "node-1", worker: "human" }).then(
-        ({ detail }) => detail,
+        ({ detail }) => detail?.replace(/(?<=into ).*(?=\/runs\/)/, "DIR"),
         (error: Error) => `refused: ${error.message}`,
       );
       expect(said).toBe(answer);

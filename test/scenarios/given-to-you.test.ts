@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { summarise } from "../../src/projections/index.ts";
 import { inboxOf } from "../../src/runtime/human/inbox.ts";
 import { call, fail, type ScriptedModel, say, script, startTeam, type TestTeam } from "../../src/testing/index.ts";
 
@@ -35,10 +36,16 @@ async function sign(team: TestTeam): Promise<void> {
   await writeFile(join(scratch(team), "signed.md"), "me\n");
 }
 
+/** What is said when it is given to the human, without where the agent's folder is. */
+async function givenToHuman({ agent }: TestTeam, id: string): Promise<string> {
+  return (await agent.assign(id, "human")).replace(agent.log.dir, "DIR");
+}
+
+const YOURS = (id: string, run = "run-1") =>
+  `${id} is yours. Put the files into DIR/runs/${run}/nodes/${id}/scratch, then: agiraph publish g ${id}`;
+
 async function isGivenAndPublished(team: TestTeam, look = async () => {}): Promise<void> {
-  expect(await team.agent.assign("node-1", "human")).toBe(
-    "node-1 is yours. Put the files into its scratch folder, then: agiraph publish g node-1",
-  );
+  expect(await givenToHuman(team, "node-1")).toBe(YOURS("node-1"));
   await look();
   await team.until(({ questions }) => Object.keys(questions.open).length === 1);
   expect(inboxOf([team.agent.now])).toContainEqual(
@@ -200,10 +207,7 @@ const stamp = (team: TestTeam) => writeFile(join(scratch(team), "../../node-2/sc
 
 /** Given to the human one after the other: both are in the inbox at once, and each can be published first. */
 async function areBothGivenAndPublished(team: TestTeam, first: "node-1" | "node-2"): Promise<void> {
-  for (const id of ["node-1", "node-2"])
-    expect(await team.agent.assign(id, "human")).toBe(
-      `${id} is yours. Put the files into its scratch folder, then: agiraph publish g ${id}`,
-    );
+  for (const id of ["node-1", "node-2"]) expect(await givenToHuman(team, id)).toBe(YOURS(id));
   await team.until(({ questions }) => Object.keys(questions.open).length === 2);
   // Beside the failure, where the agent has failed.
   const questions = inboxOf([team.agent.now]).filter(({ kind }) => kind === "question");
@@ -292,8 +296,6 @@ function everyStatus() {
   return { goal: "g", coordinator, workers };
 }
 
-const YOURS = (id: string) => `${id} is yours. Put the files into its scratch folder, then: agiraph publish g ${id}`;
-
 test.each([
   ["works", async () => {}, ""],
   [
@@ -320,7 +322,7 @@ test.each([
     await rest(team);
     const answers: string[] = [];
     for (const id of ["node-1", "node-1", "node-2", "node-3", "node-4", "node-5", "node-6"])
-      answers.push(await team.agent.assign(id, "human").catch((error: Error) => `refused: ${error.message}`));
+      answers.push(await givenToHuman(team, id).catch((error: Error) => `refused: ${error.message}`));
     expect(answers).toEqual([
       YOURS("node-1"),
       YOURS("node-1"),
@@ -363,7 +365,7 @@ function finishedWithout(...later: ReturnType<typeof call>[]) {
   };
 }
 
-const NOW_NODE_3 = `node-1 belongs to a run that is over; its work is now node-3. ${YOURS("node-3")}`;
+const NOW_NODE_3 = `node-1 belongs to a run that is over; its work is now node-3. ${YOURS("node-3", "run-2")}`;
 
 test("HUMAN-WORK-5: of an agent that has finished, what failed is the human's as work of the next run, which brings it in", async () => {
   await using team = await startTeam(
@@ -372,9 +374,9 @@ test("HUMAN-WORK-5: of an agent that has finished, what failed is the human's as
     ),
   );
   await team.agent.idle();
-  expect(await team.agent.assign("node-1", "human")).toBe(NOW_NODE_3);
+  expect(await givenToHuman(team, "node-1")).toBe(NOW_NODE_3);
   // Again it is the same, and nobody has begun anything.
-  expect(await team.agent.assign("node-1", "human")).toBe(NOW_NODE_3);
+  expect(await givenToHuman(team, "node-1")).toBe(NOW_NODE_3);
   expect([team.agent.isWorking, team.agent.now.agent.status, team.agent.now.agent.goal]).toEqual([false, "idle", "g"]);
   expect(team.board().map(({ id, status, spec }) => [id, status, spec.run_id])).toEqual([
     ["node-1", "failed", "run-1"],
@@ -395,6 +397,8 @@ test("HUMAN-WORK-5: of an agent that has finished, what failed is the human's as
   expect(await team.agent.publish("node-3", "I signed it.")).toBe("node-3 is published.");
   await team.agent.idle();
   expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "Signed after all." });
+  // In lists the goal is still the person's own.
+  expect(summarise(team.agent.now)).toMatchObject({ goal: "g", run_id: "run-2" });
   await expect(team.agent.assign("node-1", "human")).rejects.toThrow(
     "node-3 is completed, and its files are published.",
   );
@@ -427,8 +431,8 @@ test("HUMAN-WORK-5: what failed in an earlier run is theirs beside the work of t
   );
   await team.agent.idle();
   await team.agent.send("Go on.");
-  expect(await team.agent.assign("node-1", "human")).toBe(NOW_NODE_3);
-  expect(await team.agent.assign("node-1", "human")).toBe(NOW_NODE_3);
+  expect(await givenToHuman(team, "node-1")).toBe(NOW_NODE_3);
+  expect(await givenToHuman(team, "node-1")).toBe(NOW_NODE_3);
   assigned.resolve();
   await team.until(({ questions }) => Object.keys(questions.open).length === 1);
   await writeFile(join(team.agent.log.dir, "runs/run-2/nodes/node-3/scratch/signed.md"), "me\n");

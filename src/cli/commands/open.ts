@@ -1,27 +1,44 @@
 import { spawn } from "node:child_process";
 import { access, constants } from "node:fs/promises";
 import { delimiter, extname, join } from "node:path";
+import type { Standing } from "../../projections/index.ts";
+import type { AgentId } from "../../protocol/index.ts";
 import { EXIT, type ExitCode, Refusal } from "../exit-code.ts";
 import { lookAtAgent } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { fileLine, resultFiles } from "../wording/result.ts";
+import { standingOf } from "../wording/standing.ts";
 
 /** Opens the result of an agent's last run and prints its path. Without a desktop it only prints the path. */
 export async function open(call: Invocation, word: string): Promise<ExitCode> {
   const { terminal, json } = call;
-  const { now, log } = await lookAtAgent(call, word);
+  const { now, log, holder } = await lookAtAgent(call, word);
   const { results } = await resultFiles(now, log.dir);
-  const { id, created, status } = now.agent;
-  if (results.length === 0) {
-    const look = commandLine(call, "show", id);
-    throw new Refusal(`${created.name} has no result yet: it is ${status.replaceAll("_", " ")}. See: ${look}`);
-  }
+  const { id, created } = now.agent;
+  if (results.length === 0)
+    throw new Refusal(`${created.name} has no result yet: ${whyNone(call, id, standingOf(now, holder))}`);
   const first = results.find(({ changed, path }) => !changed && isDocument(path));
   const opener = terminal.stdout.isTTY && first ? await openerIn(terminal.env, process.platform) : undefined;
   const opened = opener && first && (await opens(opener, first.path)) ? first.path : null;
   if (json) await terminal.printJson({ id, name: created.name, results, opened });
   else await terminal.printLines(results.map(fileLine));
   return EXIT.done;
+}
+
+/** And what brings one about. */
+function whyNone(call: Invocation, id: AgentId, standing: Standing): string {
+  const goOn = `Continue with: ${commandLine(call, "resume", id)}`;
+  switch (standing) {
+    case "waiting_for_human":
+      return `it waits for you. See: ${commandLine(call, "inbox")}`;
+    case "interrupted":
+      return `it was interrupted. ${goOn}`;
+    case "stopped":
+    case "paused":
+      return `it is ${standing}. ${goOn}`;
+    default:
+      return `it ${standing === "failed" ? standing : `is ${standing}`}. See: ${commandLine(call, "show", id)}`;
+  }
 }
 
 /** A model wrote it: opened is only what is shown and never run by what shows it. */

@@ -1,4 +1,4 @@
-import { goalOf, type Situation, type Standing, triggerRecords } from "../../projections/index.ts";
+import { type Situation, type Standing, shownGoalOf, triggerRecords } from "../../projections/index.ts";
 import { runDir } from "../../store/paths.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { type Look, lookAtAgent } from "../home/look.ts";
@@ -74,7 +74,7 @@ function headLines(
   const budget = created.budget_usd === null ? "" : ` of ${money(created.budget_usd)}`;
   const failures = total.failures > 0 ? `, ${count(total.failures, "failed attempt")}` : "";
   const rows: [string, string][] = [
-    ["Goal", plain(goalOf(now.agent))],
+    ["Goal", plain(shownGoalOf(now.agent))],
     ["Status", standingPaint(status, now, paint)(standingWords(status, now, Date.now() / 1000))],
     [
       "Model",

@@ -1,4 +1,10 @@
-import { type AgentSummaryData, goalOf, type Situation, type Standing, troublesOf } from "../../projections/index.ts";
+import {
+  type AgentSummaryData,
+  type Situation,
+  type Standing,
+  shownGoalOf,
+  troublesOf,
+} from "../../projections/index.ts";
 
 /** An agent in a few fields, as `--json` gives it to programs. */
 export function agentSummary({ agent, board, spending, questions, troubles }: Situation, status: Standing) {
@@ -8,7 +14,7 @@ export function agentSummary({ agent, board, spending, questions, troubles }: Si
     id: agent.id,
     name: agent.created.name,
     status,
-    goal: goalOf(agent),
+    goal: shownGoalOf(agent),
     mode: agent.created.mode,
     model: agent.created.model,
     worker_model: agent.created.worker_model,

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { didYouMean } from "../../boundary/nearest.ts";
 import { shellWord } from "../../boundary/shell-word.ts";
 import {
@@ -177,11 +178,11 @@ export class HumanWork {
   }
 
   async #yours(id: NodeId): Promise<string> {
-    const { pending, cloneOf } = this.#ports;
+    const { log, pending, cloneOf } = this.#ports;
     const node = this.#node(id);
     const how = cloneOf
       ? `Change the files in its clone, ${await cloneOf(node)}`
-      : "Put the files into its scratch folder";
+      : `Put the files into ${join(nodeDir(log.dir, node.spec.run_id, id), "scratch")}`;
     return `${id} is yours. ${how}, then: agiraph publish ${shellWord(pending().agent.created.name)} ${id}`;
   }
 

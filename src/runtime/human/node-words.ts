@@ -28,16 +28,17 @@ export function goalAfterAll({ id, spec }: NodeState, now: NodeId): string {
 }
 
 export function whenResumed(id: NodeId, { agent: { status, created } }: Situation): string {
-  return `${id} is published when ${created.name} is resumed; it is ${restingStatus(status)}: agiraph resume ${shellWord(created.name)}`;
+  return `${id} is published when ${created.name} is resumed; it ${restsSince(status)}: agiraph resume ${shellWord(created.name)}`;
 }
 
 /** Where nobody works on it. */
-function restingStatus(status: AgentStatus): string {
-  return isAtWork(status) ? "interrupted" : status;
+function restsSince(status: AgentStatus): string {
+  if (isAtWork(status)) return "was interrupted";
+  return status === "failed" ? "has failed" : `is ${status}`;
 }
 
 export function restingAgent(agent: string, status: AgentStatus): string {
-  return `${agent} is ${restingStatus(status)}: nothing begins until you resume it: agiraph resume ${shellWord(agent)}`;
+  return `${agent} ${restsSince(status)}: nothing begins until you resume it: agiraph resume ${shellWord(agent)}`;
 }
 
 export function moreFrom(agent: string): string {
