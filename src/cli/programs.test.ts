@@ -66,9 +66,15 @@ test("login runs the program's own login, and then says whether workers can use 
   const wrong = await other.call("programs", "login", "claud");
   expect({ code: wrong.code, stderr: wrong.stderr }).toEqual({
     code: 2,
-    stderr: expect.stringContaining('There is no program "claud". Choose from: claude-code, codex, gemini, opencode.'),
+    stderr: expect.stringContaining(
+      'There is no program "claud". Did you mean claude? Choose from: claude-code, codex, gemini, opencode.',
+    ),
   });
-  expect((await other.call("programs", "logout")).code).toBe(2);
+  const action = await other.call("programs", "statu");
+  expect([action.code, action.stderr]).toEqual([
+    2,
+    '✗ There is no command "programs statu". Did you mean status? Choose from: login, status.\n',
+  ]);
 });
 
 test("login finds the program that signs in where npm puts it: beside the one that works", SLOW, async () => {

@@ -5,6 +5,7 @@ import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { settingsOf } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { bytes, count } from "../wording/format.ts";
+import { unknownAction } from "../wording/usage-words.ts";
 
 export interface EngineOptions {
   engine?: string;
@@ -25,9 +26,7 @@ export async function engine(
   };
   const perform = Object.hasOwn(actions, action) ? actions[action] : undefined;
   if (perform) return perform();
-  throw new UsageError(
-    `There is no command "engine ${action}", only check, import and export. For example: ${commandLine(call, "engine", "check")}`,
-  );
+  throw new UsageError(unknownAction("engine", action, Object.keys(actions)));
 }
 
 async function check(call: Invocation, options: EngineOptions): Promise<ExitCode> {

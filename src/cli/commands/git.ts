@@ -1,4 +1,3 @@
-import { nearest } from "../../boundary/nearest.ts";
 import type { RepositoryState } from "../../projections/index.ts";
 import type { RepositoryView } from "../../protocol/api/repository.ts";
 import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
@@ -6,6 +5,7 @@ import { lookAtRepository } from "../home/look-repository.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { count, timestamp } from "../wording/format.ts";
 import { type Cell, table } from "../wording/table.ts";
+import { unknownAction } from "../wording/usage-words.ts";
 import { plain } from "../wording/width.ts";
 import { restoreWork } from "./review.ts";
 
@@ -26,12 +26,7 @@ export async function git(
     if (ref !== undefined) return restoreWork(call, agent, ref, into);
     throw new UsageError(`Say what to restore. List it: ${commandLine(call, "git", "log", agent)}`);
   }
-  if (action !== "log") {
-    const [near] = nearest(action, ACTIONS, 1);
-    throw new UsageError(
-      `There is no command "git ${action}", only log and restore.${near ? ` Did you mean ${near}?` : ""}`,
-    );
-  }
+  if (action !== "log") throw new UsageError(unknownAction("git", action, ACTIONS));
   if (ref !== undefined || into !== undefined)
     throw new UsageError(
       `git log lists everything and takes only the agent. To restore: ${commandLine(call, "git", "restore", agent, ref ?? "COMMIT")}`,

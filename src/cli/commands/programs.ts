@@ -13,6 +13,7 @@ import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
 import { settingsOf } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { loginInWords } from "../wording/login.ts";
+import { unknownAction } from "../wording/usage-words.ts";
 
 const VERSION_CAP_MS = 5000;
 
@@ -25,8 +26,7 @@ interface ProgramStatus extends LoginStatus {
 export async function programs(call: Invocation, action: string, name?: string): Promise<ExitCode> {
   if (action === "status") return status(call, name);
   if (action === "login") return login(call, name);
-  const words = commandLine(call, "programs", "status");
-  throw new UsageError(`There is no command "programs ${action}", only login and status. For example: ${words}`);
+  throw new UsageError(unknownAction("programs", action, ["login", "status"]));
 }
 
 async function status(call: Invocation, name: string | undefined): Promise<ExitCode> {
@@ -86,7 +86,7 @@ function named(name: string, all: [string, ProgramProfile][]): [string, ProgramP
   const found = all.find(([each]) => each === wanted);
   if (found) return found;
   const names = all.map(([each]) => each);
-  const [near] = nearest(name, names, 1);
+  const [near] = nearest(name, [...names, "claude"], 1);
   throw new UsageError(
     `There is no program "${name}".${near ? ` Did you mean ${near}?` : ""} Choose from: ${names.join(", ")}.`,
   );

@@ -17,7 +17,7 @@ export interface FactChoice {
 export function factFilter({ worker, node, type, since }: FactChoice, { roster, board }: Situation) {
   const who = worker === undefined ? undefined : workerIdOf(worker);
   if (who !== undefined && who !== HUMAN && !Object.hasOwn(roster, who))
-    throw new UsageError(unknownName("worker", worker ?? "", [...Object.keys(roster), HUMAN]));
+    throw new UsageError(unknownName("worker", worker ?? "", [...new Set([...Object.keys(roster), HUMAN])]));
   if (node !== undefined && !Object.hasOwn(board.nodes, node))
     throw new UsageError(unknownName("node", node, Object.keys(board.nodes)));
   for (const kind of type ?? [])

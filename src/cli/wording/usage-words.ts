@@ -1,3 +1,4 @@
+import { nearest } from "../../boundary/nearest.ts";
 /** What the parser of the command line says about a wrong call, in sentences like all others of ours. */
 export function usageWords(message: string): string {
   const text = message.replace(/^error: /, "").trim();
@@ -16,3 +17,10 @@ const SENTENCES: readonly (readonly [RegExp, string])[] = [
   [/^command-argument value '(.*?)' is invalid for argument '(.*?)'\./s, '$2: "$1" is not valid.'],
   [/^too many arguments for '(.*?)'\./, 'Too many arguments for "$1".'],
 ];
+
+/** A command such as `git` that takes one of several actions. */
+export function unknownAction(command: string, action: string, actions: readonly string[]): string {
+  const [near] = nearest(action, actions, 1);
+  const meant = near ? ` Did you mean ${near}?` : "";
+  return `There is no command "${command} ${action}".${meant} Choose from: ${actions.join(", ")}.`;
+}

@@ -59,6 +59,9 @@ test.each([
     /^There is no model antropic\/claude-sonnet-5\. Did you mean anthropic\/claude-sonnet-5 or /,
   ],
   ["gpt-5", /^"gpt-5" is not a model's name; write provider\/model.* Did you mean openai\/gpt-5\?$/],
+  ["openai", /^"openai" is a provider, not a model's name; add the model, like openai\/[\w.-]+\.$/],
+  ["openai-compatible", /add the model, like openai-compatible\/SERVER\/MODEL\.$/],
+  ["ollama", /add the model, like ollama\/MODEL\.$/],
   ["openai-compatible/lokal/m", /there is no server "lokal" in config\.json\. It names local, plain\./],
   ["openai-compatible/local", /names a server but no model\. Write openai-compatible\/local\/MODEL\.$/],
   [

@@ -203,6 +203,8 @@ function unknownName(written: string, name: string, added: readonly ModelProvide
 }
 
 function notAName(written: string): string {
+  const example = exampleOf(written);
+  if (example !== undefined) return `"${written}" is a provider, not a model's name; add the model, like ${example}.`;
   const near = nearest(
     written,
     KNOWN_MODELS.map(({ id }) => id.slice(id.indexOf("/") + 1)),
@@ -211,4 +213,12 @@ function notAName(written: string): string {
   const found = KNOWN_MODELS.find(({ id }) => id.endsWith(`/${near[0]}`));
   const hint = found === undefined ? "" : ` Did you mean ${found.id}?`;
   return `"${written}" is not a model's name; write provider/model, like anthropic/claude-sonnet-5.${hint}`;
+}
+
+function exampleOf(provider: string): string | undefined {
+  if (provider === "openai-compatible") return "openai-compatible/SERVER/MODEL";
+  const known = [...KNOWN_MODELS.map(({ id }) => id), DEMO_MODEL];
+  if (PROVIDERS_ALONE.includes(provider))
+    return known.find((id) => id.startsWith(`${provider}/`)) ?? `${provider}/MODEL`;
+  return undefined;
 }
