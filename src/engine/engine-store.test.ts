@@ -1,9 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { NewFact } from "../protocol/index.ts";
 import { FenceError } from "../store/errors.ts";
 import type { AgentLog } from "../store/store.ts";
+import { testStore } from "../store/testing/store-suite.ts";
 import type { Database } from "./database.ts";
 import { FencedError } from "./streams.ts";
 import { machine as machineOn } from "./testing/machine.ts";
@@ -28,6 +29,19 @@ describe.skipIf(withoutPostgres)(`a store in an engine ${withoutPostgres}`, () =
 
   const machine = (schema: string) => machineOn(postgres.url(), schema);
   const schema = () => `store_${++schemas}`;
+
+  testStore("engine", async () => {
+    const shared = schema();
+    const one = await machine(shared);
+    onTestFinished(() => one[Symbol.asyncDispose]());
+    const reopen = async () => {
+      await one.store.close();
+      const two = await machine(shared);
+      onTestFinished(() => two[Symbol.asyncDispose]());
+      return two.store;
+    };
+    return { store: one.store, reopen };
+  });
 
   test("ENGINE-STORE-1: what is durable is in the engine and in plain files; followers see each once, in order", async () => {
     await using one = await machine(schema());
