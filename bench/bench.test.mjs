@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { withoutPostgres } from "../src/engine/testing/postgres.ts";
 import { skipped } from "../test/try-sandbox.ts";
 import { catalogOf } from "./board.mjs";
 import { medians } from "./report.mjs";
@@ -257,6 +258,22 @@ test("a home is opened again, and a server is looked at and asked", { timeout: 1
     "open_kb",
     "rss_mb",
   ]);
+  const engine = { turns: 2, block: 1, facts: 40, writers: 2, agents: 2, seconds: 0.2, settle: 0, restored: 100 };
+  if (!withoutPostgres)
+    expect(await run("engine", engine)).toEqual([
+      "turn_ms",
+      "turn_p95_ms",
+      "file_turn_ms",
+      "overhead_ms",
+      "one_a_second",
+      "eight_a_second",
+      "file_one_a_second",
+      "file_eight_a_second",
+      "idle_queries",
+      "restore_ms",
+      "restored_facts",
+      "rss_mb",
+    ]);
   const job = { idle: 3, working: 2, facts: 200, clients: 4, seconds: 1, asks: 50, turnMs: 50 };
   expect(await run("server", job)).toEqual([
     "get_ms",

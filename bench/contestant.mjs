@@ -18,7 +18,7 @@ const sockets = [];
 if (job.scenario === "growth") subscribe("net.client.socket", ({ socket }) => sockets.push(socket));
 const { open } = await import(`./contestants/${job.contestant}.mjs`);
 
-const ours = { board, memory, mesh, restart, server, human, answer, outside, idle, repository };
+const ours = { board, memory, mesh, restart, server, human, answer, outside, idle, repository, engine };
 const figures = await { turn, team, growth, cold, ...ours }[job.scenario]();
 process.stdout.write(`${JSON.stringify({ ...figures, rss_mb: process.resourceUsage().maxRSS / 1024 })}\n`, () =>
   process.exit(0),
@@ -125,6 +125,11 @@ async function outside() {
 async function repository() {
   const { repositoryCost } = await import("./repository.mjs");
   return repositoryCost(job.home, job);
+}
+
+async function engine() {
+  const { engineCost } = await import("./engine.mjs");
+  return engineCost(job.home, job);
 }
 
 async function idle() {

@@ -107,6 +107,18 @@ const tables = [
     ["repository.one_mib", "MiB of one git worktree add", 0],
   ],
   [
+    ["engine.turn_ms", "a turn in an engine, ms", 1],
+    ["engine.turn_p95_ms", "95th of 100", 1],
+    ["engine.file_turn_ms", "in files", 1],
+    ["engine.overhead_ms", "more", 1],
+    ["engine.one_a_second", "facts a second on one agent", 0],
+    ["engine.file_one_a_second", "in files", 0],
+    ["engine.eight_a_second", "over eight", 0],
+    ["engine.file_eight_a_second", "in files", 0],
+    ["engine.idle_queries", "questions a second of a host at rest", 2],
+    ["engine.restore_ms", "an agent of 10,000 facts brought to another host, ms", 0],
+  ],
+  [
     ["outside.resident_mib", "MiB of ours beside a silent program", 1],
     ["outside.fair_mib", "what is shared counted once", 1],
     ["outside.cpu_percent", "% of a core", 2],

@@ -104,7 +104,7 @@ async function write(log, until) {
 }
 
 /** A hundred facts: a node is made, worked on in turns, and completed. */
-function workOn(number) {
+export function workOn(number) {
   const node_id = `node-${number}`;
   const worker_id = NAMES[number % NAMES.length];
   const who = { worker_id, node_id };
@@ -134,7 +134,7 @@ function workOn(number) {
   ];
 }
 
-function turnOf(who, turn) {
+export function turnOf(who, turn) {
   const call = { ...who, call_id: `call_${turn}`, tool: "read_file" };
   return [
     { type: "model.called", data: { ...who, model: MODEL, turn } },

@@ -22,7 +22,7 @@ import { judge } from "./targets.mjs";
  *     deleted in the last minutes, so that removing one contestant's home would slow whoever comes next.
  * BENCH-5. Time never fails a run. Only `--check` turns missed targets into exit code 1.
  */
-const USAGE = `npm run bench -- [--only turn,team,growth,cold,board,memory,mesh,restart,server,human,answer,outside,idle,repository,bytes] [--contestants floor-streamed,agiraph,…]
+const USAGE = `npm run bench -- [--only turn,team,growth,cold,board,memory,mesh,restart,server,human,answer,outside,idle,repository,engine,bytes] [--contestants floor-streamed,agiraph,…]
                 [--quick] [--no-peers] [--check]`;
 const CHILD_LIMIT_MS = 120_000;
 
@@ -136,7 +136,7 @@ function readOptions() {
       options: {
         only: {
           type: "string",
-          default: "turn,team,growth,cold,board,memory,mesh,restart,server,human,answer,outside,idle,repository",
+          default: "turn,team,growth,cold,board,memory,mesh,restart,server,human,answer,outside,idle,repository,engine",
         },
         contestants: { type: "string" },
         quick: { type: "boolean", default: false },

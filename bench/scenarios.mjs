@@ -113,6 +113,18 @@ export function scenarios({ quick }) {
       limitMs: 600_000,
       only: "ours",
     },
+    engine: {
+      title:
+        "the same work recorded in files and in a PostgreSQL on the same disk; a host at rest; an agent taken over",
+      job: {
+        ...{ turns: quick ? 60 : 300, block: 30, facts: quick ? 3_000 : 10_000, writers: 8, agents: 8 },
+        ...{ seconds: quick ? 5 : 20, restored: quick ? 1_000 : 10_000 },
+      },
+      conversations: 0,
+      repetitions: quick ? 1 : 3,
+      budgetMs: 120_000,
+      only: "ours",
+    },
     answer: {
       title: "50 workers wait for their human; 300 answers in 6 teams, now to one, now to another",
       job: { teams: 6, words: 50, warmUpWords: 10, measured: { turns: 0, latency: 20, workers: 50 } },

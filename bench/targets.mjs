@@ -56,6 +56,11 @@ export function judge(table) {
     target("on the disk beside its files", figure(OURS, "repository.clone_mb"), 1, " MB"),
     target("a merge without conflict", figure(OURS, "repository.merge_ms"), 200, " ms"),
     target("memory of each of 50 clones at once, to one checkout's", figure(OURS, "repository.parallel_memory"), 1),
+    target("a turn in an engine, more than in files, p50", figure(OURS, "engine.overhead_ms"), 5, " ms"),
+    target("1,000 facts on one agent of an engine", 1_000_000 / figure(OURS, "engine.one_a_second"), 1_000, " ms"),
+    target("3,000 facts over eight", 3_000_000 / figure(OURS, "engine.eight_a_second"), 1_000, " ms"),
+    target("what a host at rest asks its engine in a second", figure(OURS, "engine.idle_queries"), 1),
+    target("10,000 facts and 330 files brought to another host", figure(OURS, "engine.restore_ms"), 2_000, " ms"),
     target("start to first request, to the floor's", toFloor("cold.first_request_ms"), 3),
   ].filter(({ ratio }) => Number.isFinite(ratio) && ratio > 0);
 }
