@@ -129,6 +129,79 @@ describe.skipIf(skipped)(`what a person does with the work on their repository $
     expect(team.agent.now.repository?.nodes["node-2"]?.state).toBe("merged");
   });
 
+  test("a comment on work that goes on as a node which nobody has begun is added to its task", async () => {
+    await using world = await World.open();
+    const held = Promise.withResolvers<void>();
+    await using team = await startTeam({
+      goal: "Greet",
+      project: world.person,
+      write: true,
+      config: { max_concurrent: 1 },
+      coordinator: script(
+        call("create_work_node", { task: "Say hello", worker: "Alice" }),
+        call("create_work_node", { task: "Something else", worker: "Bob" }).after("node-1 completed"),
+        call("finish", { summary: "all" }).after("node-2 completed", "node-3 completed"),
+      ),
+      workers: {
+        Alice: script(
+          wrote("src/hello.js", "hello();\n"),
+          published("hello"),
+          wrote("src/hello.js", "HELLO();\n").after("Say it louder.", "Use no semicolons."),
+          published("louder"),
+        ),
+        Bob: script(wrote("src/else.js", "else\n").until(held.promise), published("else")),
+      },
+    });
+    await team.until(({ board }) => board.nodes["node-2"]?.status === "running");
+    const { id } = team.agent.log;
+    const comment = (text: string) =>
+      team.runtime.execute(
+        { id, do: "comment", node_id: "node-1", path: "src/hello.js", line: 1, text } as never,
+        ACTOR,
+      ) as Promise<{ detail: string }>;
+    expect((await comment("Say it louder.")).detail).toMatch(/^node-3 answers it, on the work of node-1/);
+    expect((await comment("Use no semicolons.")).detail).toBe("node-3 answers it: the comment is in its task.");
+    held.resolve();
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "all" });
+    const { comments } = team.agent.now.repository?.nodes["node-1"] ?? {};
+    const commit = team.agent.now.repository?.nodes["node-3"]?.commit?.commit;
+    expect(comments?.map(({ text, answered_by }) => [text, answered_by])).toEqual([
+      ["Say it louder.", commit],
+      ["Use no semicolons.", commit],
+    ]);
+  });
+
+  test("two comments that come at once are answered by one node, which has both", async () => {
+    await using world = await World.open();
+    await using team = await startTeam({
+      goal: "Greet",
+      project: world.person,
+      write: true,
+      coordinator: script(
+        call("create_work_node", { task: "Say hello" }),
+        call("finish", { summary: "one" }).after("node-1 completed"),
+        call("finish", { summary: "two" }).after("node-2 completed"),
+      ),
+      workers: {
+        Alice: script(wrote("src/hello.js", "hello();\n"), published("hello")),
+        Bob: script(
+          wrote("src/hello.js", "HELLO();\n").after("Say it louder.", "Use no semicolons."),
+          published("louder"),
+        ),
+      },
+    });
+    await team.agent.idle();
+    const { id } = team.agent.log;
+    const comment = { id, do: "comment", node_id: "node-1", path: "src/hello.js", line: 1 };
+    await Promise.all(
+      ["Say it louder.", "Use no semicolons."].map((text) =>
+        team.runtime.execute({ ...comment, text } as never, ACTOR),
+      ),
+    );
+    await team.agent.idle();
+    expect(Object.keys(team.agent.now.board.nodes)).toEqual(["node-1", "node-2"]);
+  });
+
   test("an agent that only reads has nothing to accept, and says how to have one that writes", async () => {
     await using team = await startTeam({
       goal: "Read",

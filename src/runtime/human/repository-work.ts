@@ -26,6 +26,7 @@ import {
   rejectedWords,
   restoredName,
   takeInWords,
+  taskWithComment,
 } from "./review-words.ts";
 
 interface RepositoryWorkPorts {
@@ -53,6 +54,8 @@ export interface Comment {
   text: string;
 }
 
+type GivenComment = FactOf<"review.commented">["data"];
+
 /**
  * What a person does with the work on their repository: takes it, rejects it, comments on it, brings in what they have
  * committed meanwhile.
@@ -61,7 +64,7 @@ export interface Comment {
  * REPOSITORY-WORK-1a. At the end of a run it is delivered unasked where that was ordered (`--deliver branch`), before the
  *     end is on record; why it could not be is told to the person.
  * REPOSITORY-WORK-2. A comment reaches the worker who has the node. Where that has ended, its work goes on as a node that
- *     answers all comments on it.
+ *     answers all comments on it; if nobody has begun with that, a further comment is added to its task.
  */
 export class RepositoryWork {
   readonly #ports: RepositoryWorkPorts;
@@ -127,18 +130,28 @@ export class RepositoryWork {
   }
 
   async comment(node: string, comment: Comment): Promise<string> {
-    const { log, pending, voice } = this.#ports;
+    const { log, pending } = this.#ports;
     const repository = this.#repository();
     const found = this.#node(node);
     const quote = await this.#quoted(repository, found.id, comment);
-    const open = hasEnded(found) ? this.#answering(found.id) : found;
     const worker_id = "worker_id" in found ? found.worker_id : COORDINATOR;
     const given = { node_id: found.id, worker_id, comment_id: `comment-${pending().seq + 1}`, ...comment, quote };
     await log.append({ facts: [{ type: "review.commented", data: given }] }).durable;
-    if (open && "worker_id" in open && !hasEnded(open))
-      return voice.send(commentMail(found.id, [given]), open.worker_id);
-    if (open) return `${open.id} answers it: the comment is in its task.`;
-    return this.#answered(found);
+    return this.#told(found.id, given);
+  }
+
+  /** Tells those who have the node now, or make it go on: while the comment was recorded, others may have come. */
+  async #told(id: NodeId, comment: GivenComment): Promise<string> {
+    const { pending, team, voice, goOn } = this.#ports;
+    const found = this.#node(id);
+    const open = hasEnded(found) ? this.#answering(id) : found;
+    if (!open) return this.#answered(found, comment);
+    if ("worker_id" in open) return voice.send(commentMail(id, [comment]), open.worker_id);
+    const task = taskWithComment(open.spec.task, comment);
+    const { run } = pending().agent;
+    if (task !== open.spec.task && run?.id === open.spec.run_id && !run.finished)
+      await team(run.id).update(open.id, { task }, HUMAN);
+    return `${open.id} answers it: the comment is in its task.${await goOn()}`;
   }
 
   /** Takes in what the person has committed since. */
@@ -257,7 +270,7 @@ export class RepositoryWork {
       .join("\n");
   }
 
-  async #answered(node: NodeState): Promise<string> {
+  async #answered(node: NodeState, comment: GivenComment): Promise<string> {
     const { pending, team, log, openNextRun, goOn } = this.#ports;
     const comments = (pending().repository?.nodes[node.id]?.comments ?? []).filter(
       ({ answered_by }) => answered_by === null,
@@ -272,7 +285,7 @@ export class RepositoryWork {
       return { goal: answerGoal(node, again.node_id), facts: again.facts };
     };
     if (run && !run.finished) await log.append({ facts: first(run.id).facts }).durable;
-    else if (!(await openNextRun(`comment@${node.id}`, first))) return this.#answered(node);
+    else if (!(await openNextRun(`comment@${node.id}`, first))) return this.#told(node.id, comment);
     const kept = await goOn();
     return `${made} answers it, on the work of ${node.id}.${kept}`;
   }

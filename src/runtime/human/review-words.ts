@@ -19,6 +19,12 @@ export function answerTask({ id, spec }: NodeState, comments: readonly Said[]): 
   return `${about}\n\n${comments.map(commentText).join("\n\n")}`;
 }
 
+/** Of a node that nobody has begun; the same task where the comment is in it already. */
+export function taskWithComment(task: string, comment: Said): string {
+  const said = commentText(comment);
+  return task.includes(said) ? task : `${task}\n\n${said}`;
+}
+
 export function answerGoal({ id }: NodeState, answering: NodeId): string {
   return `Answer your human's comments on ${id}: ${answering} on the board does so. When it has ended, see that nothing else must change with it, and finish.`;
 }
