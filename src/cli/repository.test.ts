@@ -187,14 +187,18 @@ describe.skipIf(skipped)(`the terminal and a repository ${skipped}`, () => {
       const [, own = ""] = /the branch (agiraph\/agent-\w{8}),/.exec(started.stderr) ?? [];
       expect(git("show", `${own}:src/main.js`)).toContain("hello();");
 
-      const rejected = await call("reject", "site", "node-1", "Not like that.");
+      const reason = `Not like that. ${"It greets people who are not there; ".repeat(4)}and then it ends.`;
+      const rejected = await call("reject", "site", "node-1", reason);
       expect([rejected.code, rejected.stderr]).toEqual([
         0,
         expect.stringContaining("The work of node-1 is no longer in"),
       ]);
       const log = jsonLines((await call("git", "log", "site", "--json")).stdout);
       expect(log.map(({ subject, node_id, about }) => [subject, node_id, about])).toEqual([
-        ["Revert node-1: Not like that.", null, "what you last accepted"],
+        [
+          "Revert node-1: Not like that. It greets people who are not there; It greets people who are not…",
+          ...[null, "what you last accepted"],
+        ],
         ["Says hello.", "node-1", "reverted since"],
       ]);
       const commit = String(log[1]?.commit).slice(0, 10);

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import type { Fact, FactType } from "../../src/protocol/index.ts";
 import { World } from "../../src/repository/testing/world.ts";
@@ -76,8 +77,15 @@ describe.skipIf(skipped)(`what a person does with the work on their repository $
     await expect(give({ do: "reject", node_id: "node-1", reason: "No." })).rejects.toThrow(
       "later work changed the same lines, in src/main.js",
     );
-    const rejected = await give({ do: "reject", node_id: "node-2", reason: "Too loud." });
+    const reason =
+      "Too loud: nobody who reads this in the morning wants to be shouted at by a program until the last line.";
+    const rejected = await give({ do: "reject", node_id: "node-2", reason });
     expect(rejected.detail).toContain("The work of node-2 is no longer in the branch.");
+    const { tip = "" } = team.agent.now.repository ?? {};
+    const said = ["--git-dir", `${team.agent.log.dir}/repo.git`, "show", "-s", "--format=%B", tip];
+    expect(execFileSync("git", said, { encoding: "utf8" }).trim()).toBe(
+      `Revert node-2: Too loud: nobody who reads this in the morning wants to be shouted at by a program…\n\n${reason}`,
+    );
     await team.agent.idle();
     expect((await factsOf(team, "branch.moved")).map(({ data }) => [data.why, data.node_id])).toEqual([
       ["node", "node-1"],

@@ -115,7 +115,7 @@ export class Branch {
   }
 
   /** Takes a node's work out again. Only while it is locked. */
-  async revert(node_id: NodeId, title: string, check: CheckPlace, signal: AbortSignal): Promise<Changed> {
+  async revert(node_id: NodeId, message: string, check: CheckPlace, signal: AbortSignal): Promise<Changed> {
     const { repository } = this.#ports;
     const { tip, nodes } = this.state;
     const published = nodes[node_id]?.commit;
@@ -123,7 +123,7 @@ export class Branch {
     const { merged, parent } = published;
     const result = await repository.revert(tip, { commit: merged, parent });
     if (result.kind === "conflict") return { ok: false, why: "conflict", files: result.files, text: result.text };
-    const to = await this.#commit(result.tree, [tip], title);
+    const to = await this.#commit(result.tree, [tip], message);
     const { failed, checks } = await this.#checked(to, tip, check, signal);
     if (failed) return { ok: false, why: "checks", files: [], text: failedText(failed) };
     return { ok: true, moved: movement(tip, to, "revert", { node_id, checks }) };
@@ -155,12 +155,12 @@ export class Branch {
     if (await repository.isAncestor(tip, commit)) return { kind: "clean" as const, commit };
     const result = await repository.merge(tip, commit);
     if (result.kind === "conflict") return result;
-    return { kind: "clean" as const, commit: await this.#commit(result.tree, [tip, commit], title) };
+    return { kind: "clean" as const, commit: await this.#commit(result.tree, [tip, commit], `${title}\n`) };
   }
 
-  async #commit(tree: string, parents: string[], title: string): Promise<string> {
+  async #commit(tree: string, parents: string[], message: string): Promise<string> {
     const { repository, clock } = this.#ports;
-    const made = await repository.commitTree(tree, parents, `${title}\n`, AUTHOR, clock.now() / 1000);
+    const made = await repository.commitTree(tree, parents, message, AUTHOR, clock.now() / 1000);
     await repository.keep(`refs/agiraph/merges/${made}`, made);
     return made;
   }

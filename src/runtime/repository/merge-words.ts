@@ -18,17 +18,25 @@ export function redWords(failed: string, whole: string | null): string {
   return `in a fresh checkout of your work, merged with the branch, ${failed}${rest}\nFix it and publish again. If the check itself is wrong, tell the coordinator, or give_up.`;
 }
 
-const LINES_FOR_HUMAN = 20;
+/** What failed comes first, the numbers last. */
+const FIRST_LINES = 16;
+const LAST_LINES = 5;
+const SHORT_FOR_HUMAN = 1200;
 const LONGEST_FOR_HUMAN = 2000;
 
 /** `whole`: the file with all of the text, where that is more. */
-export function humanIsNeeded(node: NodeId, { why, text, times }: Refused, whole: string | null): string {
-  const lines = text.split("\n");
-  const end = lines.slice(-LINES_FOR_HUMAN).join("\n").slice(-LONGEST_FOR_HUMAN);
-  const isCut = end.length < text.length;
-  const shown = isCut ? [why === "checks" ? (lines[0] ?? "") : "", `…\n${end}`].filter(Boolean).join("\n") : text;
-  const file = isCut && whole !== null ? `\n\nAll of it: ${whole}` : "";
+export function humanIsNeeded(node: NodeId, { text, times }: Refused, whole: string | null): string {
+  const shown = forHuman(text);
+  const file = whole === null ? "" : `\n\nAll of it: ${whole}`;
   return `${node} did not get into the branch (${timesWords(times)}), so you may want to look.\n\n${shown}${file}\n\nTell its worker what to do, change its checks, or cancel it.`;
+}
+
+function forHuman(text: string): string {
+  if (text.length <= SHORT_FOR_HUMAN) return text;
+  const lines = text.split("\n");
+  const isLong = lines.length > FIRST_LINES + LAST_LINES;
+  const some = isLong ? [...lines.slice(0, FIRST_LINES), "…", ...lines.slice(-LAST_LINES)].join("\n") : text;
+  return some.length > LONGEST_FOR_HUMAN ? `${some.slice(0, LONGEST_FOR_HUMAN)}…` : some;
 }
 
 function timesWords({ conflicts, checks }: Refused["times"]): string {
@@ -83,14 +91,41 @@ export function leadWords(
   ].join(" ");
 }
 
-/** The first line of a summary is the subject, unless it is too long for one. */
+/** The first line is the subject; where it is too long for one, it is cut at a word, and all of the text is the body. */
 export function commitMessage(summary: string, mark: string): string {
-  const text = summary.trim();
-  const subject = firstLine(text);
-  const body = text.startsWith(`${subject}\n`) || text === subject ? text.slice(subject.length).trim() : text;
+  return messageOf(summary.trim(), firstLineOf(summary.trim()), mark);
+}
+
+/** Of the commit that takes a node's work out. */
+export function revertMessage(node: NodeId, why: string): string {
+  return messageOf(why.trim(), `Revert ${node}: ${firstLineOf(why.trim())}`);
+}
+
+export function mergeSubject(node: NodeId, task: string): string {
+  return subjectOf(`Merge ${node}: ${firstLineOf(task.trim())}`);
+}
+
+function messageOf(text: string, title: string, mark = ""): string {
+  const subject = subjectOf(title);
+  const body = subject === title.trim() ? text.slice(firstLineOf(text).length).trim() : text;
   return `${[subject, body, mark].filter(Boolean).join("\n\n")}\n`;
 }
 
-export function firstLine(text: string): string {
-  return (text.split("\n", 1)[0] ?? "").slice(0, 100);
+function firstLineOf(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
+}
+
+const LONGEST_SUBJECT = 100;
+
+/** Cut at a word; in the middle of one only where it fills the line by itself, as in languages without spaces. */
+function subjectOf(line: string): string {
+  const title = line.trim();
+  if (title.length <= LONGEST_SUBJECT) return title;
+  const head = title.slice(0, LONGEST_SUBJECT);
+  const space = head.lastIndexOf(" ");
+  const end = space > LONGEST_SUBJECT / 2 ? space : LONGEST_SUBJECT - 1;
+  return `${head
+    .slice(0, end)
+    .replace(/[\uD800-\uDBFF]$/, "")
+    .replace(/[\s,;:–—-]+$/, "")}…`;
 }

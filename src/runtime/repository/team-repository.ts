@@ -26,11 +26,12 @@ import {
   checkWords,
   commitMessage,
   conflictWords,
-  firstLine,
   humanIsNeeded,
   leadWords,
+  mergeSubject,
   nothingToRevert,
   redWords,
+  revertMessage,
 } from "./merge-words.ts";
 import { commitMark, NodeClones } from "./node-clones.ts";
 import { openRepository } from "./open-repository.ts";
@@ -193,7 +194,7 @@ export class TeamRepository implements RepositoryPort {
     const candidate = {
       ...{ node_id: node.id, worker_id: worker.id, checks, access },
       commit: commit ?? this.state.tip,
-      title: `Merge ${node.id}: ${firstLine(node.spec.task)}`,
+      title: mergeSubject(node.id, node.spec.task),
       mayBeRed: node.spec.allow_red === true,
     };
     const result = await this.branch.integrate(candidate, signal);
@@ -232,7 +233,7 @@ export class TeamRepository implements RepositoryPort {
     try {
       const state = this.state.nodes[id]?.state;
       if (state !== "merged") return { ok: false, said: nothingToRevert(id, state === "reverted") };
-      const reverted = await this.branch.revert(id, `Revert ${id}: ${firstLine(why)}`, this.#ownChecks, signal);
+      const reverted = await this.branch.revert(id, revertMessage(id, why), this.#ownChecks, signal);
       if (!reverted.ok)
         return {
           ok: false,
