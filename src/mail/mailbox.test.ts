@@ -111,6 +111,24 @@ test("MAILBOX-1. a message that nobody has seen is told first, however long ago 
   ]);
 });
 
+test("MAILBOX-1c. a refused publish is told while it is the last word on its node, and not once that has come in or ended", async () => {
+  const { log, now } = await newAgent();
+  await log.append({ facts: [opened, ...["node-1", "node-2", "node-3"].map((id) => node(id, null))] }).durable;
+  const box = await Mailbox.open(log, "coordinator", log.seq, now);
+  const facts = [refused("node-1"), refused("node-2"), refused("node-1"), refused("node-3")];
+  await log.append({ facts }).durable;
+  await log.append({ facts: [cameIn("node-2"), hello("coordinator", "now")] }).durable;
+  await log.append({ facts: [assigned("node-3", "bob"), completed("node-3")] }).durable;
+  const told = box.take()[0]?.content.split("\n\n");
+  expect(told).toEqual([
+    "The work of node-1 is not in the branch yet: its checks do not pass. Its worker knows, and fixes it.",
+    "[Message from your human]: now",
+    "node-3 completed by bob: Done.\nIt changed nothing on the branch.",
+  ]);
+  await log.append({ facts: [refused("node-2"), cameIn("node-2")] }).durable;
+  expect(box.take()).toEqual([]);
+});
+
 test("MAILBOX-2. waiting ends with the first news, at once when it is there already, and what is no news wakes nobody", async () => {
   const { log, now } = await newAgent();
   const box = await Mailbox.open(log, "alice", log.seq, now);
@@ -127,10 +145,7 @@ test("MAILBOX-2. waiting ends with the first news, at once when it is there alre
 test("MAILBOX-2. results that may wait for others are not told sooner because of news that wakes nobody", async () => {
   const { log, now } = await newAgent();
   const box = await Mailbox.open(log, "coordinator", log.seq, now);
-  const refused = { worker_id: "alice", commit: "a", branch_at: "b", why: "checks" as const, files: [] };
-  await log.append({
-    facts: [node("node-1", null), { type: "merge.refused", data: { node_id: "node-1", ...refused } }],
-  }).durable;
+  await log.append({ facts: [opened, node("node-1", null), refused("node-1")] }).durable;
   expect([box.waiting, box.hasMoreThanResults]).toEqual([0, false]);
   await log.append({ facts: [hello("coordinator", "now")] }).durable;
   expect(box.hasMoreThanResults).toBe(true);
@@ -181,6 +196,27 @@ function assigned(node_id: string, worker_id: string): NewFact {
 
 function completed(node_id: string): NewFact {
   return { type: "node.completed", data: { node_id: node_id as NodeId, worker_id: "bob", summary: "Done." } };
+}
+
+const COMMIT = "a".repeat(40);
+
+const opened: NewFact = {
+  type: "repository.opened",
+  data: {
+    ...{ base: COMMIT, branch: "agiraph/n", source: "/project", source_branch: "main" },
+    ...{ uncommitted: 0, submodules: [], uses_lfs: false, is_shallow: false, skipped: [] },
+  },
+};
+
+function refused(node_id: NodeId): NewFact {
+  const data = { node_id, worker_id: "alice", commit: COMMIT, branch_at: COMMIT, why: "checks" as const, files: [] };
+  return { type: "merge.refused", data };
+}
+
+function cameIn(node_id: NodeId): NewFact {
+  const tree = { commit: COMMIT, tree: COMMIT, parent: COMMIT, merged: COMMIT };
+  const commit = { ...tree, files: 1, insertions: 1, deletions: 0 };
+  return { type: "node.published", data: { node_id, worker_id: "alice", summary: "Done.", files: [], commit } };
 }
 
 function seen(message_id: string): NewFact {

@@ -21,6 +21,8 @@ export interface OnNode {
  *     without messages that it has read meanwhile.
  * MAILBOX-1b. What colleagues ended is told to a worker that waits, and to nobody who works: when it begins to wait, what
  *     has ended since its node was made; then each end as it comes.
+ * MAILBOX-1c. What has been overtaken when it is read is not told: a publish that was refused, once the work has come in
+ *     or was refused again.
  * MAILBOX-2. Nobody polls: `arrived` is a promise that the log resolves.
  */
 export class Mailbox {
@@ -75,6 +77,8 @@ export class Mailbox {
 
   /** Everything new, as one entry; nothing when there is nothing. */
   take(): UserEntry[] {
+    const now = this.#now();
+    this.#waiting = this.#waiting.filter(({ stands }) => stands?.(now) ?? true);
     const last = this.#waiting.at(-1);
     if (!last) return [];
     const content = [...this.#waiting.map((news) => news.text), ...this.aside()].join("\n\n");

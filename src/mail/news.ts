@@ -21,7 +21,7 @@ import {
   type NodeId,
   triggerIn,
 } from "../protocol/index.ts";
-import { branchNews } from "./branch-news.ts";
+import { branchNews, isStillRefused } from "./branch-news.ts";
 import {
   changesOf,
   dependantsOf,
@@ -53,6 +53,8 @@ export interface News {
   isQuiet?: true;
   /** Present when somebody speaks, not Agiraph: the human, the coordinator, a colleague. */
   from?: string;
+  /** Present on what may be overtaken before it is read: whether it still is so. */
+  stands?(now: Situation): boolean;
 }
 
 /**
@@ -85,12 +87,16 @@ export function newsFor(reader: string, fact: Fact, now: Situation, on?: NodeId)
   if (fact.type === "process.exited") return endOfCommand(reader, fact, now, on);
   if (fact.type === "human.response") return answerNews(reader, fact, now, on);
   const branch = reader === COORDINATOR ? branchNews(fact) : undefined;
-  if (branch !== undefined) return { text: branch, isQuiet: true };
+  if (branch !== undefined) return { text: branch, isQuiet: true, ...passing(fact) };
   if (fact.type === "goal.set") return reader === COORDINATOR ? { text: goalNews(fact), isQuiet: true } : undefined;
   const text = reader === COORDINATOR ? newsOfTheTeam(fact, now) : newsOfChildren(reader, fact, now, on);
   if (text === undefined) return undefined;
   if (fact.type === "agent.resumed") return { text, cycle: "goes on" };
   return fact.type === "node.completed" ? { text, isResult: true } : { text };
+}
+
+function passing(fact: Fact): Pick<News, "stands"> {
+  return fact.type === "merge.refused" ? { stands: (now) => isStillRefused(fact, now) } : {};
 }
 
 /** Anyone who waits for an answer has it as the result of their call; anyone who went on meanwhile is told. */

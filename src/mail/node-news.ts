@@ -2,7 +2,7 @@
 
 import { hasEnded, type NodeState, type Situation, waitingFor } from "../projections/index.ts";
 import { type Fact, type FactOf, HUMAN, type NodeId } from "../protocol/index.ts";
-import { mergedText } from "./branch-news.ts";
+import { answeredComments, mergedText } from "./branch-news.ts";
 
 export type NodeEnding = "node.completed" | "node.failed" | "node.cancelled";
 
@@ -58,7 +58,12 @@ function unheardBelow(id: NodeId, { board }: Pick<Situation, "board">): NodeId[]
   return unheard.flatMap((each) => [each, ...unheardBelow(each, { board })]);
 }
 
+/** The coordinator sees to it that comments are answered. */
 function endTextOf(id: NodeId, now: Situation, reader: Reader): string {
+  return `${outcomeText(id, now, reader)}${reader === "lead" ? answeredComments(id, now) : ""}`;
+}
+
+function outcomeText(id: NodeId, now: Situation, reader: Reader): string {
   const node = now.board.nodes[id];
   if (!hasEnded(node)) return `${id} has ended.`;
   if (node.status === "cancelled") return `${id} was cancelled by ${workerName(node.by, now)}: ${node.reason}`;

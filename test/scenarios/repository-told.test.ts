@@ -86,6 +86,9 @@ describe.skipIf(skipped)(`words about a repository ${skipped}`, () => {
       "Answer your human's comments on node-1: node-2 on the board does so. When it has ended, see that nothing else must change with it, and finish.",
     );
     expect(words.at(-1)).toMatch(/^node-2 completed by Bob: says hi\n/);
+    expect(words.at(-1)).toMatch(
+      /\nIt was to answer what your human wrote beside the work of node-1:\n- src\/main\.js:1 \(hello\(\);\): Shorter\.\nStage 1/,
+    );
     expect(words.join("\n")).not.toContain("interrupted");
     expect(bob.requests[0]?.system).toContain("The goal of the run: Greet everybody\n");
   });
