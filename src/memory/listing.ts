@@ -17,9 +17,26 @@ export async function withListing(memory: MemoryFiles, index: string): Promise<s
   const others = files.filter(({ path }) => !DAILY_LOG.test(path));
   const lines = await Promise.all(others.slice(0, MOST_LISTED).map((file) => lineOf(memory, file)));
   if (others.length > MOST_LISTED) lines.push(`- and ${others.length - MOST_LISTED} more files`);
-  if (logs.length > 0) lines.push(`- daily logs (YYYY-MM-DD.md): ${logs.length}, from ${logs[0]} to ${logs.at(-1)}`);
-  return `${own ? `${own}\n\n` : ""}${LINE}\n\n${lines.join("\n") || "Nothing yet."}\n`;
+  if (logs.length > 0) lines.push(`${LOGS}${logs.length}, from ${logs[0]} to ${logs.at(-1)}`);
+  return `${own ? `${own}\n\n` : ""}${LINE}\n\n${lines.join("\n") || NOTHING}\n`;
 }
+
+/** `index.md` for somebody who is shown some of the files beside it; `null` stands for the daily logs, all of them. */
+export function listingBut(isShown: (path: string | null) => boolean, index: string): string {
+  const [own = "", list] = index.split(LINE, 2);
+  if (list === undefined) return index;
+  const lines = list.trim().split("\n");
+  const others = lines.filter((line) => {
+    if (line.startsWith(LOGS)) return !isShown(null);
+    const [, path] = LISTED.exec(line) ?? [];
+    return line !== NOTHING && (path === undefined || !isShown(path));
+  });
+  return [own.trim(), others.join("\n")].filter(Boolean).join("\n\n");
+}
+
+const LOGS = "- daily logs (YYYY-MM-DD.md): ";
+const LISTED = /^- (.+?) \(\d+ bytes\)/;
+const NOTHING = "Nothing yet.";
 
 async function lineOf(memory: MemoryFiles, { path, bytes, stamp }: StampedFile): Promise<string> {
   const beginnings = knownOf(memory);

@@ -259,6 +259,28 @@ describe("recall", () => {
     expect(words).toContain("## MEMORY.md\n\nChips are hot.");
   });
 
+  test("lists in the index only what is not shown beside it", async () => {
+    const listed = async () => (await recall(memory, 1000)).split(/^## index\.md\n\n/m)[1]?.split("\n\n## ")[0];
+    await memory.write("MEMORY.md", "Chips are hot.", "replace");
+    await memory.write("preferences/tea.md", "Steep twice.", "append");
+    for (const day of ["2026-01-05", "2026-01-20"]) await memory.write(`${day}.md`, "Began.", "append");
+    expect(await listed()).toBe(undefined);
+    await memory.write("knowledge/chips.md", "# AI chips (7 bytes)", "append");
+    await memory.write("2026-02-01.md", "Began.", "append");
+    await memory.write("index.md", "Chips matter most.", "replace");
+    expect(await listed()).toBe(
+      "Chips matter most.\n\n- knowledge/chips.md (21 bytes): AI chips (7 bytes)\n- daily logs (YYYY-MM-DD.md): 3, from 2026-01-05 to 2026-02-01",
+    );
+    expect(text("memory/index.md")).toContain("- MEMORY.md (15 bytes): Chips are hot.\n");
+  });
+
+  test("shows of a daily log the entries that it is told to, and nothing of one that has none", async () => {
+    for (const entry of ["One.", "Two.", "Three."]) await memory.write("2026-02-01.md", entry, "append");
+    await memory.write("2026-01-20.md", "Two.", "append");
+    const words = await recall(memory, 1000, (entries) => entries.filter((entry) => !entry.endsWith("\n\nTwo.")));
+    expect(words).toBe("## 2026-02-01.md\n\n## 14:05\n\nOne.\n\n## 14:05\n\nThree.");
+  });
+
   test("a file that may not be opened is said to be so, and the others are there", async () => {
     await memory.write("MEMORY.md", "Chips are hot.", "replace");
     await memory.write(memory.today, "Began.", "append");

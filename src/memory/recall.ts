@@ -1,5 +1,6 @@
 import { ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { differences, lastingStatements } from "./contradictions.ts";
+import { listingBut } from "./listing.ts";
 import { ALWAYS_SHOWN, type Memory, SHOWN_BYTES } from "./memory.ts";
 
 const BYTES_PER_TOKEN = 4;
@@ -18,18 +19,31 @@ const PREFERENCES = /^(?:person\/)?preferences\//;
  * MEMORY.md, index.md and its last two daily logs, within a budget. What did not fit is named, so that it can be looked
  * up.
  */
-export async function recall(memory: Memory, tokens: number): Promise<string> {
-  return (await recalledParts(memory, tokens)).map(({ path, text }) => `## ${path}\n\n${text}`).join("\n\n");
+export async function recall(memory: Memory, tokens: number, inLog: InLog = (entries) => entries): Promise<string> {
+  const parts = await recalledParts(memory, tokens, inLog);
+  return parts.map(({ path, text }) => `## ${path}\n\n${text}`).join("\n\n");
 }
 
+/** Of the entries of a daily log, each with its time as heading, those that its reader is to be shown. */
+export type InLog = (entries: readonly string[]) => readonly string[];
+
 /** The same, file by file. */
-export async function recalledParts(memory: Memory, tokens: number): Promise<{ path: string; text: string }[]> {
+export async function recalledParts(
+  memory: Memory,
+  tokens: number,
+  inLog: InLog = (entries) => entries,
+): Promise<{ path: string; text: string }[]> {
   await memory.refreshIndex().catch(refusalAsText);
-  const [newest, before] = (await memory.dailyLogs()).slice(0, SHOWN_AT_START);
+  const [newest, before, ...older] = await memory.dailyLogs();
   let room = tokens * BYTES_PER_TOKEN;
   const parts: { path: string; text: string }[] = [];
-  const add = async (path: string | undefined, bytes: () => number, keep: KeptPart) => {
-    const text = path === undefined ? "" : (await memory.readIfThere(path).catch(refusalAsText)).trim();
+  const add = async (
+    path: string | undefined,
+    bytes: () => number,
+    keep: KeptPart,
+    shown: (whole: string) => string = (whole) => whole,
+  ) => {
+    const text = path === undefined ? "" : shown((await memory.readIfThere(path).catch(refusalAsText)).trim());
     if (path === undefined || text === "") return 0;
     const part = cut(text, path, Math.floor(Math.min(room, bytes())), keep);
     room -= Buffer.byteLength(part);
@@ -47,11 +61,21 @@ export async function recalledParts(memory: Memory, tokens: number): Promise<{ p
     });
   await add(ALWAYS_SHOWN, () => Math.min(SHOWN_BYTES, room * OF_MEMORY), "both ends");
   const isEmpty = (await memory.files.list()).every(({ path, bytes }) => path === "index.md" || bytes === 0);
-  if (!isEmpty) await add("index.md", () => room * OF_INDEX, "beginning");
-  if (memory.isShared(SHARED_INDEX)) await add(SHARED_INDEX, () => room * OF_SHARED_INDEX, "beginning");
-  await add(newest, () => room * (before ? 0.6 : 1), "end");
-  await add(before, () => room, "end");
+  const isShown = (path: string | null) =>
+    path === null ? older.length === 0 : parts.some((part) => part.path === path);
+  const others = (index: string) => listingBut(isShown, index);
+  if (!isEmpty) await add("index.md", () => room * OF_INDEX, "beginning", others);
+  const shared = (index: string) => listingBut((path) => path !== null && isShown(`person/${path}`), index);
+  if (memory.isShared(SHARED_INDEX)) await add(SHARED_INDEX, () => room * OF_SHARED_INDEX, "beginning", shared);
+  const entries = (log: string) => inLog(entriesOf(log)).join("\n\n");
+  await add(newest, () => room * (before ? 0.6 : 1), "end", entries);
+  await add(before, () => room, "end", entries);
   return parts;
+}
+
+/** Each begins with its time; what somebody wrote below one belongs to it. */
+function entriesOf(log: string): string[] {
+  return log.split(/\n+(?=## \d\d:\d\d\n)/);
 }
 
 type KeptPart = "beginning" | "end" | "both ends";

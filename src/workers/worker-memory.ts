@@ -7,13 +7,14 @@ import { isListing } from "../memory/search.ts";
 import { plainLine, type Statement } from "../memory/statements.ts";
 import { upkeepByTheWay, upkeepOf } from "../memory/upkeep.ts";
 import type { Situation } from "../projections/index.ts";
-import { COORDINATOR, type NewFact, type Outcome, type RunId } from "../protocol/index.ts";
+import { COORDINATOR, type Entry, type NewFact, type Outcome, type RunId } from "../protocol/index.ts";
 import { agentMemoryFiles, personMemoryFiles, workerMemoryFiles } from "../store/run/memory-files.ts";
 import type { Scope } from "../store/scope/scope.ts";
 import { ScopeRefusal } from "../store/scope/scope-refusal.ts";
 import { agentMemoryTools, workerMemoryTools } from "../tools/memory.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { ActingWorker, Recorder } from "./loop/recorded-loop.ts";
+import { LEARNED, oneLine, runMark, runNote, withoutTold } from "./run-notes.ts";
 
 /** What a run begins with in mind; about a twentieth of a common context window. */
 const RECALL_TOKENS = 8000;
@@ -76,10 +77,15 @@ function memoryFileIn(path: string, agentDir: string): string | undefined {
 /**
  * For the prompt, once a run: what the agent knows, the insights of its last team that wait for a decision, and which
  * parts of its memory need upkeep. An infinite agent has a trigger for that; a finite one does it when it is awake anyway.
+ * Of earlier runs, what the conversation that follows (`shown`) does not tell.
  */
-export async function recalled(workplace: Recorder, keeps: "memory" | "nothing" = "memory"): Promise<string> {
+export async function recalled(
+  workplace: Recorder,
+  keeps: "memory" | "nothing",
+  shown: readonly Entry[],
+): Promise<string> {
   const memory = agentMemory(workplace);
-  const words = await recall(memory, RECALL_TOKENS);
+  const words = await recall(memory, RECALL_TOKENS, withoutTold(shown));
   const open = insightsIn(workplace.now());
   const hasTrigger = workplace.now().agent.created.mode === "infinite";
   const upkeep = !hasTrigger && keeps === "memory" ? await upkeepByTheWay(memory, workplace.clock.now()) : "";
@@ -105,9 +111,6 @@ function insightsIn({ insights }: Situation): string {
   const lines = Object.values(insights.open).map(({ id, worker_id, title }) => `- ${id} from ${worker_id}: ${title}`);
   return lines.length > 0 ? `## Insights that wait for your decision\n\n${lines.join("\n")}` : "";
 }
-
-/** What runs taught, by run; upkeep sorts it by subject. */
-const LEARNED = "experiences/learned.md";
 
 /**
  * Keeps what a run taught, except for lines that are noted already; resolves with the others. Safe to repeat.
@@ -179,16 +182,13 @@ export async function noteRun(
   workplace: Pick<Recorder, "log" | "clock" | "timeZone">,
 ): Promise<void> {
   const memory = agentMemory(workplace);
-  const mark = `(${run.id})`;
   for (const path of (await memory.dailyLogs()).slice(0, 2))
-    if ((await memory.readIfThere(path)).includes(mark)) return;
+    if ((await memory.readIfThere(path)).includes(runMark(run.id))) return;
   // Its file may be full: the log says it all the same.
   const fresh = outcome.learned
     ? await keepLearned(run, outcome.learned, workplace).catch(() => outcome.learned ?? "")
     : "";
-  const lesson = fresh ? ` Learned (${LEARNED}): ${oneLine(fresh)}` : "";
-  const line = `Finished "${oneLine(run.goal)}" ${mark}: ${oneLine(outcome.summary)} The output is in agent/runs/${run.id}/_output.md.${lesson}`;
-  await memory.write(memory.today, line, "append");
+  await memory.write(memory.today, runNote(run, outcome, fresh), "append");
 }
 
 /** What is to be done for its memory, in words; null where there is nothing. */
@@ -208,9 +208,4 @@ function timeOf(workplace: Pick<Recorder, "clock" | "timeZone">): PersonsTime {
       return workplace.timeZone;
     },
   };
-}
-
-function oneLine(text: string): string {
-  const line = text.replace(/\s+/g, " ").trim();
-  return line.length > 300 ? `${line.slice(0, 299)}…` : line;
 }

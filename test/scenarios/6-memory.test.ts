@@ -65,7 +65,7 @@ test.each(PROVIDERS)(
     expect(await readFile(join(agent.log.dir, "memory/knowledge/python-asyncio.md"), "utf8")).toBe(
       `${NOTES}\n\n(2026-02-11, run-1)\n`,
     );
-    // MEMORY.md, the index and the daily log are loaded into the second run's prompt, said once
+    // MEMORY.md, the index and the daily log are loaded into the second run's prompt; of what is there or below, said once
     const conversation = await agent.log.conversation("conversation.jsonl");
     const prompts = conversation.flatMap((entry) => (entry.role === "system" ? [entry.content] : []));
     expect(prompts.map(memoryIn)).toEqual([expect.not.stringContaining("Python"), REMEMBERED]);
@@ -78,6 +78,7 @@ test.each(PROVIDERS)(
     expect(later).toEqual(["memory_search", "write_file", "finish"]);
     // The agent in run 2 was told what run 1 learned before it wrote
     expect(JSON.stringify(provider.requests.at(-2)?.body)).toContain("Use asyncio.Semaphore(10) around each request");
+    expect(JSON.stringify(provider.requests.at(-3)?.body)).toContain("Async patterns are in my memory.");
   },
 );
 
@@ -87,17 +88,11 @@ Python async notes: knowledge/python-asyncio.md (2026-02-11, run-1)
 
 ## index.md
 
-<!-- Below this line Agiraph lists what is stored. Write above it. -->
-
-- MEMORY.md (68 bytes): Python async notes: knowledge/python-asyncio.md (2026-02-11, run-1)
 - knowledge/python-asyncio.md (242 bytes): Python async patterns
-- daily logs (YYYY-MM-DD.md): 1, from 2026-02-11 to 2026-02-11
 
 ## 2026-02-11.md
 
-## 09:30
-
-Finished "Research Python async patterns. Write what you learn to memory." (run-1): Async patterns are in my memory. The output is in agent/runs/run-1/_output.md.`;
+(run-1 is told below; files: agent/runs/run-1/)`;
 
 test("what a worker learned for good is offered, decided about by the coordinator, and kept", async () => {
   const coordinator = script(

@@ -28,7 +28,9 @@ test("what a run taught is kept with its goal, is in the daily log, and the next
   );
   await team.agent.send("Now chip B.");
   await team.agent.idle();
-  expect(coordinator.requests.at(-1)?.system).toContain("Measure twice");
+  const { system, history } = coordinator.requests.at(-1) ?? {};
+  expect(system).toContain("- experiences/learned.md (");
+  expect(JSON.stringify(history)).toContain("Measure twice: the first figure is cold.");
   expect((await memory.text("experiences/learned.md")).match(/^## /gm)).toHaveLength(1);
 });
 

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { both, call, script, startTeam } from "../../src/testing/index.ts";
+import { both, call, type HeardRequest, say, script, startTeam } from "../../src/testing/index.ts";
 
 const write = call("write_file", { path: "scratch/a.md", content: "…" });
 
@@ -69,6 +69,72 @@ test("what was done in earlier runs is told in short: their words stay, results 
   }
   // What a run adds comes after what it began with: the provider's cache holds within it.
   expect(said[4]?.startsWith(`${said[3]?.slice(0, -1)},`)).toBe(true);
+});
+
+const REPORTS = "## Reports\n\nWhole euros with a thousands separator, the best region first.";
+
+test("what the conversation tells of earlier runs is not repeated in the prompt, also when another process goes on", async () => {
+  const coordinator = script(
+    both(
+      call("memory_write", { path: "MEMORY.md", content: REPORTS }),
+      call("finish", { summary: "125,012 euros.", learned: "The files have one header line." }),
+    ),
+    call("write_file", { path: "output/q2.md", content: "92,172" }),
+    call("ask_human", { question: "Is that all?" }),
+    call("finish", { summary: "92,172 euros." }).after("Yes."),
+    call("finish", { summary: "Both." }),
+  );
+  await using first = await startTeam({ goal: "Sum up the first quarter", coordinator });
+  await first.agent.idle();
+  await first.agent.send("Now the second quarter.");
+  await first.until(({ questions }) => Object.keys(questions.open).length > 0);
+  await using team = await first.restart();
+  await team.agent.start("recovered");
+  await team.agent.respond("Yes.", undefined, "web");
+  await team.agent.idle();
+
+  const [, begun, ...later] = coordinator.requests;
+  expect(begun?.system).toContain(`## MEMORY.md\n\n${REPORTS}\n\n`);
+  expect(begun?.system).not.toContain("125,012");
+  expect(begun?.system).not.toContain("one header line");
+  expect(begun?.system).toContain("\n\n(run-1 is told below; files: agent/runs/run-1/)\n");
+  expect(begun?.system).not.toMatch(/- MEMORY\.md|daily logs/);
+  const said = JSON.stringify(begun?.history);
+  expect(said).toContain("125,012 euros.");
+  expect(said).toContain("The files have one header line.");
+  expect(said).toContain('"content":"(word for word in your prompt)"');
+  // Every request of the run begins with all of the one before it.
+  for (const request of later.slice(0, 2)) {
+    expect(request.system).toBe(begun?.system);
+    expect(spoken(request).slice(0, spoken(begun).length)).toEqual(spoken(begun));
+  }
+});
+
+/** What a provider is sent; read from disk, entries have a number and a time too. */
+function spoken(request: HeardRequest | undefined) {
+  return (request?.history ?? []).map((entry) => ({ ...entry, seq: 0, ts: 0 }));
+}
+
+test("what a compaction hides is in its summary, and in the prompt of the next run again", async () => {
+  const long = call("write_file", { path: "notes/long.md", content: "x".repeat(30_000) });
+  const coordinator = script(
+    call("finish", { summary: "125,012 euros." }),
+    ...[long, long, say("Nothing to write down.")],
+    call("finish", { summary: "92,172 euros." }),
+    call("finish", { summary: "Both." }),
+  ).with({ contextWindow: 24_000 });
+  await using team = await startTeam({ goal: "Sum up the first quarter", coordinator });
+  await team.agent.idle();
+  await team.agent.send("Now the second quarter.");
+  await team.agent.idle();
+  await team.agent.send("Which was better?");
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "Both." });
+
+  const note = 'Finished "Sum up the first quarter" (run-1): 125,012 euros.';
+  expect(coordinator.requests[1]?.system).not.toContain(note);
+  const summaries = (await team.conversation()).filter((entry) => entry.role === "summary");
+  expect(summaries.map(({ content }) => content.includes(note))).toEqual([true]);
+  expect(coordinator.requests.at(-1)?.system).toContain(note);
 });
 
 test("how often two have written to each other counts within a run", async () => {

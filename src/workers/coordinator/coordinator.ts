@@ -60,7 +60,7 @@ export async function coordinate(
     if (open && isOpenedForNode(open) && past.turn === 1) await mail.arrived(signal, true);
     const assignment = {
       ...past,
-      history: withShortPast(past.history.map(withoutGivingUp), run.id),
+      history: withShortPast(past.history.map(withoutGivingUp), run.id, past.system),
       // A run that is resumed gets the full number of turns again.
       maxTurns: past.turn - 1 + workplace.maxTurns,
       lastTurn: (turn: number) => waking.lastTurn(turn),

@@ -6,6 +6,7 @@ import { momentIn } from "../../triggers/wall-clock.ts";
 import { textIn } from "../assignment.ts";
 import { type Past, pastOf } from "../loop/past.ts";
 import type { ActingWorker } from "../loop/recorded-loop.ts";
+import { withShortPast } from "../loop/trimming.ts";
 import { projectInstructions } from "../project-instructions.ts";
 import { coordinatorPrompt } from "../prompt.ts";
 import { rulesWith } from "../prompt-rules.ts";
@@ -40,9 +41,12 @@ export async function beginRun({ run, scope, toolbox, cursor, workplace, before,
   const firstDay = infinite ? ", your first day; each waking tells the date" : "";
   // A program is told where the file is: it reads its own way.
   const hasProject = !program && created.project !== null;
+  const from = now().agent.run?.trigger ? "agiraph" : HUMAN;
+  const first: UserEntry = { role: "user", from, content: run.goal, run_id: run.id, upto: cursor };
+  const keeps = toolbox.specs.some(({ name }) => name === "memory_write") ? "memory" : "nothing";
   const [soul, memory, usual, machine, project, repository] = await Promise.all([
     textIn(scope, "agent/SOUL.md"),
-    recalled(workplace, toolbox.specs.some(({ name }) => name === "memory_write") ? "memory" : "nothing"),
+    recalled(workplace, keeps, withShortPast([...before, first], run.id)),
     prompts("operating-rules"),
     surroundingsOf(scope, workplace, program ? "program" : "loop", firstDay),
     hasProject ? projectInstructions(scope, "project") : "",
@@ -61,8 +65,6 @@ export async function beginRun({ run, scope, toolbox, cursor, workplace, before,
     files: program?.files ?? scope.describe(),
   };
   const system = coordinatorPrompt(brief);
-  const from = now().agent.run?.trigger ? "agiraph" : HUMAN;
-  const first: UserEntry = { role: "user", from, content: run.goal, run_id: run.id, upto: cursor };
   if (infinite) first.memory = await seenMemory(workplace, around);
   const entries: Entry[] = [{ role: "system", content: system }, first];
   await log.append({ entries: { file: CONVERSATION, entries } }).durable;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { entryTokens } from "../../models/tokens.ts";
 import { type Entry, NO_USAGE } from "../../protocol/index.ts";
-import { tailWithin, trimmed } from "./trimming.ts";
+import { tailWithin, trimmed, withShortPast } from "./trimming.ts";
 
 const words = (content: string): Entry => ({ role: "user", from: "human", content });
 const calling = (text: string): Entry => ({
@@ -39,4 +39,21 @@ test("results are cut first, the oldest first, then calls, then words, and only 
   expect(cutAt(900)).toEqual(["cut", "cut", "cut", "whole", "cut", "whole"]);
   expect(trimmed(history, 200).map(({ role }) => role)).toEqual(["assistant", "tool", "user"]);
   expect(entryTokens(trimmed(history, 200))).toBeLessThanOrEqual(200);
+});
+
+test("of earlier runs, what the prompt has word for word is not repeated; the run itself stays as it is", () => {
+  const note = "## Reports\n\nWhole euros with a thousands separator; the best region first.";
+  const begins = (run_id: "run-1" | "run-2"): Entry => ({ role: "user", from: "human", content: note, run_id });
+  const history = [begins("run-1"), calling(` ${note}\n`), calling("reports.md"), begins("run-2"), calling(note)];
+  const texts = (prompt: string) =>
+    withShortPast(history, "run-2", prompt).flatMap((entry) =>
+      entry.role === "assistant" ? entry.content.map((part) => part.type === "call" && part.args) : [entry.content],
+    );
+  const has = (text: string) => ({ text, times: 3 });
+  const prompt = `# Your memory\n\n## preferences/reports.md\n\n${note}\n\n(2026-11-19, run-1)`;
+  expect(texts(prompt)).toEqual([note, has("(word for word in your prompt)"), has("reports.md"), note, has(note)]);
+  expect(texts(prompt.replace("best", "worst"))).toEqual([
+    ...[note, has(` ${note}\n`), has("reports.md")],
+    ...[note, has(note)],
+  ]);
 });

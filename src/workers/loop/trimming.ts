@@ -37,12 +37,22 @@ export function trimmed(history: readonly Entry[], tokens: number): Entry[] {
 }
 
 /**
- * What was done in earlier runs, in short: the words stay, results and long arguments are cut. A run begins with another
- * prompt, so no provider has the conversation in its cache; files are still there to be read.
+ * What was done in earlier runs, in short: the words stay, results and long arguments are cut, and what the prompt has word
+ * for word, as notes in its memory, is not repeated. A run begins with another prompt, so no provider has the
+ * conversation in its cache; files are still there to be read.
  */
-export function withShortPast(history: readonly Entry[], run: RunId): Entry[] {
+export function withShortPast(history: readonly Entry[], run: RunId, prompt = ""): Entry[] {
   const begins = history.findIndex((entry) => entry.role === "user" && entry.run_id === run);
-  return history.map((entry, at) => (at < begins ? shortCalls(shortResult(entry)) : entry));
+  const inShort = (entry: Entry) => shortCalls(shortResult(withArguments((text) => unlessIn(prompt, text), entry)));
+  return history.map((entry, at) => (at < begins ? inShort(entry) : entry));
+}
+
+/** Shorter texts, as paths, are no longer than what stands in their place. */
+const WORTH_IT = 60;
+
+function unlessIn(prompt: string, text: string): string {
+  const words = text.trim();
+  return words.length > WORTH_IT && prompt.includes(words) ? "(word for word in your prompt)" : text;
 }
 
 const SHORT = 400;
@@ -60,14 +70,21 @@ function shortWords(entry: Entry): Entry {
 }
 
 function shortCalls(entry: Entry): Entry {
-  return entry.role === "assistant" ? { ...entry, content: entry.content.map(shortPart) } : entry;
+  return withArguments((text) => abridged(text, SHORT), entry);
 }
 
-function shortPart(part: Part): Part {
+/** The arguments of calls that are texts, each as `change` has it. */
+function withArguments(change: (text: string) => string, entry: Entry): Entry {
+  return entry.role === "assistant"
+    ? { ...entry, content: entry.content.map((part) => withTexts(change, part)) }
+    : entry;
+}
+
+function withTexts(change: (text: string) => string, part: Part): Part {
   if (part.type !== "call" || typeof part.args !== "object" || part.args === null) return part;
   const args = Object.entries(part.args).map(([name, value]) => [
     name,
-    typeof value === "string" ? abridged(value, SHORT) : value,
+    typeof value === "string" ? change(value) : value,
   ]);
   return { ...part, args: Object.fromEntries(args) };
 }
