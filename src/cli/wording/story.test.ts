@@ -219,6 +219,10 @@ test("what concerns the person stands out: questions with their choices, message
       type: "human.response",
       data: { question_id: "question-2", worker_id: "ann", text: "Blue", channel: "deadline" },
     },
+    {
+      type: "human.response",
+      data: { question_id: "question-3", worker_id: "human", text: "done", channel: "terminal" },
+    },
     { type: "human.nudge", data: { text: "Faster.", channel: "terminal" } },
     {
       type: "message.sent",
@@ -241,16 +245,18 @@ test("what concerns the person stands out: questions with their choices, message
     expect.stringMatching(/^ {12}\? {3}until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d, then: Blue$/),
     "you         → ann: Red",
     "ann         ! got no answer in time and continues with the default: Blue",
+    "you         → Agiraph: done",
     "you         → coordinator: Faster.",
     "ann         » It dries.",
     "            »   Do not touch.",
     "run-2       ▸ The fence",
   ]);
-  expect(told.slice(0, 5).map(factLine)).toEqual([
+  expect(told.slice(0, 6).map(factLine)).toEqual([
     "ann asks you (question-1, Blue | Red): Which colour?",
     "ann waits for you (node-1)",
     "You answered ann (question-1, by terminal): Red",
     "ann got no answer in time and continues with the default (question-2): Blue",
+    "You said (question-3, by terminal): done",
     "You gave a hint (by terminal): Faster.",
   ]);
 });

@@ -1,5 +1,5 @@
 import type { Roster } from "../../projections/index.ts";
-import { AGIRAPH, type Fact, type FactOf, type WorkerId } from "../../protocol/index.ts";
+import { AGIRAPH, type Fact, type FactOf, HUMAN, type WorkerId } from "../../protocol/index.ts";
 import { lineOf, predicateOf, type Sentence, type Style } from "../../wording/sentence.ts";
 import { sentenceOf } from "../../wording/sentence-of.ts";
 import { milliseconds, money, timestamp } from "./format.ts";
@@ -200,7 +200,9 @@ function linesOf(sentence: Sentence, { name }: Style, cost: string): StoryLine[]
   const subject = plain(sentence.subject);
   const mark = tone === "plain" ? "begins" : tone;
   if (to !== undefined && tone === "to_you") return spread(subject, mark, plainLines(text));
-  if (to !== undefined) return [line(subject, mark, `${name(to)}: ${text}`)];
+  // What you say to a node of your own you say to us, who asked.
+  const reader = to === HUMAN && sentence.who === HUMAN ? "Agiraph" : to && name(to);
+  if (reader !== undefined) return [line(subject, mark, `${reader}: ${text}`)];
   const shown = isWhole ? text : headline(text);
   const { node, does } = sentence;
   if (node !== undefined) return [line(node, mark, `${lineOf(clauseOn(node, sentence), shown, next)}${cost}`)];

@@ -194,7 +194,9 @@ function agentNewsOf(fact: Fact): StreamItem | undefined {
 function said(fact: Extract<Fact, { type: keyof typeof TOLD }>, about: LineSubject = {}): LineItem {
   const write = TOLD[fact.type] as (data: Fact["data"], style: Style) => Sentence;
   const sentence = write(fact.data, STYLE);
-  const clause = sentence.who === undefined ? clauseOf(sentence) : predicateOf(sentence);
+  // "take on node-2" alone would read as an order to the reader.
+  const isYours = sentence.who === HUMAN && about.who === undefined;
+  const clause = sentence.who === undefined || isYours ? clauseOf(sentence) : predicateOf(sentence);
   const { text = "", next, tone } = sentence;
   const shown = SUMMED_UP.has(fact.type) ? gist(text) : visibleLines(text);
   return line(fact, TONES[tone] ?? "plain", lineOf(visible(clause), shown, next), about);

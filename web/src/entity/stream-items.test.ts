@@ -60,6 +60,12 @@ test("words that were said aloud are shown once, and speaking calls only when th
   ]);
 });
 
+test("in a stream of their own people are not named, but for the reader", () => {
+  const facts = (worker_id: string) => numbered({ type: "node.assigned", data: { worker_id, node_id: "node-2" } });
+  const told = ["alice", "human"].flatMap((id) => new EntityStream(id).follow(facts(id)));
+  expect(told).toMatchObject([{ text: "takes on node-2" }, { text: "You take on node-2" }]);
+});
+
 test("a node of the person's own is put before them in its own words, not as a question of theirs", () => {
   const mine = { worker_id: "human", node_id: "node-2" } as const;
   const facts = numbered(
