@@ -148,10 +148,7 @@ export class AgentWork {
 
   /** The next run, once those of the last have put their things away; false: another has begun meanwhile. */
   async startNextRun(order: AgentStart): Promise<boolean> {
-    while (this.isUnderWay) {
-      if (this.#agent.run?.finished === null) return false;
-      await this.#allEnded();
-    }
+    await this.#untilRunIsOver();
     if (this.#agent.run?.finished === null) return false;
     await this.start("new_goal", order);
     return true;
@@ -159,7 +156,7 @@ export class AgentWork {
 
   /** The next run, with its first work; nobody begins with it before the agent goes on. False: another has begun. */
   async openNextRun(trigger: string, first: (run: RunId) => { goal: string; facts: NewFact[] }): Promise<boolean> {
-    while (this.isUnderWay) await this.#allEnded();
+    await this.#untilRunIsOver();
     const { run } = this.#agent;
     if (!run?.finished) return false;
     const run_id = nextRunId({ run });
@@ -255,6 +252,11 @@ export class AgentWork {
 
   get #agent(): AgentState {
     return this.#ports.situation.pending().agent;
+  }
+
+  /** Those of the last run have put their things away; or another is open, which may take for ever. */
+  async #untilRunIsOver(): Promise<void> {
+    while (this.isUnderWay && this.#agent.run?.finished !== null) await this.#allEnded();
   }
 
   /** Those who work now have ended, and a start that is under way has succeeded or failed. */

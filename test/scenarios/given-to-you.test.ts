@@ -421,6 +421,28 @@ test("HUMAN-WORK-5: killed after it was given, it is theirs with the next proces
   expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "s" });
 });
 
+test("HUMAN-WORK-5: given while the next run begins, it is theirs in that run, and they do not wait for its end", async () => {
+  const given = Promise.withResolvers<void>();
+  await using team = await startTeam(
+    finishedWithout(
+      call("list_files").until(given.promise),
+      call("finish", { summary: "s" }).after("node-3 completed by your human: I signed it."),
+    ),
+  );
+  await team.agent.idle();
+  const start = team.agent.start("new_goal", { goal: "Go on." });
+  const answer = givenToHuman(team, "node-1");
+  expect([team.agent.isWorking, team.agent.now.agent.run?.id]).toEqual([true, "run-1"]);
+  await start;
+  expect(await answer).toBe(NOW_NODE_3);
+  given.resolve();
+  await team.until(({ questions }) => Object.keys(questions.open).length === 1);
+  await writeFile(join(team.agent.log.dir, "runs/run-2/nodes/node-3/scratch/signed.md"), "me\n");
+  expect(await team.agent.publish("node-3", "I signed it.")).toBe("node-3 is published.");
+  await team.agent.idle();
+  expect(team.agent.now.agent.outcome).toEqual({ kind: "finished", summary: "s" });
+});
+
 test("HUMAN-WORK-5: what failed in an earlier run is theirs beside the work of the run that is open", async () => {
   const assigned = Promise.withResolvers<void>();
   await using team = await startTeam(
