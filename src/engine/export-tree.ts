@@ -2,9 +2,11 @@ import { createHash } from "node:crypto";
 import { chmod, type FileHandle, lstat, mkdir, open, readdir, readlink, rename, rm, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
+import type { Repair } from "../store/store.ts";
 import { PART_BYTES, partsOf, smallContents } from "./contents.ts";
 import type { Database } from "./database.ts";
 import { EngineError } from "./engine-address.ts";
+import { GIVEN_BACK } from "./home-trees.ts";
 import { bytesFrom, type ChunkMark, marksOf, sha256, streamsOf } from "./streams.ts";
 import { openToRead, partsFrom, readRange } from "./tree-survey.ts";
 
@@ -49,6 +51,7 @@ export async function exportTree(
   const entries = all.filter(({ kind, hash }) => kind !== "file" || hash !== null);
   const streams = await streamsOf(database, tree);
   const kinds = kindsOf(entries, streams.keys());
+  await rm(join(folder, GIVEN_BACK), { force: true });
   await removeOthers(folder, "", kinds, isKept);
   const sync = isSynced ? (file: FileHandle) => file.sync() : async () => {};
   let writtenBytes = 0;
@@ -64,6 +67,24 @@ export async function exportTree(
   if (isSynced) await syncFolder(folder);
   const files = entries.filter(({ kind }) => kind === "file").length;
   return { tree, streams: streams.size, files, writtenBytes, entries: all, lost: all.flatMap(lostIn) };
+}
+
+/** In words for the log: each of the first, and the number of the others. */
+export function lostWords({ tree, lost }: ExportedTree): Repair[] {
+  const named = lost.slice(0, MOST_NAMED).map(({ path, what }) => ({ file: `${tree}/${path}`, what, aside: null }));
+  const more = lost.length - named.length;
+  if (more > 0) named.push({ file: tree, what: `the same is true of ${more} more of its files`, aside: null });
+  return named;
+}
+
+const MOST_NAMED = 20;
+
+/** Only the streams of a working copy: of everything else it has what the engine has, or something newer. */
+export async function exportStreams(database: Database, tree: string, folder: string): Promise<void> {
+  const streams = await streamsOf(database, tree);
+  kindsOf([], streams.keys());
+  for (const path of streams.keys())
+    await exportStream(database, tree, path, join(folder, path), () => Promise.resolve());
 }
 
 function lostIn({ path, hash, is_behind }: ExportedEntry): { path: string; what: string }[] {

@@ -183,6 +183,56 @@ describe.skipIf(withoutPostgres)(`files that follow the work ${withoutPostgres}`
     expect(await one.database.query("select from files where is_behind")).toEqual([]);
   });
 
+  test("ENGINE-STORE-2b: what a person writes while nobody is at work counts, and is in the engine", async () => {
+    await using one = await host(schema(), { looks: true });
+    const log = await one.store.create(ID);
+    for (const path of ["GOAL.md", "memory/a.md", `${NODE}/scratch/large.bin`]) write(log, path, "before");
+    await log.append({ facts: [told] }).durable;
+    await log.close();
+    await settled(one);
+    write(log, "GOAL.md", "by hand");
+    write(log, "memory/new.md", "by hand");
+    rmSync(join(log.dir, "memory/a.md"));
+    const again = await one.store.open(ID);
+    expect(readFileSync(join(again.dir, "GOAL.md"), "utf8")).toBe("by hand");
+    const rows = () =>
+      one.database.query("select path, encode(hash, 'hex') as hash from files where path ~ 'md$' order by 1");
+    await expect.poll(rows).toEqual([
+      { path: "GOAL.md", hash: sha256("by hand") },
+      { path: "memory/new.md", hash: sha256("by hand") },
+    ]);
+    expect(again.seq).toBe(1);
+  });
+
+  test("ENGINE-STORE-2b: where another host had it since, what was written by hand is set aside and named", async () => {
+    const shared = schema();
+    await using one = await host(shared);
+    await using two = await host(shared);
+    const log = await one.store.create(ID);
+    for (const path of ["GOAL.md", "MEMORY.md", "memory/a.md"]) write(log, path, "before");
+    await log.append({ facts: [told] }).durable;
+    await log.close();
+    await settled(one);
+    const there = await two.store.open(ID);
+    write(there, "MEMORY.md", "learnt there");
+    await there.append({ facts: [told] }).durable;
+    await two.store.close();
+    write(log, "GOAL.md", "by hand");
+    write(log, "memory/a.md", "before");
+    write(log, "memory/new.md", "new by hand");
+    const again = await one.store.open(ID);
+    const texts = ["GOAL.md", "MEMORY.md", "memory/a.md"].map((path) => readFileSync(join(again.dir, path), "utf8"));
+    expect([texts, readdirSync(join(again.dir, "memory"))]).toEqual([["before", "learnt there", "before"], ["a.md"]]);
+    const said = await again.read({ after: 2, limit: 9 });
+    const aside = said.map(({ data }) =>
+      "aside" in data ? readFileSync(join(one.home, data.aside ?? ""), "utf8") : "",
+    );
+    expect([said.map(({ type }) => type), aside]).toEqual([
+      ["log.repaired", "log.repaired"],
+      ["by hand", "new by hand"],
+    ]);
+  });
+
   test("TREE-LOOK-3: a link out of the tree is a link, wherever it is put", async () => {
     await using one = await host(schema());
     const log = await one.store.create(ID);
@@ -215,6 +265,7 @@ describe.skipIf(withoutPostgres)(`files that follow the work ${withoutPostgres}`
   test("logins stay on their host, and what a host can go on using is not made anew", async () => {
     const shared = schema();
     await using one = await host(shared);
+    await using two = await host(shared);
     const log = await one.store.create(ID);
     write(log, ".programs/run-1/clara/.claude/.credentials.json", "a secret");
     write(log, ".programs/run-1/clara/.claude/session.jsonl", "{}");
@@ -222,6 +273,11 @@ describe.skipIf(withoutPostgres)(`files that follow the work ${withoutPostgres}`
     write(log, "snapshots/board.json", "{}");
     await log.append({ facts: [told, ended] }).durable;
     await log.close();
+    await settled(one);
+    expect(
+      Object.keys(seenTree((await two.store.open(ID)).dir)).filter((path) => path.includes("credentials")),
+    ).toEqual([]);
+    await two.store.close();
     const again = await one.store.open(ID);
     expect(Object.keys(seenTree(again.dir)).filter((path) => /\.(json|jsonl|sqlite)$/.test(path))).toEqual([
       ".index/memory.sqlite",
@@ -255,6 +311,11 @@ describe.skipIf(withoutPostgres)(`files that follow the work ${withoutPostgres}`
     }
   });
 });
+
+/** It has been given back in the background. */
+async function settled({ database }: TestMachine): Promise<void> {
+  await expect.poll(() => database.query("select owner from trees")).toEqual([{ owner: null }]);
+}
 
 /** Resolves once it has asked for more than it lived for. */
 async function died({ database }: TestMachine): Promise<false> {

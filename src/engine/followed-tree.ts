@@ -1,6 +1,7 @@
 import type { Fact } from "../protocol/index.ts";
 import { areasOf } from "./areas-of-facts.ts";
 import type { Database } from "./database.ts";
+import { noteGivenBack } from "./given-back.ts";
 import { LaterFiles } from "./later-files.ts";
 import { NO_CHANGES, recordTree } from "./record-tree.ts";
 import { FencedError, type StreamPart, type TreeClaim } from "./streams.ts";
@@ -78,6 +79,11 @@ export class FollowedTree {
     else await recordTree(this.#ports.database, this.#ports.claim, parts, NO_CHANGES);
     for (const fact of facts) this.#runs.hear(fact);
     this.#hasNews = true;
+    this.lookSoon();
+  }
+
+  /** Everything is looked at soon, also if nothing happens. */
+  lookSoon(): void {
     this.#isSettled = false;
     if (!this.#end.signal.aborted) this.#looking ??= this.#goOnLooking();
   }
@@ -96,6 +102,8 @@ export class FollowedTree {
     const timeout = sleep(FINISH_MS, late.signal).catch(() => {});
     await Promise.race([all().catch(() => {}), timeout]);
     late.abort();
+    const { folder, claim, index } = this.#ports;
+    noteGivenBack(folder, claim.epoch, index);
   }
 
   /** Nothing more is looked for: the claim is lost. */

@@ -24,6 +24,9 @@ export function rulesFor(tree: string, loginFiles: readonly string[]): TreeRules
   };
 }
 
+/** How a working copy was when this host gave it back. Nothing can be told by it once the copy was changed. */
+export const GIVEN_BACK = "snapshots/given-back.json";
+
 const STREAM = /^(?:events|conversation|runs\/[^/]+\/workers\/[^/]+\/conversation)\.jsonl$/;
 /** Each knows by itself whether it is still right, and to make it anew takes long. */
 const KEPT = ["snapshots", ".index", ".setups"];

@@ -8,17 +8,18 @@ import { FileAgentLog } from "../store/journal/agent-log.ts";
 import { Damage } from "../store/journal/damage.ts";
 import { OpenFiles } from "../store/journal/open-files.ts";
 import { agentDir, isAgentId } from "../store/paths.ts";
-import type { Store } from "../store/store.ts";
+import type { Repair, Store } from "../store/store.ts";
 import { cleanContents } from "./clean-contents.ts";
 import type { Database } from "./database.ts";
 import { EngineError } from "./engine-address.ts";
 import { EngineWriter } from "./engine-writer.ts";
-import { type ExportedTree, exportTree } from "./export-tree.ts";
+import { type ExportedTree, exportStreams, exportTree, lostWords } from "./export-tree.ts";
 import { FollowedTree } from "./followed-tree.ts";
+import { changedByHand, type HandWritten, takeGivenBack } from "./given-back.ts";
 import { rulesFor } from "./home-trees.ts";
 import type { Host } from "./host.ts";
-import { FencedError, streamsOf, type TreeClaim } from "./streams.ts";
-import { indexOf } from "./tree-index.ts";
+import { FencedError, sha256, streamsOf, type TreeClaim } from "./streams.ts";
+import { type IndexedFolder, indexOf } from "./tree-index.ts";
 
 export interface EngineStoreOptions {
   /** The home of this host: a working copy. */
@@ -37,8 +38,8 @@ export interface EngineStoreOptions {
 const PAUSE_MS = 250;
 /** How often somebody looks whether contents are to be cleaned away. */
 const CLEAN_MS = 600_000;
-/** Files that a take-over could not bring; of the others only the number is said. */
-const MOST_NAMED = 20;
+const BY_HAND =
+  "it was written here by hand while this host did not have the agent; what the engine has is used instead";
 
 /**
  * A store whose truth is in an engine; the home of this host is a working copy.
@@ -46,6 +47,8 @@ const MOST_NAMED = 20;
  * ENGINE-STORE-1. What holds for every store (STORE-1 to STORE-4): durable is what the engine has committed.
  * ENGINE-STORE-2. An agent is open in one host at a time. Opening it brings the working copy to what the engine has.
  * ENGINE-STORE-2a. Files that had not reached the engine when a host ended are named in the log of the agent.
+ * ENGINE-STORE-2b. What a person wrote by hand while nobody was at work counts, if no other host had the agent since.
+ *     Otherwise it is set aside, and named in the log.
  * ENGINE-STORE-3. What another host has taken over is fenced here: appends are refused, and what was not acknowledged
  *     is not in the engine.
  */
@@ -70,7 +73,11 @@ interface OpenAgentLog {
 /** An agent that is this host's, and of which the working copy is what the engine has. */
 interface ClaimedTree {
   claim: TreeClaim;
-  exported: ExportedTree;
+  index: IndexedFolder;
+  /** What is to be said of files that are not as they were. */
+  repairs: Repair[];
+  /** Something may have been written by hand since. */
+  isAsLeft: boolean;
 }
 
 class EngineStore implements Store {
@@ -171,17 +178,13 @@ class EngineStore implements Store {
   }
 
   async #claimed(id: AgentId): Promise<ClaimedTree> {
-    const { database, host, loginFiles } = this.#options;
+    const { database, host } = this.#options;
     await this.#leaving.get(id);
     const epoch = isAgentId(id) ? await host.claim(treeOf(id)) : undefined;
     if (epoch !== undefined) {
       const tree = treeOf(id);
       await mkdir(agentDir(this.root, id), { recursive: true, mode: 0o700 });
-      const { isKept } = rulesFor(tree, loginFiles);
-      return {
-        claim: { tree, epoch },
-        exported: await exportTree(database, tree, agentDir(this.root, id), { isKept, isSynced: false }),
-      };
+      return this.#copied({ tree, epoch }, agentDir(this.root, id));
     }
     const [there] = isAgentId(id)
       ? await database.query<{ name: string | null }>(
@@ -193,13 +196,39 @@ class EngineStore implements Store {
     throw new NotFoundError(`There is no agent "${id}" in the engine. \`agiraph ls\` lists those that exist.`);
   }
 
-  async #log(id: AgentId, { claim, exported }: ClaimedTree, opening: OpenAgentLog): Promise<FileAgentLog> {
+  /** Brings the working copy to what the engine has (ENGINE-STORE-2, -2a, -2b). */
+  async #copied(claim: TreeClaim, folder: string): Promise<ClaimedTree> {
+    const { database, loginFiles } = this.#options;
+    const before = takeGivenBack(folder);
+    if (before?.epoch === claim.epoch - 1 && before.isSameBoot) {
+      await exportStreams(database, claim.tree, folder);
+      return { claim, index: before.index, repairs: [], isAsLeft: true };
+    }
+    const { tree } = claim;
+    const { isKept } = rulesFor(tree, loginFiles);
+    const byHand = before ? changedByHand(folder, before) : [];
+    const exported = await exportTree(database, tree, folder, { isKept, isSynced: false });
+    const repairs = [...lostWords(exported), ...this.#setAside(exported, byHand)];
+    return { claim, index: indexOf(folder, exported.entries), repairs, isAsLeft: false };
+  }
+
+  #setAside({ tree, entries }: ExportedTree, byHand: readonly HandWritten[]): Repair[] {
+    const hashes = new Map(entries.map(({ path, hash }) => [path, hash]));
+    const others = byHand.filter(({ path, bytes }) => hashes.get(path) !== sha256(bytes));
+    return others.flatMap(({ path, bytes }) => this.#damage.setAside(`${tree}/${path}`, 0, bytes, BY_HAND) ?? []);
+  }
+
+  async #log(
+    id: AgentId,
+    { claim, index, repairs, isAsLeft }: ClaimedTree,
+    opening: OpenAgentLog,
+  ): Promise<FileAgentLog> {
     const { database, host, clock, disk, sleep, loginFiles } = this.#options;
     const { tree } = claim;
     const folder = agentDir(this.root, id);
     const files = new FollowedTree({
       ...{ database, claim, folder, sleep, rules: rulesFor(tree, loginFiles) },
-      index: indexOf(folder, exported.entries),
+      index,
       elapsed: () => host.elapsed(),
       onFenced: (error) => writer.end(error),
     });
@@ -234,18 +263,11 @@ class EngineStore implements Store {
         left.catch(() => {}).finally(() => this.#leaving.delete(id)),
       );
     });
-    await this.#tellLost(log, exported);
+    this.#damage.repairs.push(...repairs);
+    if (repairs.length > 0)
+      await log.append({ facts: repairs.map((data) => ({ type: "log.repaired", data })) }).durable;
+    if (isAsLeft) files.lookSoon();
     return log;
-  }
-
-  /** ENGINE-STORE-2a. */
-  async #tellLost(log: FileAgentLog, { tree, lost }: ExportedTree): Promise<void> {
-    if (lost.length === 0) return;
-    const named = lost.slice(0, MOST_NAMED).map(({ path, what }) => ({ file: `${tree}/${path}`, what, aside: null }));
-    const more = lost.length - named.length;
-    if (more > 0) named.push({ file: tree, what: `the same is true of ${more} more of its files`, aside: null });
-    this.#damage.repairs.push(...named);
-    await log.append({ facts: named.map((data) => ({ type: "log.repaired", data })) }).durable;
   }
 
   async #clean(): Promise<void> {

@@ -40,7 +40,8 @@ export class MachineFile {
   }
 }
 
-function bootId(): string {
+/** Differs after each start of the machine; empty where it does not say. */
+export function bootId(): string {
   try {
     return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
   } catch {
