@@ -48,56 +48,72 @@ export function applyToBoard(board: Board, fact: Fact): void {
 }
 
 function nextStateOf(node: NodeState, fact: Fact): NodeState | undefined {
-  const { id, spec, created_ts, children, authors, failures, spent_usd, facts, handed, asked_before } = node;
-  const again = {
-    ...(node.reopened && { reopened: node.reopened }),
-    ...(handed && { handed }),
-    ...(asked_before && { asked_before }),
-  };
-  const held = node.held ? { held: node.held } : {};
-  const counted = { failures, spent_usd, facts, last_seq: fact.seq };
-  const open = { id, spec, created_ts, children, authors, ...counted, ...again };
-  const base = { ...open, ...reserved(node.reserved_for, node.reserved_by) };
   switch (fact.type) {
     case "node.reserved":
       return node.status === "pending"
-        ? { ...open, ...held, ...reserved(fact.data.worker_id, fact.data.by), status: "pending" }
+        ? { ...lastingOf(node), ...heldOf(node), ...reserved(fact.data.worker_id, fact.data.by), status: "pending" }
         : undefined;
     case "node.released":
-      return node.status === "pending" ? { ...base, status: "pending" } : undefined;
+      return node.status === "pending" ? { ...baseOf(node), status: "pending" } : undefined;
     case "node.retried":
-      return { ...base, ...assignedIn(node, fact), failures: failures + 1, status: "assigned" };
+      return { ...baseOf(node), ...assignedIn(node, fact), failures: node.failures + 1, status: "assigned" };
     case "node.assigned": {
       const { worker_id } = fact.data;
-      const all = authors.includes(worker_id) ? authors : [...authors, worker_id];
-      return { ...base, authors: all, status: "assigned", worker_id, assigned_seq: fact.seq };
+      const authors = node.authors.includes(worker_id) ? node.authors : [...node.authors, worker_id];
+      return { ...baseOf(node), authors, status: "assigned", worker_id, assigned_seq: fact.seq };
     }
     case "node.started":
-      return { ...base, ...assignedIn(node, fact), status: "running", started_ts: fact.ts };
+      return { ...baseOf(node), ...assignedIn(node, fact), status: "running", started_ts: fact.ts };
     case "node.published": {
       const { worker_id, summary, files, partial = null } = fact.data;
-      return { ...base, status: "publishing", worker_id, summary, files, partial };
+      return { ...baseOf(node), status: "publishing", worker_id, summary, files, partial };
     }
     case "node.completed": {
       const { summary } = fact.data;
-      return { ...base, ...endedIn(node, fact), status: "completed", summary };
+      return { ...baseOf(node), ...endedIn(node, fact), status: "completed", summary };
     }
     case "node.failed": {
       const { outcome } = fact.data;
       // An end from outside does not release it: reopened, it still waits for that.
-      return { ...base, ...held, ...endedIn(node, fact), status: "failed", outcome };
+      return { ...baseOf(node), ...heldOf(node), ...endedIn(node, fact), status: "failed", outcome };
     }
     case "node.cancelled": {
       const { by, reason } = fact.data;
-      return { ...base, ...held, ...cancelledIn(node, fact), status: "cancelled", by, reason };
+      return { ...baseOf(node), ...heldOf(node), ...cancelledIn(node, fact), status: "cancelled", by, reason };
     }
-    case "node.updated":
-      return { ...node, spec: updatedSpec(spec, fact.data), asked_before: [...(asked_before ?? []), askedIn(spec)] };
+    case "node.updated": {
+      const { spec, asked_before = [] } = node;
+      return { ...node, spec: updatedSpec(spec, fact.data), asked_before: [...asked_before, askedIn(spec)] };
+    }
     case "node.reopened":
-      return reopenedIn({ ...base, ...held }, fact);
+      return reopenedIn({ ...baseOf(node), ...heldOf(node) }, fact);
     default:
       return undefined;
   }
+}
+
+/** What a node keeps in every state, and for whom it is kept. */
+function baseOf(node: NodeState): NodeBase {
+  const base: NodeBase = { ...lastingOf(node), reserved_for: node.reserved_for };
+  if (node.reserved_by !== undefined) base.reserved_by = node.reserved_by;
+  return base;
+}
+
+/** What a node keeps in every state, whoever it is kept for. */
+function lastingOf(node: NodeState): Lasting {
+  const { id, spec, created_ts, children, authors, failures, spent_usd, facts, last_seq } = node;
+  const lasting: Lasting = { id, spec, created_ts, children, authors, failures, spent_usd, facts, last_seq };
+  // Few nodes have these, and a spread of nothing costs too.
+  if (node.reopened) lasting.reopened = node.reopened;
+  if (node.handed) lasting.handed = node.handed;
+  if (node.asked_before) lasting.asked_before = node.asked_before;
+  return lasting;
+}
+
+type Lasting = Omit<NodeBase, "reserved_for" | "reserved_by" | "held">;
+
+function heldOf({ held }: NodeState): Pick<NodeBase, "held"> {
+  return held ? { held } : {};
 }
 
 function reserved(reserved_for: WorkerId | null, reserved_by: WorkerId | undefined) {

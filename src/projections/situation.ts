@@ -132,8 +132,9 @@ export function apply(now: Situation, fact: Fact): void {
   if (now.agent.cycle_seq === fact.seq) now.letters.lastBetween = dict();
   applyToTriggers(now.triggers, fact, now.agent.run?.trigger ?? null);
   const commands = applyToBackgroundCommands(now.commands, fact);
+  // Nearly always there are none, and even a delete of nothing costs.
   if (commands) now.commands = commands;
-  else delete now.commands;
+  else if (now.commands) delete now.commands;
   applyToOutside(now.outside, fact);
   applyToTroubles(now.troubles, fact);
   applyToMeshEnds(now.mesh_ends, fact);
