@@ -32,8 +32,15 @@ export function asWritten(instant: number, zone: string): string {
 
 /** `Monday, 2026-03-02, 09:00 (Europe/Berlin)`: for readers without a clock. */
 export function momentIn(instant: number, zone: string): string {
+  const { weekday, date, time } = dayIn(instant, zone);
+  return `${weekday}, ${date}, ${time} (${zone})`;
+}
+
+/** The day, and the time to the minute. */
+export function dayIn(instant: number, zone: string): { weekday: string; date: string; time: string } {
   const wall = new Date(instant + offsetAt(instant, zone));
-  return `${WEEKDAYS[wall.getUTCDay()]}, ${wall.toISOString().slice(0, 10)}, ${wall.toISOString().slice(11, 16)} (${zone})`;
+  const written = wall.toISOString();
+  return { weekday: WEEKDAYS[wall.getUTCDay()] ?? "", date: written.slice(0, 10), time: written.slice(11, 16) };
 }
 
 const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];

@@ -15,10 +15,10 @@ const OF_A_TEAM = /\b(?:nodes?|workers?|stages?)\b/;
  */
 export function rulesWith(rules: string, offered: readonly ToolSpec[]): string {
   const names = new Set(offered.map(({ name }) => name));
-  const missing = NAMED.filter((name) => !names.has(name)).map((name) => new RegExp(`\\b${name}\\b`));
+  const missing = anyOf(NAMED.filter((name) => !names.has(name)));
   const isAlone = !OF_NODES.some((name) => names.has(name));
   const isOthers = (text: string) => isAlone && OF_A_TEAM.test(text);
-  const isUseful = (sentence: string) => !missing.some((name) => name.test(sentence));
+  const isUseful = (sentence: string) => !missing?.test(sentence);
   const lines = rules.split("\n").flatMap((line) => {
     if (!line.startsWith("- ")) return [line];
     const [about = "", ...more] = line.slice("- ".length).split(SENTENCES);
@@ -27,5 +27,16 @@ export function rulesWith(rules: string, offered: readonly ToolSpec[]): string {
   });
   return lines.join("\n");
 }
+
+/** One pattern for all of them, kept: there are as many as there are sets of tools, which are few. */
+function anyOf(names: readonly string[]): RegExp | undefined {
+  if (names.length === 0) return undefined;
+  const words = names.join("|");
+  const known = patterns.get(words) ?? new RegExp(`\\b(?:${words})\\b`);
+  patterns.set(words, known);
+  return known;
+}
+
+const patterns = new Map<string, RegExp>();
 
 const SENTENCES = /(?<=[.?!]) (?=[A-Z])/;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Situation } from "../projections/index.ts";
 import type { ListedFile, Scope } from "../store/scope/scope.ts";
 import { FileNotFound, ScopeRefusal } from "../store/scope/scope-refusal.ts";
+import { dayIn } from "../triggers/wall-clock.ts";
 
 /**
  * Where a worker works, in a few lines, before the first turn: the day, what commands find, what the project holds. Computed
@@ -38,8 +39,7 @@ export interface Machine {
 
 /** A day as people say it, with its zone: 2026-11-17, a Tuesday (Europe/Berlin). */
 export function dayWords(ms: number, timeZone: string): string {
-  const date = new Intl.DateTimeFormat("en-CA", { timeZone, dateStyle: "short" }).format(ms);
-  const weekday = new Intl.DateTimeFormat("en-US", { timeZone, weekday: "long" }).format(ms);
+  const { date, weekday } = dayIn(ms, timeZone);
   return `${date}, a ${weekday} (${timeZone})`;
 }
 

@@ -77,7 +77,10 @@ export function programsForCatalog({ config, env }: Pick<Settings, "config" | "e
   const programs = () =>
     Object.entries(programsOf(config)).map(([name, profile]) => ({
       name,
-      missing: missingFor(name, profile, env.PATH) === null ? null : (profile.command[0] ?? name),
+      // Looked for in every folder of PATH, so only where it matters: each hiring asks for the names.
+      get missing() {
+        return missingFor(name, profile, env.PATH) === null ? null : (profile.command[0] ?? name);
+      },
       leads: canLead(profile.kind),
     }));
   return { programs };

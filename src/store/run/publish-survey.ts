@@ -99,8 +99,8 @@ function surveyFolder(open: Folder, parts: readonly string[], found: ScratchSurv
 function protocolIn(dir: string): string[] {
   const scratch = openFolder(dir, ["scratch"]);
   try {
-    const there = PROTOCOL_FILES.filter((name) => glance(scratch, name));
-    return there.includes("_task.md") && there.includes("_context.json") ? there : [];
+    const isUsed = glance(scratch, "_task.md") && glance(scratch, "_context.json");
+    return isUsed ? PROTOCOL_FILES.filter((name) => glance(scratch, name)) : [];
   } finally {
     closeFolder(scratch);
   }
