@@ -15,9 +15,9 @@ export interface CommandSandbox {
 export function commandSandboxOf(settings: Settings): CommandSandbox {
   const unsafe = settings.config.sandbox?.unsafe ?? false;
   let opening: ReturnType<OpenSandbox> | undefined;
-  const sandbox: OpenSandbox = (meanwhile) =>
+  const sandbox: OpenSandbox = (question) =>
     (opening ??= import("../sandbox/index.ts").then(({ openSandbox }) =>
-      openSandbox({ unsafe, ...(meanwhile && { meanwhile }) }),
+      openSandbox({ unsafe, ...(question && { question }) }),
     ));
   const kept = new MachineFile(settings.home, settings.env.PATH ?? "", unsafe ? "unsafe" : "");
   const { prepare, ...found } = machineOf(sandbox, () => settings.config, kept);

@@ -13,7 +13,7 @@ export {
   resolvePublic,
   systemLookup,
 } from "./network/public-address.ts";
-export { openSandbox, type SandboxOptions } from "./open-sandbox.ts";
+export { openSandbox, type SandboxOptions, type SandboxQuestion } from "./open-sandbox.ts";
 export type { Launched, Program, ProgramEnd, RunningProgram } from "./program.ts";
 export type { Sandbox, SandboxKind, SelfTest, ShellCommand, ShellResult } from "./sandbox.ts";
 export { SandboxFailure } from "./sandbox-failure.ts";

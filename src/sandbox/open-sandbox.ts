@@ -21,8 +21,14 @@ export interface SandboxOptions {
   lookup?: Lookup;
   /** Milliseconds on a clock that only goes forward. */
   now?: () => number;
-  /** Gets the sandbox while it is being tested: what is asked of it then is worth something only if it passes. */
-  meanwhile?: (untested: Sandbox) => void;
+  /** A command that is run with the self-test, which saves the start of a sandbox, and who gets its words. */
+  question?: SandboxQuestion;
+}
+
+export interface SandboxQuestion {
+  command: string;
+  /** What it printed within a few seconds; not called if the sandbox was not opened. */
+  answered(words: string): void;
 }
 
 /**
@@ -53,18 +59,21 @@ async function linux(options: SandboxOptions, ports: SandboxPorts): Promise<Sand
   );
   if (!found)
     return noSandbox(`bubblewrap is not installed, so commands cannot be confined. ${installHint} ${unsafeHint}`);
+  // Nearly every machine has all of it: only where the test fails it is asked, part by part, what there is.
+  const likely = await proven(await openBubblewrap(found, ports, { ...without, unasked: true }), options);
+  if (likely.kind !== "none") return likely;
   const best = await proven(await openBubblewrap(found, ports, without), options);
   if (best.kind !== "none" || without.outerNamespace) return best;
   // Some machines let bubblewrap make namespaces, but not within another one.
-  return proven(await openBubblewrap(found, ports, { ...without, outerNamespace: true }));
+  return proven(await openBubblewrap(found, ports, { ...without, outerNamespace: true }), options);
 }
 
-async function proven(sandbox: Sandbox, { meanwhile }: Pick<SandboxOptions, "meanwhile"> = {}): Promise<Sandbox> {
+async function proven(sandbox: Sandbox, { question }: Pick<SandboxOptions, "question">): Promise<Sandbox> {
   if (sandbox.kind === "none") return sandbox;
-  const testing = sandbox.selfTest();
-  meanwhile?.(sandbox);
-  const test = await testing;
-  return test.ok ? sandbox : noSandbox(`The ${sandbox.kind} sandbox does not work here: ${test.reason} ${unsafeHint}`);
+  const test = await sandbox.selfTest(question?.command);
+  if (!test.ok) return noSandbox(`The ${sandbox.kind} sandbox does not work here: ${test.reason} ${unsafeHint}`);
+  if (test.answer !== undefined) question?.answered(test.answer);
+  return sandbox;
 }
 
 function noSandbox(why: string): Sandbox {

@@ -25,13 +25,14 @@ export interface Sandbox {
   run(command: ShellCommand): Promise<ShellResult>;
   /** The same for a program that lives on; resolves when it has begun. SANDBOX-5 holds without time and output. */
   start(program: Program): Promise<RunningProgram>;
-  /** Does one thing that must be denied and one that must work. */
-  selfTest(): Promise<SelfTest>;
+  /** Does one thing that must be denied and one that must work, and then runs the command that is given, if any. */
+  selfTest(question?: string): Promise<SelfTest>;
 }
 
 export type SandboxKind = "bubblewrap" | "seatbelt" | "none" | "unsafe";
 
-export type SelfTest = { ok: true; detail: string } | { ok: false; reason: string };
+/** `answer`: what the given command printed. */
+export type SelfTest = { ok: true; detail: string; answer?: string } | { ok: false; reason: string };
 
 export interface ShellCommand {
   /** Given to `bash -c`. */

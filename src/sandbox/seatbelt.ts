@@ -30,7 +30,7 @@ export async function openSeatbelt(ports: SandboxPorts): Promise<Sandbox> {
       const mounts = await mountsOf(withoutMirrors(program.binds));
       return startUnconfined(program, ports, (reachable) => [sandboxExec, "-p", seatbeltProfile(mounts, reachable)]);
     },
-    selfTest: () => proveSandbox(sandbox),
+    selfTest: (question) => proveSandbox(sandbox, { question }),
   };
   return sandbox;
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Config } from "../../protocol/config.ts";
-import type { Sandbox } from "../../sandbox/index.ts";
+import type { Sandbox, SandboxQuestion } from "../../sandbox/index.ts";
 import type { Machine } from "../../workers/surroundings.ts";
 
 /**
@@ -42,8 +42,8 @@ export function machineOf(sandbox: OpenSandbox, config: () => Config, kept: Kept
   };
 }
 
-/** Opens it, or gives the one that is open. `meanwhile` gets it before it is tested, if this is what opens it. */
-export type OpenSandbox = (meanwhile?: (untested: Sandbox) => void) => Promise<Sandbox>;
+/** Opens it, or gives the one that is open. The question is answered if this is what opens it. */
+export type OpenSandbox = (question?: SandboxQuestion) => Promise<Sandbox>;
 
 const UNKNOWN: Machine = { loop: "", program: "" };
 
@@ -77,15 +77,13 @@ const ofThisProcess: Known = {};
 const MOMENT_MS = 1_000;
 const MOST_MS = 5_000;
 
-/** While the sandbox is being tested it is asked already: both take as long as starting a process in it. */
+/** The sandbox that is being tested is asked: starting another one would take as long again. */
 async function ask(sandbox: OpenSandbox, known: Known, over: AbortSignal): Promise<FoundMachine | undefined> {
   try {
-    let early: Promise<string | undefined> | undefined;
-    const box = await sandbox((untested) => {
-      early = installedIn(untested, over).catch(() => undefined);
-    });
+    let early = "";
+    const box = await sandbox({ command: PROBE, answered: (words) => (early = wordsOf(words)) });
     if (box.kind === "none") return { kind: box.kind, installed: "" };
-    const installed = (await early) ?? (await installedIn(box, over));
+    const installed = early || (await installedIn(box, over));
     return installed ? { kind: box.kind, installed } : undefined;
   } catch {
     if (over.aborted) known.asked = undefined; // somebody else may ask again
@@ -113,14 +111,14 @@ import sys
 from importlib.util import find_spec
 found = ", ".join(name for name in "${LIBRARIES}".split() if find_spec(name))
 print("Python", sys.version.split()[0] + (" with " + found if found else ""))' 2>/dev/null) \\
-  <(node --version 2>/dev/null | sed 's/^v/Node /') \\
-  <(git --version 2>/dev/null | sed 's/^git version /git /')
+  <(node --version 2>/dev/null) <(git --version 2>/dev/null)
 exit 0`;
 
 /** One line for each; whatever else a machine prints is cut. */
 function wordsOf(output: string): string {
   const lines = output.split("\n").map((line) => line.trim().slice(0, 200));
-  return lines.filter(Boolean).slice(0, 4).join("; ");
+  const named = lines.map((line) => line.replace(/^v(?=\d)/, "Node ").replace(/^git version /, "git "));
+  return named.filter(Boolean).slice(0, 4).join("; ");
 }
 
 function aMoment(): Promise<void> {

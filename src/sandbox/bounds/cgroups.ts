@@ -44,13 +44,31 @@ export interface Cgroup {
 
 /** Null if there are none, or we may not use them. */
 export async function openCgroups(): Promise<Cgroups | null> {
-  opened ??= open();
+  opened ??= tried();
   return opened;
 }
 
-let opened: Promise<Cgroups | null> | undefined;
+/** The same without trying whether a process can enter one: the first that does will tell. */
+export function untriedCgroups(): Cgroups | null {
+  if (untried === undefined) untried = made();
+  return untried;
+}
 
-async function open(): Promise<Cgroups | null> {
+let opened: Promise<Cgroups | null> | undefined;
+let untried: AllCgroups | null | undefined;
+
+async function tried(): Promise<Cgroups | null> {
+  untriedCgroups();
+  const trial = untried?.take(TRIAL);
+  const enters = trial && (await canEnter(trial));
+  trial?.release();
+  if (untried && enters) return untried;
+  untried?.removeSpare();
+  return null;
+}
+
+/** Null where none can be made. */
+function made(): AllCgroups | null {
   const us = thisProcess(process.pid);
   const bases = us && cgroupBases(read("/proc/self/cgroup"), read("/proc/self/mountinfo"));
   if (!bases) return null;
@@ -58,13 +76,12 @@ async function open(): Promise<Cgroups | null> {
   for (const { base } of bases) removeAbandoned(base);
   const all = new AllCgroups(bases, owner);
   process.on("exit", () => all.removeSpare());
-  const trial = all.take({ memoryBytes: 2 ** 30, processes: 64 });
-  const enters = trial && (await canEnter(trial));
+  const trial = all.take(TRIAL);
   trial?.release();
-  if (enters) return all;
-  all.removeSpare();
-  return null;
+  return trial ? all : null;
 }
+
+const TRIAL: CgroupBounds = { memoryBytes: 2 ** 30, processes: 64 };
 
 const canEnter = ({ enter }: Cgroup) =>
   promisify(execFile)("/bin/sh", ["-c", 'for file; do echo $$ > "$file" || exit 1; done', "sh", ...enter]).then(

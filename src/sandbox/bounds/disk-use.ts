@@ -3,6 +3,7 @@ import { statfs } from "node:fs/promises";
 import { type Binds, isBelow } from "../binds/binds.ts";
 import { SandboxFailure } from "../sandbox-failure.ts";
 import type { Bound, Limits } from "./limits.ts";
+import { smallTree } from "./small-tree.ts";
 
 /**
  * Measures what a command leaves in its writable folders.
@@ -10,7 +11,7 @@ import type { Bound, Limits } from "./limits.ts";
  * DISK-1. Free disk space is cheap to read, and shows when it is time to count the contents of the folders, which is
  *     not cheap.
  * DISK-2. Another process counts (`du`): it descends through open folders, so a path may have any length, and a tree of
- *     any size does not delay us. It has a time limit.
+ *     any size does not delay us. It has a time limit. Only what is small is counted here (`small-tree.ts`).
  * DISK-3. A folder that we cannot read hides nothing: if not everything could be counted, or nothing at all, the free
  *     space lost since the last count is added.
  * DISK-4. The last count is kept from one command to the next, so that many small commands are limited like one. Space
@@ -183,6 +184,8 @@ async function contentOf({ write, read = [], hide = [] }: Counted, signal?: Abor
   if (write.length === 0) return { bytes: 0, files: 0, isWhole: true };
   const isLinux = process.platform === "linux";
   const ofOthers = [...read, ...hide].filter((path) => write.some((folder) => isBelow(path, folder)));
+  const small = isLinux ? smallTree(write, ofOthers) : undefined;
+  if (small) return { ...small, isWhole: true };
   // Only GNU's leaves folders out by their paths, and counts files.
   const without = isLinux ? ofOthers.map((path) => `--exclude=${path.replace(/[[\]*?\\]/g, "\\$&")}`) : [];
   const bytes = await counted(["-sk", ...without, "--", ...write], signal);

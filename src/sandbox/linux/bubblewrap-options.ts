@@ -9,6 +9,8 @@ export interface Features {
   size: boolean;
 }
 
+export const ALL_FEATURES: Features = { disableUserns: true, size: true };
+
 export async function featuresOf(bwrap: string): Promise<Features> {
   const { stdout } = await promisify(execFile)(bwrap, ["--help"], { env: {} }).catch(() => ({ stdout: "" }));
   return { disableUserns: stdout.includes("--disable-userns"), size: stdout.includes("--size") };

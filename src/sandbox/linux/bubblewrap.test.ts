@@ -1,9 +1,11 @@
 import { execFile, execFileSync, spawn } from "node:child_process";
-import { chmod, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { inSandbox, sandbox, skipped } from "../../../test/try-sandbox.ts";
 import { openSandbox } from "../open-sandbox.ts";
 import { proveSandbox } from "../self-test.ts";
@@ -198,6 +200,36 @@ describe("before a sandbox is used it is tried", () => {
       ok: false,
       reason: "a file outside of its folders could be read.",
     });
+  });
+
+  test.skipIf(skipped)(
+    `with its test it answers a question, whose words do not count as results ${skipped}`,
+    async () => {
+      const says = (question: string) => proveSandbox(sandbox, { question, seconds: 1 });
+      const ok = { ok: true, detail: expect.any(String) };
+      expect(await says("echo one; echo two >&2; exit 3")).toEqual({ ...ok, answer: "one\ntwo\n" });
+      expect(await says("echo leaks; echo unshared; echo that was the test; printf end")).toEqual({
+        ...ok,
+        answer: "leaks\nunshared\n",
+      });
+      expect(await says("echo begun; sleep 1000")).toEqual({ ...ok, answer: "begun\n" });
+    },
+  );
+
+  test.skipIf(skipped)(`where not everything is there, it is asked what is ${skipped}`, async () => {
+    // Not in /tmp, which is another one by the time it is started.
+    const folder = await mkdtemp("/var/tmp/agiraph-bwrap-");
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    await chmod(folder, 0o777);
+    const old = join(folder, "bwrap");
+    const fails = "[ -e tried ] || { : > tried; echo bwrap: Unknown option --disable-userns >&2; exit 1; }";
+    await writeFile(old, `#!/bin/sh\ncd ${folder} && ${fails}\nexec /usr/bin/bwrap "$@"\n`, { mode: 0o755 });
+    const { kind, about } = await openSandbox({ bwrap: old });
+    expect([kind, about, existsSync(join(folder, "tried"))]).toEqual([
+      "bubblewrap",
+      expect.stringContaining(old),
+      true,
+    ]);
   });
 
   test("one that cannot start is none, and says why and what to do", async () => {

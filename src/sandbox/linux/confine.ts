@@ -29,8 +29,8 @@ export interface Confinement {
   cgroups: Cgroups | null;
   /** Whether a pid namespace is put around bubblewrap. */
   outer: boolean;
-  /** Whether an ordinary user can make mounts in it. */
-  mountsOutside: boolean;
+  /** Whether an ordinary user can make mounts in it. Tried when it is first asked: most commands need none. */
+  mountsOutside(): Promise<boolean>;
   /** The filter of system calls; null where there is none for this processor. */
   filter: Buffer | null;
   /** The one for a sandbox whose memory a cgroup bounds. */
@@ -73,7 +73,8 @@ export async function confine(how: Confinement, confined: Confined): Promise<Lau
     ...environment({ ...env, ...network?.env }),
   ];
   const inside = ["bash", "--noprofile", "--norc", "-c", script, "bash", ...args];
-  return { ...launchOf(how, { mounts: all, options, inside, streams, cgroup }), network, filter };
+  const laidOut = isManyParts(all) && (await how.mountsOutside());
+  return { ...launchOf(how, { mounts: all, laidOut, options, inside, streams, cgroup }), network, filter };
 }
 
 function isWithin(cwd: string, mounts: readonly Mount[]): boolean {
@@ -92,17 +93,19 @@ async function mustHaveRoom(folders: readonly string[], limits: Limits): Promise
 
 interface Way {
   mounts: readonly Mount[];
+  /** Before bubblewrap starts (MOUNTS-6). */
+  laidOut: boolean;
   options: (sourceOf: (mount: Mount) => string) => string[];
   inside: readonly string[];
   streams: Confined["streams"];
   cgroup: Cgroup | null;
 }
 
-function launchOf({ ports, outer, mountsOutside, bwrap }: Confinement, way: Way): Launch {
+function launchOf({ ports, outer, bwrap }: Confinement, way: Way): Launch {
   const root = ports.uid === 0;
   const enter = way.cgroup?.enter ?? [];
   // The script that mounts before bubblewrap starts reads its plan from its environment.
-  const plan = root || (mountsOutside && isManyParts(way.mounts)) ? mountPlan(way.mounts) : null;
+  const plan = root || way.laidOut ? mountPlan(way.mounts) : null;
   const options = way.options(plan?.sourceOf ?? (({ source }) => source));
   const around = plan && !root ? outerNamespaceWithMounts : outerNamespace;
   const shell = ["bash", ...pipedOutput(way.streams), ...(root ? [] : enter), "--", ...(outer ? around : [])];
