@@ -215,6 +215,8 @@ function fill(world: World): void {
   world.write("person/ignored", "ignored\n");
   world.write("person/.git/hooks/post-commit", "#!/bin/sh\nexit 1\n");
   world.plain("person", "config", "alias.x", "status");
+  // Same bytes, another time: a git that may write the index notes it there.
+  world.sh("person", "touch -d 2001-01-01 .gitignore");
 }
 
 async function work(world: World, agent: AgentRepository): Promise<string> {
