@@ -5,7 +5,7 @@ import LongestFirst from "./test/longest-first.ts";
 /** Each group has its command: `npm run test:unit` and so on. Where a test lives: CONTRIBUTING.md. */
 const GROUPS = {
   unit: ["src/**/*.test.ts", "web/**/*.test.ts", "test/*.test.ts"],
-  scenarios: ["test/{scenarios,habits,memory,mesh,outside,simulation}/**/*.test.ts"],
+  scenarios: ["test/{scenarios,habits,hosts,memory,mesh,outside,simulation}/**/*.test.ts"],
   // These look at what their whole process holds (memory, open files, its children).
   faults: ["test/faults/**/*.test.ts", "bench/*.test.mjs"],
   browser: ["test/browser/**/*.test.ts"],

@@ -17,20 +17,19 @@ export interface Queries {
 export class Database implements Queries, AsyncDisposable {
   readonly address: EngineAddress;
   readonly #pool: pg.Pool;
+  readonly #config: pg.ClientConfig;
 
   constructor(address: EngineAddress, { connections = 4 }: { connections?: number } = {}) {
     this.address = address;
-    this.#pool = new pg.Pool({
+    this.#config = {
       connectionString: address.url,
-      max: connections,
       application_name: "agiraph",
       connectionTimeoutMillis: CONNECT_MS,
-      idleTimeoutMillis: 30_000,
       // A statement that waits longer waits for something that does not end by itself.
       statement_timeout: STATEMENT_MS,
       options: `-c search_path=${address.schema},pg_catalog`,
-      allowExitOnIdle: true,
-    });
+    };
+    this.#pool = new pg.Pool({ ...this.#config, max: connections, idleTimeoutMillis: 30_000, allowExitOnIdle: true });
     // A connection that breaks while nobody uses it is replaced by the next query.
     this.#pool.on("error", () => {});
   }
@@ -64,6 +63,25 @@ export class Database implements Queries, AsyncDisposable {
         client.off("error", breaks);
       }
     });
+  }
+
+  /** What is said to all connections that use this schema, until the signal fires or the connection breaks. */
+  async listen(hear: (words: string) => void, signal: AbortSignal, began: () => void): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const client = new pg.Client({ ...this.#config, keepAlive: true });
+    client.on("error", reject).on("end", resolve);
+    client.on("notification", ({ payload = "" }) => hear(payload));
+    const stop = () => resolve();
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      await client.connect();
+      await client.query(`listen ${this.address.schema}`);
+      if (!signal.aborted) began();
+      await (signal.aborted ? undefined : promise);
+    } finally {
+      signal.removeEventListener("abort", stop);
+      await client.end().catch(() => {});
+    }
   }
 
   async close(): Promise<void> {

@@ -104,7 +104,14 @@ export interface ExportOptions {
 
 type Sync = (file: FileHandle) => Promise<void>;
 
-async function exportStream(database: Database, tree: string, path: string, to: string, sync: Sync): Promise<number> {
+/** Brings one stream of a tree to what the engine has. */
+export async function exportStream(
+  database: Database,
+  tree: string,
+  path: string,
+  to: string,
+  sync: Sync = async () => {},
+): Promise<number> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 });
   await using file = await open(to, "a+", 0o600);
   const marks = await marksOf(database, tree, path);

@@ -122,6 +122,90 @@ const MIGRATIONS: readonly string[] = [
      return true;
    end
    $$;`,
+  // What all hosts need to know of a tree without reading it: how the agent is doing, whether somebody has to be at
+  // work on it, and when something falls due in it.
+  `alter table hosts
+     add column version text not null default '',
+     add column home uuid,
+     add column is_draining boolean not null default false,
+     add column take_overs int not null default 0;
+   alter table trees
+     add column is_wanted boolean not null default false,
+     add column due timestamptz,
+     add column summary jsonb,
+     add column summary_version int,
+     add column inbox jsonb,
+     add column noted timestamptz;
+   -- What hosts ask each other. It is worth nothing after a crash, so it need not survive one.
+   create unlogged table requests (
+     id uuid primary key,
+     host uuid not null,
+     deadline timestamptz not null,
+     taken timestamptz,
+     head jsonb not null,
+     body bytea not null
+   );
+   create index requests_by_host on requests (host) where taken is null;
+   create unlogged table replies (
+     request uuid not null,
+     number int not null,
+     head jsonb not null,
+     bytes bytea not null,
+     is_last boolean not null,
+     primary key (request, number)
+   );
+   create index trees_wanted on trees (tree) where is_wanted;
+   create index trees_due on trees (due) where due is not null and owner is null;
+   create index trees_noted on trees (noted);
+   drop function claim_tree(text, uuid, interval);
+   create function claim_tree(asked text, claimer uuid, patience interval) returns bigint language plpgsql as $$
+   declare
+     before uuid;
+     claimed bigint;
+   begin
+     select owner into before from trees where tree = asked for update;
+     update trees set owner = claimer, epoch = epoch + 1, is_wanted = true, changed = now()
+     where tree = asked and state = 'ready' and (owner is null or owner = claimer
+       or exists (select from hosts where host = owner and beat < clock_timestamp() - patience))
+     returning epoch into claimed;
+     if claimed is not null and before is not null and before <> claimer then
+       update hosts set take_overs = take_overs + 1 where host = claimer;
+     end if;
+     return claimed;
+   end
+   $$;
+   create function join_hosts(joining uuid, called text, program text, folder uuid) returns void language plpgsql as $$
+   begin
+     delete from requests where deadline < clock_timestamp() - interval '1 hour';
+     delete from replies where not exists (select from requests where id = request);
+     delete from hosts where home = folder or beat < clock_timestamp() - interval '1 day';
+     insert into hosts (host, name, version, home) values (joining, called, program, folder);
+   end
+   $$;
+   create function attend(attending uuid, patience interval)
+   returns table (engine_ms float8, host_count int, is_draining boolean, orphans text[], due_trees text[])
+   language plpgsql as $$
+   declare
+     drains boolean;
+     oldest timestamptz := clock_timestamp() - patience;
+   begin
+     update hosts set beat = clock_timestamp() where host = attending returning hosts.is_draining into drains;
+     if not found then return; end if;
+     return query select
+       extract(epoch from clock_timestamp())::float8 * 1000,
+       (select count(*)::int from hosts where beat >= oldest),
+       drains,
+       case when drains then '{}' else array(
+         select tree from trees left join hosts on host = owner
+         where is_wanted and state = 'ready' and (owner is null or beat < oldest)
+         order by random() limit 20
+       ) end,
+       case when drains then '{}' else array(
+         select tree from trees where due <= clock_timestamp() and owner is null and state = 'ready'
+         order by random() limit 20
+       ) end;
+   end
+   $$;`,
 ];
 
 export const ENGINE_VERSION = MIGRATIONS.length;

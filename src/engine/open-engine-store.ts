@@ -9,9 +9,10 @@ import { Damage } from "../store/journal/damage.ts";
 import { OpenFiles } from "../store/journal/open-files.ts";
 import { agentDir, isAgentId } from "../store/paths.ts";
 import type { Repair, Store } from "../store/store.ts";
+import type { AgentNote } from "./agent-directory.ts";
 import { cleanContents } from "./clean-contents.ts";
 import type { Database } from "./database.ts";
-import { EngineError } from "./engine-address.ts";
+import { ElsewhereError } from "./elsewhere-error.ts";
 import { EngineWriter } from "./engine-writer.ts";
 import { type ExportedTree, exportStreams, exportTree, lostWords } from "./export-tree.ts";
 import { FollowedTree } from "./followed-tree.ts";
@@ -32,6 +33,12 @@ export interface EngineStoreOptions {
   /** Where programs keep logins, below a home of theirs: those never go to the engine. */
   loginFiles: readonly string[];
   disk?: Disk;
+  /** Before this host's copy of an agent is written: nobody else may write there. */
+  claimed?(id: AgentId): Promise<void>;
+  /** What all hosts are to know of an agent that is given back now. */
+  lastNote?(id: AgentId): AgentNote | undefined;
+  /** When nothing of it is needed any more. */
+  closed?(): Promise<void>;
 }
 
 /** Between two tries to reach the engine. */
@@ -68,6 +75,7 @@ interface OpenAgentLog {
   log: Promise<FileAgentLog>;
   writer?: EngineWriter;
   files?: FollowedTree;
+  epoch?: number;
 }
 
 /** An agent that is this host's, and of which the working copy is what the engine has. */
@@ -161,20 +169,22 @@ class EngineStore implements Store {
   }
 
   async #close(): Promise<void> {
-    const { host, clock } = this.#options;
-    await Promise.all([...this.#open.values()].map((open) => this.#end(open)));
+    const { host, clock, closed } = this.#options;
+    await Promise.all([...this.#open].map(([id, open]) => this.#end(id, open)));
     await Promise.all(this.#leaving.values());
     await host.leave();
     this.#files.closeAll();
     this.#lock.release(clock.now());
+    await closed?.();
   }
 
-  async #end(open: OpenAgentLog): Promise<void> {
+  async #end(id: AgentId, open: OpenAgentLog): Promise<void> {
     await open.log.catch(() => {});
-    const { writer, files } = open;
+    const { writer, files, epoch } = open;
     await writer?.drained();
     writer?.end(new ReadOnlyError(`The home ${this.root} was closed.`));
     await files?.finish();
+    if (epoch !== undefined) await this.#release(id, epoch);
   }
 
   async #claimed(id: AgentId): Promise<ClaimedTree> {
@@ -182,6 +192,7 @@ class EngineStore implements Store {
     await this.#leaving.get(id);
     const epoch = isAgentId(id) ? await host.claim(treeOf(id)) : undefined;
     if (epoch !== undefined) {
+      await this.#options.claimed?.(id);
       const tree = treeOf(id);
       await mkdir(agentDir(this.root, id), { recursive: true, mode: 0o700 });
       return this.#copied({ tree, epoch }, agentDir(this.root, id));
@@ -192,7 +203,7 @@ class EngineStore implements Store {
           [treeOf(id)],
         )
       : [];
-    if (there) throw new EngineError(`${id} is at work on another host (${there.name ?? "unknown"}).`);
+    if (there) throw new ElsewhereError(id, there.name);
     throw new NotFoundError(`There is no agent "${id}" in the engine. \`agiraph ls\` lists those that exist.`);
   }
 
@@ -246,6 +257,7 @@ class EngineStore implements Store {
     });
     opening.writer = writer;
     opening.files = files;
+    opening.epoch = claim.epoch;
     const shared = {
       disk,
       root: this.root,
@@ -257,7 +269,7 @@ class EngineStore implements Store {
     };
     const log = await FileAgentLog.open(shared, id, () => {
       this.#open.delete(id);
-      const left = files.finish().then(() => host.release(tree));
+      const left = files.finish().then(() => this.#release(id, claim.epoch));
       this.#leaving.set(
         id,
         left.catch(() => {}).finally(() => this.#leaving.delete(id)),
@@ -276,6 +288,12 @@ class EngineStore implements Store {
       await sleep(CLEAN_MS, host.signal).catch(() => {});
       if (!host.signal.aborted) await cleanContents(database).catch(() => {});
     }
+  }
+
+  /** With what is to be known of it from now on: without an owner, nobody can ask it. */
+  async #release(id: AgentId, epoch: number): Promise<void> {
+    const { host, lastNote } = this.#options;
+    await host.release(treeOf(id), epoch, lastNote?.(id)).catch(() => {});
   }
 
   #failed(error: Error): void {

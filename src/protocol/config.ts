@@ -182,6 +182,8 @@ export const configSchema = z.strictObject({
   memory: z.strictObject({ embeddings: z.string().optional(), shared: z.boolean().optional() }).optional(),
   /** Where else the human is reached, by name. */
   channels: z.record(channelNameSchema, channelConfigSchema).optional(),
+  /** The PostgreSQL from which `agiraph serve` works, with other hosts: `postgres://USER@HOST/DATABASE`. */
+  engine: z.string().min(1).optional(),
   /** Where `agiraph serve` can be reached. It stays on this machine unless it has TLS or stands behind a proxy. */
   server: serverConfigSchema.optional(),
   /**

@@ -14,14 +14,17 @@ export interface OpenAgentsPorts {
   catchUp?: { run(id: AgentId): Promise<void>; close(): Promise<void> };
   /** How many bytes a list may fold before it answers. */
   listBytes?: number;
+  /** Told of each agent as soon as it is open. */
+  opened?(agent: Agent): void;
 }
 
 interface Slot {
   opening: Promise<Agent>;
   /** Once it is open. */
   agent: Agent | undefined;
-  /** When it was last asked for. */
+  /** When it was last asked for, and how often. */
   used: number;
+  asked: number;
 }
 
 const KEPT_OPEN = 64;
@@ -76,6 +79,7 @@ export class OpenAgents {
     const known = this.#open.get(id);
     if (known) {
       known.used = this.#ports.now();
+      known.asked++;
       return known.opening;
     }
     return this.#hold(id, this.#ready(id), open);
@@ -163,12 +167,13 @@ export class OpenAgents {
       log.subscribe(this.#tell);
       return open(log);
     });
-    const slot: Slot = { opening: opened, agent: undefined, used: this.#ports.now() };
+    const slot: Slot = { opening: opened, agent: undefined, used: this.#ports.now(), asked: 1 };
     this.#open.set(id, slot);
     opened.then(
       (agent) => {
         slot.agent = agent;
-        this.#closeSome();
+        this.#ports.opened?.(agent);
+        this.closeSome();
       },
       () => this.#open.delete(id),
     );
@@ -241,13 +246,21 @@ export class OpenAgents {
     for (const listener of this.#listeners) listener(fact);
   };
 
-  #closeSome(): void {
+  /** Those that are not needed, if more are open than may be kept so. */
+  closeSome(): void {
     const { keptOpen = KEPT_OPEN, now } = this.#ports;
     const tooMany = this.#open.size - keptOpen;
     if (tooMany <= 0) return;
     const old = [...this.#open].filter(([, { agent, used }]) => agent?.isResting && now() - used >= GRACE_MS);
     old.sort(([, a], [, b]) => a.used - b.used);
     for (const [id, { agent }] of old.slice(0, tooMany)) if (agent) this.#close(id, agent);
+  }
+
+  /** Closes an agent that was opened only to look at it, if nobody else has asked for it. */
+  giveBack(agent: Agent): void {
+    const { id } = agent.log;
+    const slot = this.#open.get(id);
+    if (slot?.agent === agent && slot.asked === 1 && agent.isResting) this.#close(id, agent);
   }
 
   #close(id: AgentId, agent: Agent): void {

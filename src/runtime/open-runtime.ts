@@ -7,6 +7,7 @@ import type { Config } from "../protocol/config.ts";
 import type { AgentId } from "../protocol/index.ts";
 import { codeOf } from "../store/disk/disk.ts";
 import { nodeDisk } from "../store/disk/node-disk.ts";
+import { engineMarkOf } from "../store/home/engine-mark.ts";
 import { requireTrustedHome } from "../store/home/home-modes.ts";
 import { requireReadableHome } from "../store/home/readable-home.ts";
 import { openStore } from "../store/open-store.ts";
@@ -143,6 +144,11 @@ function liveCatalog(
 }
 
 async function openToWork({ home, env }: Settings, clock: Clock): Promise<Store> {
+  const mark = engineMarkOf(nodeDisk, home);
+  if (mark)
+    throw new SettingsError(
+      `The home ${home} is a working copy of the engine ${mark.engine}: what is done in it alone would be lost. Start its server (agiraph serve --engine …), and try again; or choose another home with --home.`,
+    );
   for (const tightened of requireTrustedHome(home, env)) process.emitWarning(tightened);
   return openHome(home, clock, false);
 }

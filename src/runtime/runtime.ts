@@ -11,6 +11,7 @@ import { createAgentFolder, removeAgentFolder } from "../store/run/node-folder.t
 import type { AgentLog, Store } from "../store/store.ts";
 import { problemWithTools } from "../tools/tool-names.ts";
 import { Agent } from "./agent.ts";
+import { AgentElsewhere, type SeenAgent } from "./agent-elsewhere.ts";
 import { nameBeside, nameFrom, newAgentId } from "./agent-names.ts";
 import { type CheckedOrder, checkedOrder, checkWrite, type NewAgent, UnpricedModel } from "./agent-order.ts";
 import { type AgentServices, agentServices, type ServicePorts } from "./agent-services.ts";
@@ -19,7 +20,9 @@ import { projectEntryFor } from "./config/project-config.ts";
 import type { Settings } from "./config/settings.ts";
 import { DiskFullRecovery, ENOUGH_ROOM } from "./disk-full-recovery.ts";
 import type { ExtensionState } from "./extensions/extension.ts";
+import type { Hosting } from "./hosting.ts";
 import { type ChannelListeners, openListeners } from "./human/channel-listeners.ts";
+import type { InboxItem } from "./human/inbox.ts";
 import type { OpenChannel } from "./human/open-channels.ts";
 import type { WebhookPorts } from "./human/webhook-handler.ts";
 import type { WebhookListener } from "./human/webhook-listener.ts";
@@ -27,6 +30,7 @@ import { webhookMemory } from "./human/webhook-memory.ts";
 import { MeshRecords } from "./mesh-records.ts";
 import { OpenAgents } from "./open-agents.ts";
 import { gitTemporary } from "./repository/person.ts";
+import { SharedAgents } from "./shared-agents.ts";
 import { currentActor, onItsOwn } from "./state/acting.ts";
 import type { CatchUp } from "./views/catch-up.ts";
 import { existingAgent } from "./views/existing-agent.ts";
@@ -40,6 +44,8 @@ export interface RuntimePorts extends ServicePorts {
   extensions: readonly ExtensionState[];
   /** Folds long logs in a thread. Left out where the home is not on the real disk. */
   catchUp?: CatchUp;
+  /** Where the home is a working copy: all agents of its engine, and the hosts that work on them. */
+  hosting?: Hosting;
 }
 
 /** All agents of one home in this process: the composition root is `openRuntime`, this is what it composes. */
@@ -47,6 +53,8 @@ export class Runtime {
   readonly #ports: RuntimePorts;
   readonly #settings: Settings;
   readonly #agents: OpenAgents;
+  /** Instead of those of the home alone: all agents of an engine. */
+  readonly #shared: SharedAgents | undefined;
   readonly #diskFullRecovery: DiskFullRecovery;
   readonly #meshRecords: MeshRecords;
   /** By project: the part of the environment that came with the start of its meshes. */
@@ -62,8 +70,18 @@ export class Runtime {
   constructor(settings: Settings, ports: RuntimePorts) {
     this.#settings = settings;
     this.#ports = ports;
-    const { store, clock, catchUp } = ports;
-    this.#agents = new OpenAgents({ store, now: clock.now, ...(catchUp && { catchUp }) });
+    const { store, clock, catchUp, hosting } = ports;
+    this.#agents = new OpenAgents({
+      ...{ store, now: clock.now, ...(catchUp && { catchUp }) },
+      // What rests is for any host to take.
+      ...(hosting && { keptOpen: 0, opened: (agent: Agent) => this.#shared?.opened(agent) }),
+    });
+    this.#shared =
+      hosting && new SharedAgents({ directory: hosting.directory, agents: this.#agents, open: (id) => this.agent(id) });
+    if (hosting) {
+      hosting.onBeat(() => this.#agents.closeSome());
+      this.subscribe(({ agent_id }) => hosting.heard(agent_id));
+    }
     this.#diskFullRecovery = new DiskFullRecovery({
       room: () => ports.store.room(),
       sleep: ports.clock.sleep,
@@ -276,23 +294,44 @@ export class Runtime {
     return this.#agents.get(id, (log) => Agent.open(log, this.#services()));
   }
 
+  /** To look on, wherever it is at work. */
+  async seen(id: AgentId): Promise<SeenAgent> {
+    const { hosting } = this.#ports;
+    const isElsewhere = hosting && !this.opened(id) && (await hosting.ownerOf(id)) !== undefined;
+    return isElsewhere ? AgentElsewhere.open(hosting, id) : this.agent(id);
+  }
+
   /** All agents of the home in a few fields each, newest first. Those that rest are not opened for it. */
   summaries(): Promise<AgentSummaryData[]> {
-    return this.#agents.summaries();
+    return this.#list.summaries();
   }
 
   /** The same at once, for a list: agents whose long logs have not been folded yet are marked `loading`. */
   listed(): Promise<AgentSummaryData[]> {
-    return this.#agents.listed();
+    return this.#list.listed();
   }
 
   /** Called when agents that were listed as loading have been loaded. Returns the unsubscribe. */
   onLoaded(listener: () => void): () => void {
-    return this.#agents.onLoaded(listener);
+    return this.#list.onLoaded(listener);
   }
 
   summary(id: AgentId): Promise<AgentSummaryData> {
-    return this.#agents.summary(id);
+    return this.#list.summary(id);
+  }
+
+  get #list(): Pick<OpenAgents, "listed" | "onLoaded" | "summaries" | "summary"> {
+    return this.#shared ?? this.#agents;
+  }
+
+  /** Where the home is a working copy: the engine and its hosts. */
+  get hosting(): Hosting | undefined {
+    return this.#ports.hosting;
+  }
+
+  /** What waits for the human with all agents of an engine; undefined for a home of its own. */
+  sharedInbox(): Promise<InboxItem[]> | undefined {
+    return this.#shared?.inbox();
   }
 
   /** Of an agent that need not be open. */

@@ -4,6 +4,7 @@ import type { AgentId } from "../protocol/index.ts";
 import type { Agent } from "../runtime/agent.ts";
 import { type InboxItem, inboxOf } from "../runtime/human/inbox.ts";
 import type { Runtime } from "../runtime/runtime.ts";
+import { takeOver, takeUp } from "../runtime/take-over.ts";
 import { existingAgent } from "../runtime/views/existing-agent.ts";
 import type { AgentLog } from "../store/store.ts";
 
@@ -78,6 +79,8 @@ export class Agents {
 
   /** What waits for the human, oldest first. */
   async inbox(): Promise<InboxItem[]> {
+    const shared = this.#runtime.sharedInbox();
+    if (shared) return shared;
     const all: InboxItem[] = [];
     for (const { id, seq, archived, open_questions, needs_decision, unread } of await this.#runtime.summaries()) {
       if (archived || (open_questions + unread === 0 && !needs_decision)) continue;
@@ -91,6 +94,9 @@ export class Agents {
 
   /** After a start: who was interrupted goes on, who waits for a time keeps it. Tells of each that could not. */
   async takeUp(failed: (id: string, error: unknown) => void): Promise<void> {
+    const { hosting, clock } = this.#runtime;
+    // Of an engine, those that no other host works on: with each heartbeat.
+    if (hosting) return void takeOver({ hosting, clock, failed, agent: (id) => this.#runtime.agent(id) });
     const listed = await this.#runtime.listed();
     // Nobody waits for the long logs of others.
     const inOrder = [...listed.filter(({ loading }) => !loading), ...listed.filter(({ loading }) => loading)];
@@ -98,11 +104,7 @@ export class Agents {
       try {
         const { status, archived, keeps_time } = await this.#runtime.summary(id);
         if (archived || !(keeps_time || isAtWork(status))) continue;
-        const agent = await this.#runtime.agent(id);
-        // A terminal that looks on may have resumed it.
-        await agent.drained();
-        if (!isAtWork(status)) agent.keepTime();
-        else if (!agent.isWorking) await agent.start("recovered");
+        await takeUp(await this.#runtime.agent(id));
       } catch (error) {
         failed(id, error);
       }

@@ -1,6 +1,6 @@
 import type { WebSocket } from "ws";
 import type { Fact } from "../protocol/index.ts";
-import type { Agent } from "../runtime/agent.ts";
+import type { SeenAgent } from "../runtime/agent-elsewhere.ts";
 import type { Delta } from "../workers/loop/recorded-loop.ts";
 import type { ConcurrencyLimit } from "./concurrency-limit.ts";
 import { FactPages, type FramedFact, factFrame } from "./fact-pages.ts";
@@ -8,7 +8,7 @@ import { type FeedLimits, Follower } from "./follower.ts";
 import { spokenWordsOf } from "./spoken-words.ts";
 
 /** What a feed needs from an agent. */
-export type FeedSource = Pick<Agent, "log" | "onDelta" | "saying" | "idle" | "now">;
+export type FeedSource = SeenAgent;
 
 /**
  * Sends one agent's facts and streamed words to all its followers.
@@ -27,7 +27,7 @@ export type FeedSource = Pick<Agent, "log" | "onDelta" | "saying" | "idle" | "no
  *     (`rest`).
  */
 export class Feed {
-  readonly #agent: FeedSource;
+  readonly agent: FeedSource;
   readonly #followers = new Set<Follower>();
   readonly #pages: FactPages;
   readonly #deltas = new Map<string, Delta>();
@@ -35,7 +35,7 @@ export class Feed {
   #flushing: NodeJS.Immediate | undefined;
 
   constructor(agent: FeedSource) {
-    this.#agent = agent;
+    this.agent = agent;
     this.#pages = new FactPages(agent.log);
     this.#unhear = [agent.log.subscribe((fact) => this.#onFact(fact)), agent.onDelta((delta) => this.#onDelta(delta))];
   }
@@ -89,23 +89,23 @@ export class Feed {
   #wordsSoFar(follower: Follower): Buffer[] {
     this.#flush();
     this.#tellRest([follower]);
-    return this.#agent.saying().map((delta) => this.#frameOf(delta, true));
+    return this.agent.saying().map((delta) => this.#frameOf(delta, true));
   }
 
   #tellRest(followers: readonly Follower[]): void {
     const tell = (error?: string) => {
-      const frame = Buffer.from(JSON.stringify({ type: "rest", seq: this.#agent.now.seq, error }));
+      const frame = Buffer.from(JSON.stringify({ type: "rest", seq: this.agent.now.seq, error }));
       for (const follower of followers) follower.rest(frame);
     };
     if (followers.some(({ isWatching }) => isWatching))
-      this.#agent.idle().then(
+      this.agent.idle().then(
         () => tell(),
         (error: unknown) => tell(error instanceof Error ? error.message : String(error)),
       );
   }
 
   async #withWords(page: readonly FramedFact[]): Promise<FramedFact[]> {
-    const { log, now } = this.#agent;
+    const { log, now } = this.agent;
     const facts = page.map(({ fact }) => fact);
     const words = await spokenWordsOf(facts, log, () => now.roster);
     return page.map((each) => {
@@ -115,7 +115,7 @@ export class Feed {
   }
 
   #frameOf(delta: Delta, isAll = false): Buffer {
-    const { id } = this.#agent.log;
+    const { id } = this.agent.log;
     return Buffer.from(JSON.stringify({ type: "delta", agent_id: id, ...delta, ...(isAll && { so_far: true }) }));
   }
 

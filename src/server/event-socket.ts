@@ -5,7 +5,7 @@ import { z } from "zod";
 import { issueWords } from "../boundary/schema-words.ts";
 import { unknownField } from "../boundary/unknown-field.ts";
 import { type AgentId, agentIdSchema } from "../protocol/index.ts";
-import type { Agent } from "../runtime/agent.ts";
+import type { SeenAgent } from "../runtime/agent-elsewhere.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { NotFoundError } from "../store/errors.ts";
 import { ConcurrencyLimit } from "./concurrency-limit.ts";
@@ -33,7 +33,7 @@ export const EVENT_LIMITS: EventLimits = {
 const CLOSED = { badRequest: 4400, unknownAgent: 4404, tooMany: 4429 } as const;
 
 export interface EventDeps {
-  runtime: Pick<Runtime, "agent" | "listed" | "onLoaded" | "subscribe">;
+  runtime: Pick<Runtime, "listed" | "onLoaded" | "seen" | "subscribe">;
 }
 
 /** Counts of the sockets. */
@@ -117,11 +117,27 @@ class Sockets implements EventSockets {
     const query = querySchema.safeParse(request.query);
     if (!query.success) return socket.close(CLOSED.badRequest, wordsFor(query.error));
     const agent = await this.#open(params.data.id, socket);
+    if (!agent) return;
+    try {
+      this.#begin(socket, agent, query.data);
+    } finally {
+      // Whoever follows it already does so for all.
+      if (this.#feeds.get(agent.log.id)?.agent !== agent) agent.leave?.();
+    }
+  }
+
+  #begin(
+    socket: WebSocket,
+    agent: SeenAgent,
+    { after, snapshot, recent = 0, watch }: z.output<typeof querySchema>,
+  ): void {
     // It may have gone while the agent was opened.
-    if (!agent || socket.readyState !== socket.OPEN) return;
-    const { after, snapshot, recent = 0, watch } = query.data;
+    if (socket.readyState !== socket.OPEN) return;
     if (after !== undefined && after > agent.log.seq)
-      return socket.close(CLOSED.badRequest, `after: the log ends at ${agent.log.seq}. Connect again without after.`);
+      return void socket.close(
+        CLOSED.badRequest,
+        `after: the log ends at ${agent.log.seq}. Connect again without after.`,
+      );
     const { now } = agent;
     const isWatching = watch === "1";
     if (snapshot !== "1") this.#follow(socket, agent, { after: after ?? 0, isWatching });
@@ -148,7 +164,7 @@ class Sockets implements EventSockets {
     }
   }
 
-  #follow(socket: WebSocket, agent: Agent, { after, isWatching, first }: Wanted): void {
+  #follow(socket: WebSocket, agent: SeenAgent, { after, isWatching, first }: Wanted): void {
     const { id } = agent.log;
     const feed = this.#feeds.get(id) ?? new Feed(agent);
     this.#feeds.set(id, feed);
@@ -158,11 +174,16 @@ class Sockets implements EventSockets {
     }
     const follower: Follower = feed.join(socket, { after, isWatching }, this.#limits, this.#readers);
     this.#attend(socket, follower);
+    const move = () => socket.close(MOVED, "The agent has moved to this host. Connect again from the last seq.");
+    feed.agent.ended?.addEventListener("abort", move, { once: true });
+    if (feed.agent.ended?.aborted) move();
     socket.once("close", () => {
+      feed.agent.ended?.removeEventListener("abort", move);
       follower.close();
       feed.leave(follower);
       if (feed.size > 0) return;
       feed.close();
+      feed.agent.leave?.();
       this.#feeds.delete(id);
     });
     follower.begin(first);
@@ -188,9 +209,9 @@ class Sockets implements EventSockets {
     this.#clients.set(socket, client);
   }
 
-  async #open(id: AgentId, socket: WebSocket): Promise<Agent | undefined> {
+  async #open(id: AgentId, socket: WebSocket): Promise<SeenAgent | undefined> {
     try {
-      return await this.#runtime.agent(id);
+      return await this.#runtime.seen(id);
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
       socket.close(CLOSED.unknownAgent, `There is no agent ${id}.`);
@@ -215,6 +236,9 @@ interface Wanted {
   isWatching: boolean;
   first?: Buffer;
 }
+
+/** The standard's "service restart": clients come again. */
+const MOVED = 1012;
 
 const GOODBYE_MS = 1000;
 

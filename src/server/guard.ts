@@ -47,7 +47,8 @@ export function registerGuard(app: FastifyInstance, { credentials, config, now }
     if (!request.raw.url?.startsWith("/"))
       throw new RefusedRequest(400, "bad_request", "Ask for a path that begins with /.");
     const { access } = request.routeOptions.config;
-    if (access === "signed") return;
+    // Another host has checked it.
+    if (access === "signed" || request.carried) return;
     const address = app.server.address();
     reach ??= typeof address === "object" && address ? reachOf(address, config) : undefined;
     request.origin = checkOrigin(request, reach, config);

@@ -97,6 +97,9 @@ const KNOWN: Readonly<Record<string, readonly [number, string]>> = {
   FileNotFound: [404, "not_found"],
   TooLittleMoney: [409, "too_little_money"],
   UnpricedModel: [400, "unpriced_model"],
+  ElsewhereError: [503, "elsewhere"],
+  NotCarriedError: [503, "not_carried"],
+  NoReplyError: [504, "no_reply"],
   ProjectLockedError: [409, "project_in_use"],
 };
 

@@ -19,6 +19,7 @@ import type { Api, RouteDeps } from "./api-app.ts";
 import type { ServerDeps } from "./deps.ts";
 import { registerEvents } from "./event-socket.ts";
 import { registerGuard } from "./guard.ts";
+import { registerHostedAgents } from "./hosted-agents.ts";
 import { requestId } from "./logs.ts";
 import { registerMetrics } from "./metrics.ts";
 import { readPem } from "./reach.ts";
@@ -68,6 +69,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   app.removeContentTypeParser(["text/plain", "application/json"]);
   app.addContentTypeParser("application/json", { parseAs: "string" }, jsonOrNothing(app));
   app.setErrorHandler(sendError);
+  if (runtime.hosting) registerHostedAgents(app, runtime, runtime.hosting);
   registerGuard(app, { credentials, config, now: () => runtime.clock.now() });
   app.setNotFoundHandler(({ method, url }) => {
     throw notFound(`There is nothing here.${nearestRoute(method, url)} GET /openapi.json says what there is.`);

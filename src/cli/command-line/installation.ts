@@ -18,9 +18,12 @@ const SERVER: readonly CommandSpec[] = [
     options: [
       ["--port <number>", "the port to listen on (AGIRAPH_PORT, default 4747); 0 is any free port", port],
       ["--host <address>", "the address to listen on, if not this machine only; needs TLS or a proxy in config.json"],
+      ["--engine <url>", "work from a PostgreSQL, with other hosts: postgres://USER@HOST/DATABASE (AGIRAPH_ENGINE)"],
+      ["--schema <name>", "with --engine: its schema in that database, if not agiraph"],
+      ["--host-name <name>", "with --engine: what this host is called, if not by the name of the machine"],
       UNSAFE,
     ],
-    examples: ["serve", "serve --port 8080"],
+    examples: ["serve", "serve --port 8080", "serve --engine postgres://agiraph@db.example.org/agiraph"],
     run: async (call, options: object) => (await import("../commands/serve.ts")).serve(call, options),
   },
   {

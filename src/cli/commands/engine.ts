@@ -1,7 +1,10 @@
 import { resolve } from "node:path";
 import { checkEngine, Database, type EngineCheck, engineAddress, exportHome, importHome } from "../../engine/index.ts";
 import { LOGIN_FORMATS } from "../../runtime/logins/login-formats.ts";
-import { EXIT, type ExitCode, UsageError } from "../exit-code.ts";
+import { nodeDisk } from "../../store/disk/node-disk.ts";
+import { engineMarkOf } from "../../store/home/engine-mark.ts";
+import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
+import { engineOf } from "../home/engine-choice.ts";
 import { settingsOf } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { bytes, count } from "../wording/format.ts";
@@ -31,7 +34,7 @@ export async function engine(
 
 async function check(call: Invocation, options: EngineOptions): Promise<ExitCode> {
   const { terminal, json } = call;
-  await using database = databaseOf(call, options);
+  await using database = await databaseOf(call, options);
   const checks = await checkEngine(database, { now: Date.now, elapsed: () => performance.now() });
   const isUsable = checks.every(({ state }) => state !== "problem");
   if (json) await terminal.printJson({ ok: isUsable, engine: database.address.shown, checks });
@@ -47,7 +50,12 @@ function lineOf({ what, state, text }: EngineCheck, { terminal: { paint } }: Inv
 async function bringIn(call: Invocation, folder: string | undefined, options: EngineOptions): Promise<ExitCode> {
   const { terminal, json } = call;
   const home = folder === undefined ? (await settingsOf(call)).home : resolve(terminal.cwd, folder);
-  await using database = databaseOf(call, options);
+  const copied = engineMarkOf(nodeDisk, home);
+  if (copied)
+    throw new Refusal(
+      `The home ${home} is a working copy of the engine ${copied.engine}, which has its agents already. Nothing was imported.`,
+    );
+  await using database = await databaseOf(call, options);
   let trees = 0;
   await importHome(database, home, {
     clock: { now: Date.now },
@@ -75,7 +83,7 @@ async function takeOut(call: Invocation, folder: string | undefined, options: En
       `Name a new folder to export to, for example: ${commandLine(call, "engine", "export", "./exported")}`,
     );
   const home = resolve(terminal.cwd, folder);
-  await using database = databaseOf(call, options);
+  await using database = await databaseOf(call, options);
   const missing: string[] = [];
   let trees = 0;
   await exportHome(database, home, {
@@ -97,11 +105,11 @@ async function takeOut(call: Invocation, folder: string | undefined, options: En
   return missing.length > 0 ? EXIT.failed : EXIT.done;
 }
 
-function databaseOf(call: Invocation, { engine, schema }: EngineOptions): Database {
-  const url = engine ?? call.terminal.env.AGIRAPH_ENGINE;
+async function databaseOf(call: Invocation, options: EngineOptions): Promise<Database> {
+  const url = engineOf(await settingsOf(call, { isOnlyLooking: true, isTold: false }), options);
   if (url === undefined || url === "")
     throw new UsageError(
-      `Say where the engine is: ${commandLine(call, "engine", "check", "--engine", "postgres://USER@HOST/DATABASE")}. Or set AGIRAPH_ENGINE.`,
+      `Say where the engine is: ${commandLine(call, "engine", "check", "--engine", "postgres://USER@HOST/DATABASE")}. Or set AGIRAPH_ENGINE, or "engine" in config.json.`,
     );
-  return new Database(engineAddress(url, schema));
+  return new Database(engineAddress(url, options.schema));
 }

@@ -9,6 +9,8 @@ import { boundAddress, checkReach, ownUrl, pageOrigin } from "../../server/reach
 import { tokenOf } from "../../store/home/token-file.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
 import { crashMessage, onCrash } from "../home/crash.ts";
+import { engineOf } from "../home/engine-choice.ts";
+import type { EngineHomePorts } from "../home/engine-home.ts";
 import { deafChannels } from "../home/extension-remarks.ts";
 import { tellRepairs } from "../home/local-home.ts";
 import { settingsOf } from "../home/look.ts";
@@ -21,6 +23,10 @@ export interface ServeOptions {
   port?: number;
   host?: string;
   unsafeNoSandbox?: boolean;
+  /** The PostgreSQL to work from, its schema, and what this host is called there. */
+  engine?: string;
+  schema?: string;
+  hostName?: string;
 }
 
 const DEFAULT_PORT = 4747;
@@ -37,10 +43,12 @@ export async function serve(call: Invocation, options: ServeOptions): Promise<Ex
   };
   const config = settings.config.server ?? {};
   checkReach(where.host, config);
-  const runtime = await openHome(call, settings);
+  const joinAnew = () => restartLost(call, where.port);
+  const runtime = await opened(call, settings, options, { isPatient: restarted !== undefined, onLost: joinAnew });
   try {
     tellRepairs(runtime, settings.home, terminal);
     const app = await listening(call, runtime, settings, where);
+    where.port = boundAddress(app.server).port;
     restartOnCrash(call, app, restarted?.crashes ?? []);
     await serveUntilStopped(call, app, runtime, config);
     return EXIT.done;
@@ -48,6 +56,28 @@ export async function serve(call: Invocation, options: ServeOptions): Promise<Ex
     await runtime.close();
     throw error;
   }
+}
+
+/** The home itself, or the engine of which it is a working copy. */
+async function opened(
+  call: Invocation,
+  settings: Settings,
+  options: ServeOptions,
+  ports: Pick<EngineHomePorts, "isPatient" | "onLost">,
+): Promise<Runtime> {
+  const engine = engineOf(settings, options);
+  if (engine === undefined) return openHome(call, settings);
+  const { openEngineHome } = await import("../home/engine-home.ts");
+  return openEngineHome(call, settings, { ...options, ...ports, engine });
+}
+
+/** What this host had may be another's by now: everything that it does ends at once, and it begins anew. */
+function restartLost({ terminal }: Invocation, port: number): void {
+  terminal.say(
+    `${terminal.errPaint.red("✗")} The engine was out of reach for 8 s, so that other hosts may have taken over: everything was stopped here. This host joins again as soon as the engine answers.`,
+  );
+  restart(process, { port, crashes: [] });
+  process.exit(EXIT.failed);
 }
 
 async function listening(

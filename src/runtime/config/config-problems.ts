@@ -123,6 +123,7 @@ export const EXAMPLE: Config = {
       },
     },
   },
+  engine: "postgres://agiraph@db.example.org/agiraph",
   extensions: ["/home/me/tools/weather.ts"],
   sandbox: { unsafe: false },
 };

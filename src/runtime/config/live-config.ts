@@ -22,7 +22,7 @@ export interface LiveSettings extends Settings {
 }
 
 /** What is opened once, with the process: where it listens, by which channels it speaks, what extends it, how it confines. */
-const FIXED = ["server", "channels", "extensions", "sandbox"] as const satisfies readonly (keyof Config)[];
+const FIXED = ["server", "engine", "channels", "extensions", "sandbox"] as const satisfies readonly (keyof Config)[];
 
 /**
  * Settings whose `config` follows config.json.

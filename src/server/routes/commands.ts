@@ -67,7 +67,8 @@ function routeOf(name: CommandName) {
 }
 
 /** The holder of the token is the home's human; the client itself says how it connects. */
-export function actorOf({ headers }: FastifyRequest): Actor {
+export function actorOf({ headers, carried }: FastifyRequest): Actor {
+  if (carried?.actor) return carried.actor;
   const via = viaSchema.safeParse(headers[VIA_HEADER] ?? "web");
   if (!via.success)
     throw new RefusedRequest(400, "bad_request", `The header ${VIA_HEADER} is one of ${viaSchema.options.join(", ")}.`);
