@@ -1,5 +1,11 @@
 import type { z } from "zod";
-import { type AgentDetail, agentDetailSchema, agentsPageSchema, triggersPageSchema } from "../protocol/api/agents.ts";
+import {
+  type AgentDetail,
+  agentDetailSchema,
+  agentsPageSchema,
+  copySchema,
+  triggersPageSchema,
+} from "../protocol/api/agents.ts";
 import { eventsPageSchema } from "../protocol/api/events.ts";
 import { filesPageSchema, memoryFoundSchema } from "../protocol/api/files.ts";
 import {
@@ -49,6 +55,11 @@ export class ApiClient {
 
   agent(id: string): Promise<AgentDetail> {
     return this.#ask("GET", at(id), agentDetailSchema);
+  }
+
+  /** To a server that works from an engine: its home has the agent's files as they are now. */
+  copy(id: string) {
+    return this.#ask("POST", `/copies/${encodeURIComponent(id)}`, copySchema);
   }
 
   permissions(id: string) {

@@ -1,7 +1,9 @@
 import type { Clock } from "../protocol/clock.ts";
 import type { AgentId } from "../protocol/index.ts";
+import { agentDir } from "../store/paths.ts";
 import { AgentDirectory } from "./agent-directory.ts";
 import type { Database } from "./database.ts";
+import { exportTree } from "./export-tree.ts";
 import { FactNews } from "./fact-news.ts";
 import type { Beat, Host } from "./host.ts";
 import { HostNotices } from "./host-notices.ts";
@@ -76,6 +78,14 @@ export class EngineHosts {
 
   watch(id: AgentId): Promise<WatchedTree> {
     return this.watched.watch(id);
+  }
+
+  /** Brings what this home has of an agent of another host to what the engine has. */
+  async copy(id: AgentId): Promise<void> {
+    const { database, root } = this.#ports;
+    await this.watched.withoutWriting(id, async () => {
+      if (await this.ownerOf(id)) await exportTree(database, `agents/${id}`, agentDir(root, id), { keepsOthers: true });
+    });
   }
 
   /** A fact of an agent of this host is recorded. */

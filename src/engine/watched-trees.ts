@@ -72,6 +72,12 @@ export class WatchedTrees {
     const shared = await this.#watched.get(id)?.catch(() => undefined);
     if (shared) this.#end(id, shared);
     await shared?.ended;
+    await this.withoutWriting(id, async () => {});
+  }
+
+  /** While nothing of it is written here. */
+  withoutWriting<T>(id: AgentId, work: () => Promise<T>): Promise<T> {
+    return oneAtATime(writing(agentDir(this.#ports.root, id)), work);
   }
 
   #end(id: AgentId, shared: SharedWatch): void {
@@ -84,7 +90,7 @@ export class WatchedTrees {
     const end = new AbortController();
     const ended = AbortSignal.any([signal, end.signal]);
     const copy = new StreamCopy(database, root, id);
-    await copy.begin();
+    await this.withoutWriting(id, () => copy.begin());
     const store = await openStore({ root, clock, readOnly: true });
     const stored = await store.open(id);
     const listeners = new Set<(fact: Fact) => void>();
@@ -147,6 +153,8 @@ function watchedLog(stored: AgentLog, seq: () => number, listeners: Set<(fact: F
   };
 }
 
+const writing = (folder: string): string => `${folder} is written`;
+
 /** The streams of a tree in the working copy, as long as another host adds to them. */
 class StreamCopy {
   readonly #database: Database;
@@ -172,7 +180,7 @@ class StreamCopy {
   }
 
   async grow(): Promise<void> {
-    await oneAtATime(`${this.#folder} grows`, async () => {
+    await oneAtATime(writing(this.#folder), async () => {
       for (let rows: Piece[] = []; ; ) {
         rows = pieceRows.parse(
           await this.#database.query(

@@ -121,8 +121,12 @@ export class Agent {
 
   /** Nobody works, nobody looks on and nothing happens by itself: it can be closed and opened again. */
   get isResting(): boolean {
-    const isQuiet = !this.isWorking && !this.#words.isHeard;
-    return isQuiet && !summarise(this.now).keeps_time;
+    return this.isQuiet && !summarise(this.now).keeps_time;
+  }
+
+  /** Nobody works, and nobody looks on. */
+  get isQuiet(): boolean {
+    return !this.isWorking && !this.#words.isHeard;
   }
 
   /** Whether somebody works on it in this process. */

@@ -14,6 +14,8 @@ export interface OpenAgentsPorts {
   catchUp?: { run(id: AgentId): Promise<void>; close(): Promise<void> };
   /** How many bytes a list may fold before it answers. */
   listBytes?: number;
+  /** Whether an agent may be closed; if it rests, unless something else decides. */
+  mayRest?(agent: Agent): boolean;
   /** Told of each agent as soon as it is open. */
   opened?(agent: Agent): void;
 }
@@ -251,7 +253,9 @@ export class OpenAgents {
     const { keptOpen = KEPT_OPEN, now } = this.#ports;
     const tooMany = this.#open.size - keptOpen;
     if (tooMany <= 0) return;
-    const old = [...this.#open].filter(([, { agent, used }]) => agent?.isResting && now() - used >= GRACE_MS);
+    const old = [...this.#open].filter(
+      ([, { agent, used }]) => agent && this.#mayRest(agent) && now() - used >= GRACE_MS,
+    );
     old.sort(([, a], [, b]) => a.used - b.used);
     for (const [id, { agent }] of old.slice(0, tooMany)) if (agent) this.#close(id, agent);
   }
@@ -260,7 +264,11 @@ export class OpenAgents {
   giveBack(agent: Agent): void {
     const { id } = agent.log;
     const slot = this.#open.get(id);
-    if (slot?.agent === agent && slot.asked === 1 && agent.isResting) this.#close(id, agent);
+    if (slot?.agent === agent && slot.asked === 1 && this.#mayRest(agent)) this.#close(id, agent);
+  }
+
+  #mayRest(agent: Agent): boolean {
+    return this.#ports.mayRest?.(agent) ?? agent.isResting;
   }
 
   #close(id: AgentId, agent: Agent): void {

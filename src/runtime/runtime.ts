@@ -74,10 +74,15 @@ export class Runtime {
     this.#agents = new OpenAgents({
       ...{ store, now: clock.now, ...(catchUp && { catchUp }) },
       // What rests is for any host to take.
-      ...(hosting && { keptOpen: 0, opened: (agent: Agent) => this.#shared?.opened(agent) }),
+      ...(hosting && {
+        keptOpen: 0,
+        mayRest: (agent: Agent) => this.#shared?.mayRest(agent) ?? agent.isResting,
+        opened: (agent: Agent) => this.#shared?.opened(agent),
+      }),
     });
     this.#shared =
-      hosting && new SharedAgents({ directory: hosting.directory, agents: this.#agents, open: (id) => this.agent(id) });
+      hosting &&
+      new SharedAgents({ directory: hosting.directory, agents: this.#agents, clock, open: (id) => this.agent(id) });
     if (hosting) {
       hosting.onBeat(() => this.#agents.closeSome());
       this.subscribe(({ agent_id }) => hosting.heard(agent_id));

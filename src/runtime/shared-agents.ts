@@ -1,9 +1,11 @@
 import type { AgentNote, Listed } from "../engine/agent-directory.ts";
-import { type AgentSummaryData, isAtWork, summarise } from "../projections/index.ts";
+import { type AgentSummaryData, isAtWork, type Situation, summarise } from "../projections/index.ts";
+import type { Clock } from "../protocol/clock.ts";
 import type { AgentId } from "../protocol/index.ts";
 import type { Agent } from "./agent.ts";
 import { type InboxItem, inboxOf } from "./human/inbox.ts";
 import type { OpenAgents } from "./open-agents.ts";
+import { wakesAt } from "./time/wakes-at.ts";
 
 /** What all hosts of an engine know of each agent. */
 export interface SharedDirectory {
@@ -17,7 +19,11 @@ export interface SharedAgentsPorts {
   directory: SharedDirectory;
   agents: OpenAgents;
   open(id: AgentId): Promise<Agent>;
+  clock: Pick<Clock, "now">;
 }
+
+/** One that has something to do this soon is not given back before. */
+const SOON_SECONDS = 60;
 
 /**
  * All agents of an engine, wherever they are: those that are open here as they are now, the others as their hosts noted
@@ -75,7 +81,17 @@ export class SharedAgents {
   }
 
   #note(agent: Agent | undefined): void {
-    if (agent) this.#ports.directory.note(agent.log.id, () => noteOf(agent));
+    if (agent) this.#ports.directory.note(agent.log.id, () => noteOf(agent.now, this.#seconds));
+  }
+
+  /** Nobody works on it or looks on, and whatever falls due in it is known to all hosts. */
+  readonly mayRest = (agent: Agent): boolean => {
+    const due = agent.isQuiet ? wakesAt(agent.now, this.#seconds) : "stays";
+    return due === null || (due !== "stays" && due - this.#seconds > SOON_SECONDS);
+  };
+
+  get #seconds(): number {
+    return this.#ports.clock.now() / 1000;
   }
 
   async #load(): Promise<void> {
@@ -89,10 +105,11 @@ export class SharedAgents {
   }
 }
 
-function noteOf({ now }: Agent): AgentNote {
+function noteOf(now: Situation, at: number): AgentNote {
   const summary = summarise(now);
-  const isWanted = !summary.archived && (isAtWork(summary.status) || summary.keeps_time);
-  return { summary, inbox: inboxOf([now]), isWanted, due: null };
+  const due = wakesAt(now, at);
+  const isWanted = !summary.archived && (isAtWork(summary.status) || due === "stays");
+  return { summary, inbox: inboxOf([now]), isWanted, due: due === "stays" ? null : due };
 }
 
 function isArchived({ now }: Agent): boolean {

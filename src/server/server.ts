@@ -28,6 +28,7 @@ import { agentRoutes } from "./routes/agents.ts";
 import { commandRoutes, nearestRoute } from "./routes/commands.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { fileRoutes } from "./routes/files.ts";
+import { hostRoutes } from "./routes/hosts.ts";
 import { meshResultRoutes } from "./routes/mesh-results.ts";
 import { meshRoutes } from "./routes/meshes.ts";
 import { pageRoutes } from "./routes/page.ts";
@@ -90,6 +91,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     webhookRoutes,
   ];
   for (const add of [...kinds, meshRoutes, meshResultRoutes]) add(api, routeDeps);
+  if (runtime.hosting) hostRoutes(api, routeDeps, runtime.hosting);
   serverRoutes(api, routeDeps, credentials, version);
   await registerEvents(app, { runtime });
   registerMetrics(app, { runtime });

@@ -1,10 +1,8 @@
 import type { Situation } from "../../projections/index.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
 import { type InboxItem, inboxOf, needsPerson } from "../../runtime/human/inbox.ts";
-import { lookAtAll } from "../../runtime/views/agent-list.ts";
-import type { Store } from "../../store/store.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { lookAt, noHomeYet } from "../home/look.ts";
+import { type Look, lookAt, noHomeYet } from "../home/look.ts";
 import { give } from "../home/reach-home.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { age, count } from "../wording/format.ts";
@@ -25,7 +23,7 @@ export interface InboxOptions {
 export async function inbox(call: Invocation, options: InboxOptions = {}): Promise<ExitCode> {
   const { terminal, json } = call;
   const look = await lookAt(call).catch(noHomeYet);
-  const situations = look ? await thoseThatWait(look.store) : [];
+  const situations = look ? await thoseThatWait(look) : [];
   const items = inboxOf(situations);
   const command = (item: InboxItem) => commandFor(call, item) + needsOf(item, situations);
   if (options.markRead) return markRead(call, look?.settings, items);
@@ -39,8 +37,8 @@ export async function inbox(call: Invocation, options: InboxOptions = {}): Promi
 }
 
 /** Only agents whose summary says that something waits, or does not know it, are folded. */
-async function thoseThatWait(store: Store): Promise<Situation[]> {
-  const { agents } = await lookAtAll(store);
+async function thoseThatWait(look: Look): Promise<Situation[]> {
+  const { agents } = await look.agents();
   const waiting: Situation[] = [];
   for (const { summary, situation } of agents) {
     const { loading, archived, open_questions, unread, needs_decision } = summary;

@@ -1,5 +1,5 @@
 import type { AgentSummaryData, Standing } from "../../projections/index.ts";
-import { type ListedAgent, lookAtAll } from "../../runtime/views/agent-list.ts";
+import type { ListedAgent } from "../../runtime/views/agent-list.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
 import { lookAt, noHomeYet, settingsOf } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
@@ -18,7 +18,7 @@ export async function ls(call: Invocation, { all = false }: { all?: boolean } = 
       call,
       `there is no home at ${(await settingsOf(call, { isOnlyLooking: true, isTold: false })).home}`,
     );
-  const { agents, unreadable } = await lookAtAll(look.store, LS_BYTES);
+  const { agents, unreadable } = await look.agents(LS_BYTES);
   for (const { id, why } of unreadable)
     terminal.say(`${terminal.errPaint.yellow("!")} ${id} cannot be read: ${plain(why)}`);
   const listed = agents.filter(({ summary }) => all || !summary.archived);

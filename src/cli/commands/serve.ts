@@ -141,7 +141,13 @@ async function serveUntilStopped(
   const at = boundAddress(app.server);
   const url = ownUrl(at, config);
   const cert = config.tls && resolve(runtime.store.root, config.tls.cert);
-  runtime.store.announce({ command: "agiraph serve", url, serves: true, ...(cert && { cert }) });
+  runtime.store.announce({
+    command: "agiraph serve",
+    url,
+    serves: true,
+    ...(cert && { cert }),
+    ...(runtime.hosting && { engine: true }),
+  });
   await runtime.listen();
   for (const line of deafChannels(runtime)) terminal.say(`${terminal.errPaint.yellow("!")} ${line}`);
   const link = `${pageOrigin(at, config)}/login?once=${app.credentials.newLink().once}`;

@@ -1,8 +1,8 @@
-import { lookAtAll } from "../../runtime/views/agent-list.ts";
 import type { HomeHolder } from "../../store/home/home.ts";
 import { versionOf } from "../base-command.ts";
 import { EXIT, type ExitCode } from "../exit-code.ts";
-import { liveHolder, lookAt, noHomeYet, settingsOf } from "../home/look.ts";
+import { liveHolder } from "../home/live-holder.ts";
+import { lookAt, noHomeYet, settingsOf } from "../home/look.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { count, timestamp } from "../wording/format.ts";
 import { standingOf } from "../wording/standing.ts";
@@ -13,7 +13,7 @@ export async function status(call: Invocation): Promise<ExitCode> {
   const look = await lookAt(call).catch(noHomeYet);
   const { home } = look?.settings ?? (await settingsOf(call, { isOnlyLooking: true, isTold: false }));
   const holder = look && liveHolder(home);
-  const { agents } = look ? await lookAtAll(look.store) : { agents: [] };
+  const { agents } = look ? await look.agents() : { agents: [] };
   const shown = agents.filter(({ summary }) => !summary.archived);
   const by_status: Record<string, number> = {};
   for (const { summary } of shown) {

@@ -2,7 +2,8 @@ import { nodeDisk } from "../../store/disk/node-disk.ts";
 import { requireHome } from "../../store/home/home.ts";
 import { renewToken, tokenOf } from "../../store/home/token-file.ts";
 import { EXIT, type ExitCode, Refusal, UsageError } from "../exit-code.ts";
-import { liveHolder, settingsOf } from "../home/look.ts";
+import { liveHolder } from "../home/live-holder.ts";
+import { settingsOf } from "../home/look.ts";
 import { isServer, runningServer } from "../home/other-process.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 

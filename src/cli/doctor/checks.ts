@@ -15,7 +15,7 @@ import { channelsOf } from "../../runtime/human/open-channels.ts";
 import { openSandbox } from "../../sandbox/index.ts";
 import { homeProblems } from "../../store/home/home-modes.ts";
 import { tokenIfThere } from "../../store/home/token-file.ts";
-import { liveHolder } from "../home/look.ts";
+import { liveHolder } from "../home/live-holder.ts";
 import { runningServer } from "../home/other-process.ts";
 import { bytes } from "../wording/format.ts";
 import { plain } from "../wording/width.ts";

@@ -2,7 +2,7 @@ import type { DeltaFrame } from "../../protocol/api/events.ts";
 import type { Fact } from "../../protocol/index.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
 import type { AgentLog } from "../../store/store.ts";
-import { liveHolder } from "./look.ts";
+import { liveHolder } from "./live-holder.ts";
 import { otherProcess } from "./other-process.ts";
 
 const LOOK_MS = 500;

@@ -1,18 +1,17 @@
 import { stat } from "node:fs/promises";
 import type { Situation } from "../../projections/index.ts";
 import { loadSettings, type Settings } from "../../runtime/config/settings.ts";
-import { findAgent } from "../../runtime/views/find-agent.ts";
+import { lookAtAll } from "../../runtime/views/agent-list.ts";
+import { findAmong } from "../../runtime/views/find-agent.ts";
 import { codeOf } from "../../store/disk/disk.ts";
-import { nodeDisk } from "../../store/disk/node-disk.ts";
 import { HomeNotMadeError } from "../../store/errors.ts";
-import { type HomeHolder, readHolder } from "../../store/home/home.ts";
+import type { HomeHolder } from "../../store/home/home.ts";
 import { homeProblems, requireTrustedHome } from "../../store/home/home-modes.ts";
-import { isRunning } from "../../store/home/process-stamp.ts";
 import { openStore } from "../../store/open-store.ts";
-import { lockFile } from "../../store/paths.ts";
 import type { AgentLog, Store } from "../../store/store.ts";
 import { Refusal, UsageError } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
+import { liveHolder } from "./live-holder.ts";
 
 /** A read-only view of a home, in which another process may be working. */
 export interface Look {
@@ -20,17 +19,23 @@ export interface Look {
   store: Store;
   /** The process that works in this home now. */
   holder: HomeHolder | undefined;
+  /** All agents; those whose logs cannot be folded within the given bytes are preliminary. */
+  agents(bytes?: number): ReturnType<typeof lookAtAll>;
 }
 
 export async function lookAt(call: Invocation): Promise<Look> {
   const settings = await settingsOf(call, { isOnlyLooking: true });
   const store = await openStore({ root: settings.home, clock: { now: Date.now }, readOnly: true });
-  return { settings, store, holder: liveHolder(settings.home) };
+  const holder = liveHolder(settings.home);
+  if (!holder?.engine) return { settings, store, holder, agents: (bytes) => lookAtAll(store, bytes) };
+  // Only the server of a working copy knows what other hosts have.
+  const { lookAtEngine } = await import("./look-engine.ts");
+  return { settings, store, holder, agents: () => lookAtEngine(settings, store) };
 }
 
 export async function lookAtAgent(call: Invocation, word: string): Promise<Look & { now: Situation; log: AgentLog }> {
   const look = await lookAt(call);
-  const now = await findAgent(look.store, word);
+  const now = await findAmong((await look.agents(0)).agents, word);
   return { ...look, now, log: await look.store.open(now.agent.id) };
 }
 
@@ -87,27 +92,6 @@ export async function settingsOf(
   if (!isOnlyLooking) for (const tightened of requireTrustedHome(settings.home, settings.env)) warn(tightened);
   else for (const problem of homeProblems(settings.home, settings.env)) warn(problem);
   return unsafeNoSandbox ? { ...settings, config: { ...settings.config, sandbox: { unsafe: true } } } : settings;
-}
-
-/** The file beside the lock says who took it last; only the lock itself tells whether they still hold it. */
-export function liveHolder(home: string): HomeHolder | undefined {
-  const holder = readHolder(nodeDisk, home);
-  // One that has ended is not asked for by trying the lock: two who look at once would take each other for it.
-  if (holder === undefined || holder.ended_ts !== undefined || !isAlive(holder.pid)) return undefined;
-  // Also where somebody has deleted the lock's file under it.
-  if (isRunning(holder)) return holder;
-  const lock = nodeDisk.lock(lockFile(home));
-  lock?.release();
-  return lock === undefined ? holder : undefined;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
 }
 
 /** A home that does not exist counts as one without agents. */

@@ -3,7 +3,7 @@ import type { Settings } from "../../runtime/config/settings.ts";
 import type { HomeHolder } from "../../store/home/home.ts";
 import { tokenIfThere } from "../../store/home/token-file.ts";
 import { HomeInUse } from "../exit-code.ts";
-import { liveHolder } from "./look.ts";
+import { liveHolder } from "./live-holder.ts";
 
 /** The process that holds a home, and a client for it. */
 export interface OtherProcess {

@@ -18,7 +18,8 @@ export function standingOf(
 ): Standing {
   if (agent.status !== "working") return agent.status;
   // Only the holder writes; an agent without a fact since the holder came is none of those it works on.
-  const isWorkedOn = holder !== undefined && agent.updated_ts >= holder.started_ts;
+  // Of an engine, some host works on each of them.
+  const isWorkedOn = holder?.engine || (holder !== undefined && agent.updated_ts >= holder.started_ts);
   return isWorkedOn ? "working" : "interrupted";
 }
 

@@ -87,6 +87,9 @@ export const agentsPageSchema = z.object({
   next_after: z.string().nullable(),
 });
 
+/** The working copy of an agent of another host is as the engine has it. */
+export const copySchema = z.object({ id: z.string() });
+
 export const triggerSchema = z.object({
   id: z.string(),
   agent_id: z.string(),

@@ -1,7 +1,7 @@
 import { didYouMean } from "../../boundary/nearest.ts";
 import type { AgentSummaryData, Situation } from "../../projections/index.ts";
 import type { Store } from "../../store/store.ts";
-import { lookAtAll } from "./agent-list.ts";
+import { type ListedAgent, lookAtAll } from "./agent-list.ts";
 
 /** No agent matches what the person typed: an id, a name, or the beginning of either. */
 export class NoSuchAgent extends Error {
@@ -12,7 +12,10 @@ const MOST_NAMED = 8;
 
 /** Finds the name in the list, for which no log is folded; then folds only that one. */
 export async function findAgent(store: Store, word: string): Promise<Situation> {
-  const { agents } = await lookAtAll(store, 0);
+  return findAmong((await lookAtAll(store, 0)).agents, word);
+}
+
+export async function findAmong(agents: readonly ListedAgent[], word: string): Promise<Situation> {
   const typed = folded(word);
   const exact = agents.filter(({ summary: { id, name } }) => id === word || name.normalize() === word.normalize());
   const alike = agents.filter(({ summary: { id, name } }) =>
@@ -20,7 +23,7 @@ export async function findAgent(store: Store, word: string): Promise<Situation> 
   );
   const found = exact.length > 0 ? exact : alike;
   if (found.length === 1 && found[0]) return found[0].situation();
-  const names = (list: { summary: AgentSummaryData }[]) =>
+  const names = (list: readonly { summary: AgentSummaryData }[]) =>
     list
       .slice(0, MOST_NAMED)
       .map(({ summary }) => `${summary.id} (${summary.name})`)

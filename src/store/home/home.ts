@@ -26,6 +26,8 @@ const holderSchema = z.object({
   url: z.string().optional(),
   /** A server: it stays, works on all agents of the home, and has the page. Others end when their agents rest. */
   serves: z.boolean().optional(),
+  /** The home is its working copy of an engine: that server knows all agents, and brings those of other hosts. */
+  engine: z.boolean().optional(),
   /** What it does there, as a person would call it: `agiraph run`. */
   command: z.string().optional(),
   /** The file with the certificate that it shows there. */
@@ -38,7 +40,7 @@ const holderSchema = z.object({
 export type HomeHolder = z.infer<typeof holderSchema>;
 
 /** The address of a holder's API. */
-export type HolderAddress = Partial<Pick<HomeHolder, "url" | "serves" | "cert" | "command">>;
+export type HolderAddress = Partial<Pick<HomeHolder, "url" | "serves" | "engine" | "cert" | "command">>;
 
 export interface HomeLock {
   readonly holder: HomeHolder;
