@@ -5,6 +5,7 @@ import { AgentDirectory } from "./agent-directory.ts";
 import type { Database } from "./database.ts";
 import { exportTree } from "./export-tree.ts";
 import { FactNews } from "./fact-news.ts";
+import { rulesFor } from "./home-trees.ts";
 import type { Beat, Host } from "./host.ts";
 import { HostNotices } from "./host-notices.ts";
 import { type Owner, otherOwnerOf } from "./owners.ts";
@@ -84,7 +85,9 @@ export class EngineHosts {
   async copy(id: AgentId): Promise<void> {
     const { database, root } = this.#ports;
     await this.watched.withoutWriting(id, async () => {
-      if (await this.ownerOf(id)) await exportTree(database, `agents/${id}`, agentDir(root, id), { keepsOthers: true });
+      const tree = `agents/${id}`;
+      const { isKept } = rulesFor(tree, []);
+      if (await this.ownerOf(id)) await exportTree(database, tree, agentDir(root, id), { isKept, isSynced: false });
     });
   }
 
