@@ -8,6 +8,7 @@ import {
 } from "../protocol/api/agents.ts";
 import { eventsPageSchema } from "../protocol/api/events.ts";
 import { filesPageSchema, memoryFoundSchema } from "../protocol/api/files.ts";
+import { drainedSchema, hostsPageSchema } from "../protocol/api/hosts.ts";
 import {
   meshProjectSchema,
   meshProjectsPageSchema,
@@ -106,6 +107,15 @@ export class ApiClient {
   /** What happens to an agent after a fact, and what is said, for as long as the connection holds. */
   follow(id: string, after: number, onlooker: Onlooker, signal: AbortSignal): Promise<void> {
     return followAgent(this.#transport, { id, after }, onlooker, signal);
+  }
+
+  /** Of a server that works from an engine: the machines that do. */
+  hosts() {
+    return this.#ask("GET", "/hosts", hostsPageSchema);
+  }
+
+  drainHost(host: string, { undo = false }: { undo?: boolean } = {}) {
+    return this.#ask("POST", `/hosts/${encodeURIComponent(host)}/drain`, drainedSchema, {}, { undo });
   }
 
   inbox(query: Query = {}) {

@@ -7,6 +7,7 @@ import { exportTree } from "./export-tree.ts";
 import { FactNews } from "./fact-news.ts";
 import { rulesFor } from "./home-trees.ts";
 import type { Beat, Host } from "./host.ts";
+import { anotherHost, type ListedHost, listHosts, setDraining } from "./host-list.ts";
 import { HostNotices } from "./host-notices.ts";
 import { type Owner, otherOwnerOf } from "./owners.ts";
 import { type CarriedReply, type CarriedRequest, Tunnel } from "./tunnel.ts";
@@ -62,6 +63,24 @@ export class EngineHosts {
 
   onBeat(hearer: (beat: Beat) => void): () => void {
     return this.#ports.host.onBeat(hearer);
+  }
+
+  /** Fires when this host was lost, or has left. */
+  get signal(): AbortSignal {
+    return this.#ports.host.signal;
+  }
+
+  list(): Promise<ListedHost[]> {
+    return listHosts(this.#ports.database);
+  }
+
+  /** Says which hosts those are. */
+  drain(host: string, isDraining: boolean): Promise<string[]> {
+    return setDraining(this.#ports.database, host, isDraining);
+  }
+
+  another(): Promise<Owner | undefined> {
+    return anotherHost(this.#ports.database, this.#ports.host.id);
   }
 
   ownerOf(id: AgentId): Promise<Owner | undefined> {

@@ -12,8 +12,8 @@ export interface SeenAgent {
   onDelta(listener: (delta: Delta) => void): () => void;
   saying(): Delta[];
   idle(): Promise<void>;
-  /** Of an agent of another host: fires when it is not followed from here any more. */
-  readonly ended?: AbortSignal;
+  /** Fires when nothing more is told here: the agent was closed, or, of another host's, is this host's now. */
+  readonly ended: AbortSignal;
   /** Nobody here looks on any more. */
   leave?(): void;
 }

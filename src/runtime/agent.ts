@@ -48,6 +48,7 @@ export class Agent {
   readonly #human: HumanSide;
   readonly #postman: Postman;
   readonly #words = new WordsUnderWay();
+  readonly #ended = new AbortController();
 
   private constructor(agentLog: AgentLog, situation: Situation, services: AgentServices) {
     this.#services = services;
@@ -127,6 +128,11 @@ export class Agent {
   /** Nobody works, and nobody looks on. */
   get isQuiet(): boolean {
     return !this.isWorking && !this.#words.isHeard;
+  }
+
+  /** Fires when it was closed here: who looks on is told no more. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
   }
 
   /** Whether somebody works on it in this process. */
@@ -279,6 +285,7 @@ export class Agent {
     this.#human.nodes.close();
     await this.#postman.close();
     await this.#files.close();
+    this.#ended.abort();
   }
 
   /** A fact is on disk: what follows from it. */

@@ -4,7 +4,8 @@ import type { SharedDirectory } from "./shared-agents.ts";
 /** For a runtime whose home is the working copy of an engine: the engine, as far as all hosts share it. */
 export type Hosting = Pick<
   EngineHosts,
-  "answer" | "ask" | "copy" | "heard" | "isAway" | "name" | "onBeat" | "ownerOf" | "watch"
+  | ("another" | "answer" | "ask" | "copy" | "drain" | "heard" | "isAway" | "list" | "name" | "onBeat" | "ownerOf")
+  | ("signal" | "watch")
 > & {
   readonly directory: SharedDirectory;
 };

@@ -260,6 +260,13 @@ export class OpenAgents {
     for (const [id, { agent }] of old.slice(0, tooMany)) if (agent) this.#close(id, agent);
   }
 
+  /** Closes all, wherever they are in their work: they go on elsewhere. */
+  async leaveAll(): Promise<void> {
+    await Promise.allSettled([...this.#open.values()].map(({ opening }) => opening));
+    for (const [id, { agent }] of [...this.#open]) if (agent) this.#close(id, agent);
+    await Promise.allSettled([...this.#leaving.values()]);
+  }
+
   /** Closes an agent that was opened only to look at it, if nobody else has asked for it. */
   giveBack(agent: Agent): void {
     const { id } = agent.log;

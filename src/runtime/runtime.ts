@@ -19,6 +19,7 @@ import { execute } from "./commands.ts";
 import { projectEntryFor } from "./config/project-config.ts";
 import type { Settings } from "./config/settings.ts";
 import { DiskFullRecovery, ENOUGH_ROOM } from "./disk-full-recovery.ts";
+import { DrainingError, drainWhenAsked } from "./draining.ts";
 import type { ExtensionState } from "./extensions/extension.ts";
 import type { Hosting } from "./hosting.ts";
 import { type ChannelListeners, openListeners } from "./human/channel-listeners.ts";
@@ -32,6 +33,7 @@ import { OpenAgents } from "./open-agents.ts";
 import { gitTemporary } from "./repository/person.ts";
 import { SharedAgents } from "./shared-agents.ts";
 import { currentActor, onItsOwn } from "./state/acting.ts";
+import { gatedCatalog, TurnGate } from "./turn-gate.ts";
 import type { CatchUp } from "./views/catch-up.ts";
 import { existingAgent } from "./views/existing-agent.ts";
 import { RepositoryReader } from "./views/repository-view.ts";
@@ -55,6 +57,8 @@ export class Runtime {
   readonly #agents: OpenAgents;
   /** Instead of those of the home alone: all agents of an engine. */
   readonly #shared: SharedAgents | undefined;
+  /** Closed while this host is to give everything away. */
+  readonly #gate: TurnGate;
   readonly #diskFullRecovery: DiskFullRecovery;
   readonly #meshRecords: MeshRecords;
   /** By project: the part of the environment that came with the start of its meshes. */
@@ -71,6 +75,7 @@ export class Runtime {
     this.#settings = settings;
     this.#ports = ports;
     const { store, clock, catchUp, hosting } = ports;
+    this.#gate = new TurnGate(clock);
     this.#agents = new OpenAgents({
       ...{ store, now: clock.now, ...(catchUp && { catchUp }) },
       // What rests is for any host to take.
@@ -85,6 +90,8 @@ export class Runtime {
       new SharedAgents({ directory: hosting.directory, agents: this.#agents, clock, open: (id) => this.agent(id) });
     if (hosting) {
       hosting.onBeat(() => this.#agents.closeSome());
+      drainWhenAsked({ hosting, gate: this.#gate, agents: this.#agents });
+      this.subscribe(() => this.#gate.note());
       this.subscribe(({ agent_id }) => hosting.heard(agent_id));
     }
     this.#diskFullRecovery = new DiskFullRecovery({
@@ -296,13 +303,19 @@ export class Runtime {
   }
 
   agent(id: AgentId): Promise<Agent> {
+    if (this.isDraining && !this.opened(id)) return Promise.reject(new DrainingError(id));
     return this.#agents.get(id, (log) => Agent.open(log, this.#services()));
+  }
+
+  /** This host takes nothing new: what it has goes elsewhere. */
+  get isDraining(): boolean {
+    return this.#gate.isClosed;
   }
 
   /** To look on, wherever it is at work. */
   async seen(id: AgentId): Promise<SeenAgent> {
     const { hosting } = this.#ports;
-    const isElsewhere = hosting && !this.opened(id) && (await hosting.ownerOf(id)) !== undefined;
+    const isElsewhere = hosting && !this.opened(id) && (this.isDraining || (await hosting.ownerOf(id)) !== undefined);
     return isElsewhere ? AgentElsewhere.open(hosting, id) : this.agent(id);
   }
 
@@ -379,7 +392,9 @@ export class Runtime {
   }
 
   #services(): AgentServices {
-    return agentServices(this.#settings, this.#ports, {
+    const { catalog, hosting } = this.#ports;
+    const ports = hosting ? { ...this.#ports, catalog: gatedCatalog(catalog, this.#gate) } : this.#ports;
+    return agentServices(this.#settings, ports, {
       checkModel: (id) => void this.checkModel(id),
       programFor: (model) => this.programFor(model),
       checkTools: (names) => this.checkTools(names),

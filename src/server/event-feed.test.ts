@@ -72,7 +72,7 @@ class PretendedAgent {
     const log = { id: "agent-pretended", read, subscribe } as unknown as FeedSource["log"];
     const onDelta = (listener: (delta: Delta) => void) => joined(this.#onDelta, listener);
     const now = { seq: 0, roster: {} } as unknown as FeedSource["now"];
-    return { log, onDelta, now, saying: () => [], idle: async () => {} };
+    return { log, onDelta, now, saying: () => [], ended: new AbortController().signal, idle: async () => {} };
   }
 
   get listeners(): number {

@@ -174,11 +174,12 @@ class Sockets implements EventSockets {
     }
     const follower: Follower = feed.join(socket, { after, isWatching }, this.#limits, this.#readers);
     this.#attend(socket, follower);
-    const move = () => socket.close(MOVED, "The agent has moved to this host. Connect again from the last seq.");
-    feed.agent.ended?.addEventListener("abort", move, { once: true });
-    if (feed.agent.ended?.aborted) move();
+    const move = () =>
+      socket.close(MOVED, "The agent goes on at another host, or was closed. Connect again from the last seq.");
+    feed.agent.ended.addEventListener("abort", move, { once: true });
+    if (feed.agent.ended.aborted) move();
     socket.once("close", () => {
-      feed.agent.ended?.removeEventListener("abort", move);
+      feed.agent.ended.removeEventListener("abort", move);
       follower.close();
       feed.leave(follower);
       if (feed.size > 0) return;

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import type { AgentId } from "../protocol/index.ts";
+import { DrainingError } from "../runtime/draining.ts";
 import type { Hosting } from "../runtime/hosting.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { isAgentId } from "../store/paths.ts";
@@ -17,19 +18,26 @@ const TRIES = 3;
  */
 export function registerHostedAgents(
   app: FastifyInstance,
-  runtime: Pick<Runtime, "agent" | "opened">,
+  runtime: Pick<Runtime, "agent" | "isDraining" | "opened">,
   hosting: Hosting,
 ): void {
   const requests = new CarriedRequests(app);
   hosting.answer(requests.carryOut);
+  // A host that is to be emptied takes nothing new.
+  const instead = async () => (runtime.isDraining ? hosting.another() : undefined);
   app.addHook("preValidation", async (request, reply) => {
     const id = agentIn(request.params, request.routeOptions.url);
+    const isNew = request.method === "POST" && request.routeOptions.url === "/agents" && runtime.isDraining;
+    if (isNew && !request.carried) {
+      const other = await hosting.another();
+      if (!other) throw new DrainingError("the new agent");
+      return requests.ask(hosting, other, request, reply);
+    }
     if (id === undefined || request.headers.upgrade !== undefined) return;
     for (let left = TRIES; ; left--) {
       try {
-        const owner = runtime.opened(id) ? undefined : await hosting.ownerOf(id);
-        if (owner === undefined) return await openHere(runtime, id);
-        if (request.carried) return await openHere(runtime, id);
+        const owner = runtime.opened(id) ? undefined : ((await hosting.ownerOf(id)) ?? (await instead()));
+        if (owner === undefined || request.carried) return await openHere(runtime, id);
         return await requests.ask(hosting, owner, request, reply);
       } catch (error) {
         if (left === 0 || !hasMoved(error)) throw error;
@@ -47,7 +55,7 @@ async function openHere(runtime: Pick<Runtime, "agent">, id: AgentId): Promise<v
 
 /** Nothing was done: another host has it now, or had it a moment ago. */
 function hasMoved(error: unknown): boolean {
-  return error instanceof Error && (error.name === "ElsewhereError" || error.name === "NotCarriedError");
+  return error instanceof Error && ["DrainingError", "ElsewhereError", "NotCarriedError"].includes(error.name);
 }
 
 /** The agent that a route is about, also as the record of meshes. */

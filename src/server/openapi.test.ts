@@ -53,6 +53,8 @@ const CONTRACT = [
   "GET /meshes/{id}/{mesh}/output/{*}",
   "GET /meshes/{id}/{mesh}/queues",
   "GET /meshes/{id}/{mesh}/results",
+  "GET /hosts",
+  "POST /hosts/{host}/drain",
   "GET /models",
   "GET /workers",
   "PATCH /agents/{id}/board/{node_id}",

@@ -91,7 +91,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     webhookRoutes,
   ];
   for (const add of [...kinds, meshRoutes, meshResultRoutes]) add(api, routeDeps);
-  if (runtime.hosting) hostRoutes(api, routeDeps, runtime.hosting);
+  hostRoutes(api, routeDeps);
   serverRoutes(api, routeDeps, credentials, version);
   await registerEvents(app, { runtime });
   registerMetrics(app, { runtime });

@@ -83,6 +83,22 @@ const INSTALLED: readonly CommandSpec[] = [
       (await import("../commands/engine.ts")).engine(call, action, folder, options),
   },
   {
+    name: "hosts",
+    description: "the machines that work from the same engine; drain one, so that others take over its agents",
+    args: [
+      ["[action]", "drain"],
+      ["[host]", "drain: the name of the host"],
+    ],
+    options: [
+      ["--undo", "drain: it takes agents again"],
+      ["--engine <url>", "postgres://USER@HOST/DATABASE (AGIRAPH_ENGINE)"],
+      ["--schema <name>", "its schema in that database, if not agiraph"],
+    ],
+    examples: ["hosts", "hosts drain machine-2", "hosts drain machine-2 --undo"],
+    run: async (call, action: string | undefined, host: string | undefined, options: object) =>
+      (await import("../commands/hosts.ts")).hosts(call, action, host, options),
+  },
+  {
     name: "version",
     description: "print the version",
     examples: ["version --json"],
