@@ -1,10 +1,10 @@
 import type { Hosting } from "./hosting.ts";
 import type { OpenAgents } from "./open-agents.ts";
-import type { TurnGate } from "./turn-gate.ts";
+import type { TurnHold } from "./turn-hold.ts";
 
 export interface DrainingPorts {
   hosting: Pick<Hosting, "onBeat" | "signal">;
-  gate: TurnGate;
+  hold: TurnHold;
   agents: Pick<OpenAgents, "leaveAll">;
 }
 
@@ -22,15 +22,15 @@ export class DrainingError extends Error {
  * A host that is to be emptied, for an upgrade say: nothing new is taken, turns end, and then all its agents go on at
  * other hosts.
  */
-export function drainWhenAsked({ hosting, gate, agents }: DrainingPorts): void {
+export function drainWhenAsked({ hosting, hold, agents }: DrainingPorts): void {
   let isEmptying = false;
   const empty = async () => {
-    await gate.quiet(hosting.signal);
-    if (gate.isClosed && !hosting.signal.aborted) await agents.leaveAll();
+    await hold.quiet(hosting.signal);
+    if (hold.isOn && !hosting.signal.aborted) await agents.leaveAll();
   };
   hosting.onBeat(({ isDraining }) => {
-    if (!isDraining) return gate.open();
-    gate.close();
+    if (!isDraining) return hold.end();
+    hold.begin();
     if (isEmptying) return;
     isEmptying = true;
     // What could not be given away is tried again with the next heartbeat.

@@ -33,7 +33,8 @@ import { OpenAgents } from "./open-agents.ts";
 import { gitTemporary } from "./repository/person.ts";
 import { SharedAgents } from "./shared-agents.ts";
 import { currentActor, onItsOwn } from "./state/acting.ts";
-import { gatedCatalog, TurnGate } from "./turn-gate.ts";
+import { takeUp } from "./take-over.ts";
+import { heldCatalog, TurnHold } from "./turn-hold.ts";
 import type { CatchUp } from "./views/catch-up.ts";
 import { existingAgent } from "./views/existing-agent.ts";
 import { RepositoryReader } from "./views/repository-view.ts";
@@ -58,7 +59,7 @@ export class Runtime {
   /** Instead of those of the home alone: all agents of an engine. */
   readonly #shared: SharedAgents | undefined;
   /** Closed while this host is to give everything away. */
-  readonly #gate: TurnGate;
+  readonly #hold: TurnHold;
   readonly #diskFullRecovery: DiskFullRecovery;
   readonly #meshRecords: MeshRecords;
   /** By project: the part of the environment that came with the start of its meshes. */
@@ -75,14 +76,18 @@ export class Runtime {
     this.#settings = settings;
     this.#ports = ports;
     const { store, clock, catchUp, hosting } = ports;
-    this.#gate = new TurnGate(clock);
+    this.#hold = new TurnHold(clock);
     this.#agents = new OpenAgents({
       ...{ store, now: clock.now, ...(catchUp && { catchUp }) },
       // What rests is for any host to take.
       ...(hosting && {
         keptOpen: 0,
         mayRest: (agent: Agent) => this.#shared?.mayRest(agent) ?? agent.isResting,
-        opened: (agent: Agent) => this.#shared?.opened(agent),
+        opened: (agent: Agent) => {
+          this.#shared?.opened(agent);
+          // Whatever it was opened for: nobody else goes on with it, or keeps its time, while this host has it.
+          onItsOwn(() => void takeUp(agent).catch(() => {}));
+        },
       }),
     });
     this.#shared =
@@ -90,8 +95,8 @@ export class Runtime {
       new SharedAgents({ directory: hosting.directory, agents: this.#agents, clock, open: (id) => this.agent(id) });
     if (hosting) {
       hosting.onBeat(() => this.#agents.closeSome());
-      drainWhenAsked({ hosting, gate: this.#gate, agents: this.#agents });
-      this.subscribe(() => this.#gate.note());
+      drainWhenAsked({ hosting, hold: this.#hold, agents: this.#agents });
+      this.subscribe((fact) => this.#hold.note(fact));
       this.subscribe(({ agent_id }) => hosting.heard(agent_id));
     }
     this.#diskFullRecovery = new DiskFullRecovery({
@@ -135,8 +140,9 @@ export class Runtime {
     return this.#ports.extensions;
   }
 
-  /** What keeps things from being recorded: no room, for as long as it lasts, or a disk that failed, until a restart. */
-  get recordingProblem(): "disk_full" | "read_only" | undefined {
+  /** What keeps things from being recorded: an engine that does not answer, no room, for as long as it lasts, or a disk that failed, until a restart. */
+  get recordingProblem(): "disk_full" | "read_only" | "engine_away" | undefined {
+    if (this.#ports.hosting?.isAway) return "engine_away";
     const { writeError } = this.#ports.store;
     if (writeError !== undefined && !(writeError instanceof DiskFullError)) return "read_only";
     const { isWaiting } = this.#diskFullRecovery;
@@ -309,7 +315,7 @@ export class Runtime {
 
   /** This host takes nothing new: what it has goes elsewhere. */
   get isDraining(): boolean {
-    return this.#gate.isClosed;
+    return this.#hold.isOn;
   }
 
   /** To look on, wherever it is at work. */
@@ -393,7 +399,7 @@ export class Runtime {
 
   #services(): AgentServices {
     const { catalog, hosting } = this.#ports;
-    const ports = hosting ? { ...this.#ports, catalog: gatedCatalog(catalog, this.#gate) } : this.#ports;
+    const ports = hosting ? { ...this.#ports, catalog: heldCatalog(catalog, this.#hold) } : this.#ports;
     return agentServices(this.#settings, ports, {
       checkModel: (id) => void this.checkModel(id),
       programFor: (model) => this.programFor(model),

@@ -57,7 +57,7 @@ describe.skipIf(withoutPostgres)(`hosts and draining ${withoutPostgres}`, () => 
     const env = { AGIRAPH_ENGINE: postgres.url() };
     const folder = one.runtime.store.root;
     const listed = await agiraph(["hosts", "--schema", "drained"], { folder, env });
-    expect(listed.stdout).toMatch(/one +drained +0 /);
+    expect(listed).toMatchObject({ code: 0, stdout: expect.stringMatching(/one +drained +0 /) });
     expect(listed.stdout).toMatch(/two +there +\d/);
     const undone = await agiraph(["hosts", "drain", "one", "--undo", "--schema", "drained"], { folder, env });
     expect(undone).toMatchObject({ code: 0, stderr: expect.stringContaining("takes agents again") });

@@ -105,7 +105,7 @@ async function withHosts(
     );
   await using database = new Database(engineAddress(url, options.schema));
   const isOurs = (await engineVersion(database)) === ENGINE_VERSION;
-  return work({
+  return await work({
     list: async () => (isOurs ? listHosts(database) : []),
     drain: async (host, isDraining) => (isOurs ? setDraining(database, host, isDraining) : []),
   });

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout } from "node:timers/promises";
 import { EngineError, engineAddress } from "../../engine/engine-address.ts";
+import type { EngineHosts } from "../../engine/engine-hosts.ts";
 import { scrubberFor } from "../../runtime/config/known-secrets.ts";
 import type { Settings } from "../../runtime/config/settings.ts";
 import { systemClock } from "../../runtime/config/system-clock.ts";
@@ -51,6 +52,7 @@ export async function openEngineHome(
   const { store, clock, hosts } = await join();
   try {
     const runtime = await openRuntime(settings, { store, clock, hosting: hosts });
+    tellWhenAway(call, hosts);
     for (const line of brokenExtensions(runtime.extensions)) terminal.say(`${terminal.errPaint.yellow("!")} ${line}`);
     return runtime;
   } catch (error) {
@@ -59,4 +61,21 @@ export async function openEngineHome(
   }
 }
 
+/** People see that work waits, and that it goes on. */
+function tellWhenAway({ terminal }: Invocation, hosts: Pick<EngineHosts, "isAway" | "signal">): void {
+  let wasAway = false;
+  const look = setInterval(() => {
+    if (hosts.signal.aborted) clearInterval(look);
+    if (hosts.isAway === wasAway || hosts.signal.aborted) return;
+    wasAway = hosts.isAway;
+    terminal.say(
+      wasAway
+        ? `${terminal.errPaint.yellow("!")} The engine does not answer. Work waits for it.`
+        : `${terminal.errPaint.green("✓")} The engine answers again. Work goes on.`,
+    );
+  }, LOOK_MS);
+  look.unref();
+}
+
+const LOOK_MS = 1000;
 const AGAIN_MS = 2000;

@@ -38,9 +38,12 @@ export const modelsPageSchema = z.object({
 
 /**
  * `disk_full`: nothing is recorded until there is room. `read_only`: a write failed; nothing is recorded until a
- * restart.
+ * restart. `engine_away`: the engine does not answer; what is under way waits for it.
  */
-export const healthSchema = z.object({ status: z.enum(["ok", "disk_full", "read_only"]), version: z.string() });
+export const healthSchema = z.object({
+  status: z.enum(["ok", "disk_full", "read_only", "engine_away"]),
+  version: z.string(),
+});
 /** How config.json differs from the settings that the server uses. */
 export const configStateSchema = z.object({
   /** Why the file cannot be taken; what was good before it holds. */
