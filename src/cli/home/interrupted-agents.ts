@@ -4,7 +4,7 @@ import type { Store } from "../../store/store.ts";
 import { commandLine, type Invocation } from "../invocation.ts";
 import { count } from "../wording/format.ts";
 import { standingOf } from "../wording/standing.ts";
-import { liveHolder } from "./look.ts";
+import { liveHolder } from "./live-holder.ts";
 
 /**
  * What the process that has the home says about agents whose process was killed, with the commands to continue them.
