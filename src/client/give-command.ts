@@ -3,7 +3,7 @@ import { ApiError, type Transport } from "./transport.ts";
 
 /** Sends a command to the server: parameters that its route names go into the path, the rest into the body. */
 export async function giveCommand<C extends CommandName>(
-  transport: Transport,
+  transport: Pick<Transport, "ask" | "url">,
   command: CommandOf<C>,
 ): Promise<CommandResult<C>> {
   const { do: name, ...args } = command as { do: CommandName } & Record<string, unknown>;

@@ -6,7 +6,7 @@ import { type Actor, type AgentId, type Fact, type FactOf, NO_USAGE } from "../p
 import { Git } from "../repository/index.ts";
 import { isForWantOfRoom } from "../store/disk/disk.ts";
 import { DiskFullError } from "../store/errors.ts";
-import { gitTemporaryDir } from "../store/paths.ts";
+import { gitTemporaryDir, isAgentId } from "../store/paths.ts";
 import { createAgentFolder, removeAgentFolder } from "../store/run/node-folder.ts";
 import type { AgentLog, Store } from "../store/store.ts";
 import { problemWithTools } from "../tools/tool-names.ts";
@@ -21,6 +21,7 @@ import type { Settings } from "./config/settings.ts";
 import { DiskFullRecovery, ENOUGH_ROOM } from "./disk-full-recovery.ts";
 import { DrainingError, drainWhenAsked } from "./draining.ts";
 import type { ExtensionState } from "./extensions/extension.ts";
+import { giveElsewhere } from "./give-elsewhere.ts";
 import type { Hosting } from "./hosting.ts";
 import { type ChannelListeners, openListeners } from "./human/channel-listeners.ts";
 import type { InboxItem } from "./human/inbox.ts";
@@ -296,7 +297,11 @@ export class Runtime {
   }
 
   /** Carries a command out, for anyone who gives it. */
-  execute<C extends CommandName>(command: CommandOf<C>, actor: Actor): Promise<CommandResult<C>> {
+  async execute<C extends CommandName>(command: CommandOf<C>, actor: Actor): Promise<CommandResult<C>> {
+    const { hosting } = this.#ports;
+    const id = "id" in command ? String(command.id) : "";
+    const owner = hosting && isAgentId(id) && !this.opened(id) ? await hosting.ownerOf(id) : undefined;
+    if (hosting && owner) return giveElsewhere(hosting, owner, command, actor);
     const agent = async (id: string) => this.agent((await existingAgent(this.store, id)).id);
     const ports = {
       agent,
