@@ -98,6 +98,7 @@ const KNOWN: Readonly<Record<string, readonly [number, string]>> = {
   TooLittleMoney: [409, "too_little_money"],
   UnpricedModel: [400, "unpriced_model"],
   ElsewhereError: [503, "elsewhere"],
+  FencedError: [503, "elsewhere"],
   DrainingError: [503, "draining"],
   NotCarriedError: [503, "not_carried"],
   NoReplyError: [504, "no_reply"],
