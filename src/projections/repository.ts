@@ -73,7 +73,9 @@ const FOLDS: { [T in FactType]?: (now: RepositoryState, fact: FactOf<T>) => void
     nodeIn(now, data.node_id).clone_at = data.commit;
   },
   "node.published": (now, { data }) => {
-    if (data.commit && !data.partial) published(now, data.node_id, data.commit);
+    if (data.partial) return;
+    if (data.commit) published(now, data.node_id, data.commit);
+    else publishedWithoutChange(now.nodes[data.node_id]);
   },
   "branch.moved": moved,
   "branch.delivered": (now, { data, seq, ts }) => {
@@ -111,6 +113,13 @@ function published(now: RepositoryState, id: NodeId, commit: PublishedCommit): v
   Object.assign(node, { commit, state: "merged", refusals: [], rejected: null });
   for (const about of [node, ...Object.values(now.nodes).filter(({ answers }) => answers === id)])
     for (const comment of about.comments) comment.answered_by ??= commit.commit;
+}
+
+/** What was refused is not offered any more: its worker gave it up, or others had done the same. */
+function publishedWithoutChange(node: NodeInRepository | undefined): void {
+  if (node?.state !== "refused") return;
+  node.refusals = [];
+  node.state = node.rejected !== null ? "reverted" : node.commit ? "merged" : "working";
 }
 
 function nodeIn(now: RepositoryState, id: NodeId): NodeInRepository {

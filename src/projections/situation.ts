@@ -51,7 +51,7 @@ export interface Situation {
   repository?: RepositoryState;
 }
 
-export const SITUATION_VERSION = 36;
+export const SITUATION_VERSION = 37;
 
 /** The first fact of every log is `agent.created`. */
 export function begin(first: Fact): Situation {
