@@ -213,7 +213,7 @@ test.skipIf(skipped)(`nodes clone a repository, commit and are merged, beside pl
   expect(JSON.parse(stdout)).toEqual({
     ...{ create_ms: amount, clone_ms: amount, worktree_ms: amount, plain_ms: amount, shared_ms: amount },
     ...{ clone_mb: amount, worktree_mb: amount, plain_mb: amount, shared_mb: amount },
-    ...{ receive_ms: amount, merge_ms: amount, rss_mb: amount },
+    ...{ commit_ms: amount, receive_ms: amount, merge_ms: amount, rss_mb: amount },
     ...{ parallel_s: amount, one_mib: amount, parallel_mib: amount, parallel_memory: amount },
   });
 });

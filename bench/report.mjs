@@ -101,6 +101,7 @@ const tables = [
   [
     ["repository.merge_ms", "a merge, ms", 0],
     ["repository.receive_ms", "receiving the commit", 0],
+    ["repository.commit_ms", "making it, in the sandbox", 0],
     ["repository.create_ms", "the agent's repository, once", 0],
     ["repository.parallel_s", "50 clones at once, s", 1],
     ["repository.parallel_mib", "MiB they held at most", 0],

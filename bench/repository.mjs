@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { AgentRepository, cloneScript, commitScript, Git, inspectRepository } from "../src/repository/index.ts";
+import { Branch } from "../src/runtime/repository/branch.ts";
 import { openSandbox } from "../src/sandbox/open-sandbox.ts";
 import { kilobytes, sum, treeOf } from "./processes.mjs";
 
@@ -23,8 +24,9 @@ const ASSET = 256 * 1024;
  *     same repository and to the same disk: `git worktree add`, `git clone` and `git clone --shared`, by turns.
  * BENCH-REPOSITORY-3. Bytes are blocks on the disk of what is not a checked-out file: the git folder of the clone, or what
  *     it added to that of the repository. Files that are hard links to those of another clone count nothing.
- * BENCH-REPOSITORY-4. A merge is from the node's commit, received and checked, until the branch is at the merge and on
- *     the disk. Receiving is shown beside it.
+ * BENCH-REPOSITORY-4. A merge is the merge queue's own: from the node's commit, received, until the branch is at the
+ *     merge and on the disk, without checks and the fact. What comes before it is shown beside it: the commit, made and
+ *     bundled in the sandbox, and receiving that bundle.
  * BENCH-REPOSITORY-5. Memory is the most that all processes of the clones held at once, by fair share, looked at every
  *     few milliseconds; that of one checkout is measured in the same way with `git worktree add`.
  */
@@ -140,27 +142,61 @@ async function inSandbox({ sandbox, agent }, folder, command) {
 /** Each node changes five files that no other changes. */
 async function merges(world, rounds) {
   const { home, agent, base } = world;
-  const received = [];
-  const merged = [];
+  const taken = { commit: [], receive: [], merge: [] };
+  const queue = queueOf(agent, base);
   for (let round = 0; round <= rounds; round++) {
     const folder = join(home, `clone-${round}`);
     for (let at = 0; at < 5; at++) writeFileSync(join(folder, `new-${round}-${at}.js`), "changed\n".repeat(100));
     const bundle = join(folder, ".git/work.bundle");
+    const begun = performance.now();
     const said = await inSandbox(world, folder, commitScript({ folder, message: "work", bundle, base }));
     const commit = said.replace("HEAD ", "");
-    const began = performance.now();
-    const taken = await agent.receive(bundle, `node-${round}`);
-    if (!taken.ok) throw new Error(taken.reason);
+    const isCommitted = performance.now();
+    const received = await agent.receive(bundle, `node-${round}`, () => ({
+      [`refs/agiraph/work/node-${round}/${commit}`]: commit,
+    }));
+    if (!received.ok) throw new Error(received.reason);
     const isThere = performance.now();
-    const tip = await agent.tip(BRANCH);
-    const result = await agent.merge(tip, commit);
-    if (result.kind !== "clean") throw new Error(result.text);
-    const made = await agent.commitTree(result.tree, [tip, commit], "Merge\n", { name: "Alice" }, round);
-    if (!(await agent.moveBranch(BRANCH, tip, made))) throw new Error("the branch is elsewhere");
-    if (round > 0) received.push(isThere - began);
-    if (round > 0) merged.push(performance.now() - isThere);
+    await queue(commit, `node-${round}`);
+    const isMerged = performance.now();
+    if (round === 0) continue;
+    taken.commit.push(isCommitted - begun);
+    taken.receive.push(isThere - isCommitted);
+    taken.merge.push(isMerged - isThere);
   }
-  return { receive_ms: middle(received), merge_ms: middle(merged) };
+  return Object.fromEntries(Object.entries(taken).map(([name, ms]) => [`${name}_ms`, middle(ms)]));
+}
+
+/** As the runtime has it, for a project without checks; what it would append is not. */
+function queueOf(agent, base) {
+  const state = { branch: BRANCH, tip: base, nodes: {} };
+  const situation = () => ({ repository: state });
+  const branch = new Branch({
+    log: { append: () => ({ durable: Promise.resolve() }) },
+    now: situation,
+    pending: situation,
+    clock: { now: () => 1_800_000_000_000 },
+    repository: agent,
+    checks: { run: async () => [] },
+    projectConfig: async () => ({ checks: [] }),
+  });
+  const access = { read: [], env: {}, hosts: [] };
+  return async (commit, node) => {
+    const candidate = {
+      node_id: node,
+      worker_id: "alice",
+      commit,
+      title: "Merge",
+      checks: [],
+      mayBeRed: false,
+      access,
+    };
+    const result = await branch.integrate(candidate, new AbortController().signal);
+    if (result.kind !== "ready") throw new Error(`it was not merged: ${JSON.stringify(result)}`);
+    state.tip = result.published.merged;
+    await branch.syncGit();
+    if ((await agent.tip(BRANCH)) !== state.tip) throw new Error("the branch is elsewhere");
+  };
 }
 
 async function inParallel(world, clones) {

@@ -185,6 +185,22 @@ test("a lock that a killed git has left does not stop a ref from moving (REFS-2)
   expect(await agent.commitOf("refs/agiraph/nodes/node-1")).toBe(next);
 });
 
+test("refs that somebody's gc has packed are found, and move on (REFS-1)", async () => {
+  await using world = await World.open();
+  const { agent, base } = await world.created();
+  const next = await agent.commitTree((await agent.stats(base, base)).tree, [base], "next", { name: "Bob" }, 1);
+  await agent.keep("refs/agiraph/nodes/node-1", base);
+  world.plain("agent/repo.git", "pack-refs", "--all");
+  expect(world.has(`agent/repo.git/refs/heads/${BRANCH}`)).toBe(false);
+
+  expect(await agent.tip(BRANCH)).toBe(base);
+  expect(await agent.moveBranch(BRANCH, next, base)).toBe(false);
+  expect(await agent.moveBranch(BRANCH, base, next)).toBe(true);
+  await agent.keep("refs/agiraph/nodes/node-1", next);
+  expect([await agent.tip(BRANCH), await agent.commitsIn("refs/agiraph/nodes")]).toEqual([next, [next]]);
+  expect(await agent.tip("agiraph/no-such")).toBeUndefined();
+});
+
 test("names that git would take for options or other refs are refused", async () => {
   await using world = await World.open();
   const { agent, base } = await world.created();

@@ -13,7 +13,7 @@ import { type Merged, type MergeNames, mergeOf } from "./merge.ts";
 import { branchRef, isObjectId, objectId, ownRef } from "./names.ts";
 import type { PersonFolders } from "./person-objects.ts";
 import { resolveBase } from "./person-repository.ts";
-import { type Received, receiveBundle } from "./receive.ts";
+import { type KnownTrees, type Received, type RefNaming, receiveBundle } from "./receive.ts";
 
 export interface CommitStats {
   commit: string;
@@ -50,7 +50,7 @@ export class AgentRepository {
   readonly #git: Git;
   readonly #refs: GitRefs;
   #limits: ReceiveLimits;
-  readonly #extents: Parameters<typeof receiveBundle>[0]["extents"] = new Map();
+  readonly #known: KnownTrees = { extents: new Map(), ofCommits: new Map() };
 
   private constructor(dir: string, git: Git, limits: ReceiveLimits) {
     this.dir = dir;
@@ -110,28 +110,37 @@ export class AgentRepository {
     return (await this.#run(args, { fine: [0, 1] })).code === 0;
   }
 
+  /** One of the two where it is an ancestor of the other; undefined where they have no commit in common. */
+  async mergeBase(a: string, b: string): Promise<string | undefined> {
+    const { stdout } = await this.#run(["merge-base", objectId(a), objectId(b)], { fine: [0, 1] });
+    return stdout.toString("utf8").split("\n").find(isObjectId);
+  }
+
   /** Takes what a worker's sandbox wrote; see `receive.ts`. */
-  receive(bundle: string, id: string): Promise<Received> {
+  receive(bundle: string, id: string, names: RefNaming = () => ({})): Promise<Received> {
     const trusted = () => this.shared();
     const { dir } = this;
-    const receiver = { dir, git: this.#git, refs: this.#refs, limits: this.#limits, trusted, extents: this.#extents };
-    return oneAtATime(`${dir} receive ${id}`, () => receiveBundle(receiver, bundle, id));
+    const receiver = { dir, git: this.#git, refs: this.#refs, limits: this.#limits, trusted, known: this.#known };
+    const named: RefNaming = (refs) => Object.fromEntries(Object.entries(names(refs)).map(ownNames));
+    return oneAtATime(`${dir} receive ${id}`, () => receiveBundle(receiver, bundle, id, named));
   }
 
   /** Names a commit, so that it stays. On disk when it returns. */
   async keep(ref: string, commit: string): Promise<void> {
-    await this.#refs.set(ownRef(ref), objectId(commit));
+    await this.#refs.set({ [ownRef(ref)]: objectId(commit) });
   }
 
-  /** What refs below this one name. */
-  async commitsIn(ref: string): Promise<string[]> {
-    const { stdout } = await this.#run(["for-each-ref", "--format=%(objectname)", ownRef(ref)]);
+  /** What refs below these name. */
+  async commitsIn(...refs: readonly string[]): Promise<string[]> {
+    const { stdout } = await this.#run(["for-each-ref", "--format=%(objectname)", ...refs.map(ownRef)]);
     return stdout.toString("utf8").split("\n").filter(isObjectId);
   }
 
   async stats(from: string, to: string): Promise<CommitStats> {
-    const line = await this.#run(["rev-parse", "--verify", `${objectId(to)}^{tree}`]);
-    const numbers = await numbersOf(this.dir, this.#git, objectId(from), to);
+    const [line, numbers] = await Promise.all([
+      this.#run(["rev-parse", "--verify", `${objectId(to)}^{tree}`]),
+      numbersOf(this.dir, this.#git, objectId(from), to),
+    ]);
     return { commit: to, tree: line.stdout.toString("utf8").trim(), parent: from, ...numbers };
   }
 
@@ -225,9 +234,8 @@ export class AgentRepository {
   }
 
   /** Commits that came from the person. */
-  async shared(): Promise<string[]> {
-    const [base, upstream] = await Promise.all([this.commitsIn(BASE_REF), this.commitsIn("refs/agiraph/upstream")]);
-    return [...base, ...upstream];
+  shared(): Promise<string[]> {
+    return this.commitsIn(BASE_REF, "refs/agiraph/upstream");
   }
 
   async timeOf(commit: string): Promise<number> {
@@ -251,6 +259,10 @@ export class AgentRepository {
 
 /** The latest time that a Date can hold, in seconds. */
 const LATEST = 8_640_000_000_000;
+
+function ownNames([ref, commit]: readonly [string, string]): [string, string] {
+  return [ownRef(ref), objectId(commit)];
+}
 
 function fieldsOf(output: Buffer, end: string): string[][] {
   return output

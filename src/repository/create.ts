@@ -36,9 +36,7 @@ export async function createRepository(
     : { commit: objectId(base), left: [] };
   await copyObjects(part, git, from, [commit], []);
   await rm(join(part, "loose"), { recursive: true, force: true });
-  const refs = new GitRefs(part, git);
-  await refs.set(BASE_REF, commit);
-  await refs.set(branchRef(branch), commit);
+  await new GitRefs(part, git).set({ [BASE_REF]: commit, [branchRef(branch)]: commit });
   for (const folder of ["objects/pack", "objects", "."]) await syncFolder(join(part, folder));
   await rename(part, dir);
   await syncFolder(dirname(dir));

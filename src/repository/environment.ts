@@ -59,6 +59,8 @@ export function bareEnvironment(path: string | undefined): Record<string, string
     GIT_ATTR_NOSYSTEM: "1",
     GIT_ALLOW_PROTOCOL: "",
     GIT_ASKPASS: "true",
+    // A file for each ref, also where a later git has another default.
+    GIT_DEFAULT_REF_FORMAT: "files",
     // A file that is there, even an empty one, makes git warn that grafts are old.
     GIT_GRAFT_FILE: `${NOWHERE}/grafts`,
     GIT_LITERAL_PATHSPECS: "1",

@@ -1,12 +1,13 @@
 import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { type BundleContents, contentsOf, inMiB } from "./bundle-contents.ts";
 import { BadBundle, BundleFile } from "./bundle-file.ts";
-import { type Git, GitError, type GitOptions, type GitResult } from "./git.ts";
+import { type Git, GitError, type GitResult } from "./git.ts";
 import { type GitRefs, syncFolder } from "./git-refs.ts";
 import { type ReceiveLimits, UNTRUSTED } from "./limits.ts";
 import { branchRef, isObjectId, quotedPath } from "./names.ts";
 import { linksOutside } from "./outside-links.ts";
-import { TreeCheck } from "./tree-check.ts";
+import { TreeCheck, type TreeRunner } from "./tree-check.ts";
 
 export type Received = { ok: true; refs: Record<string, string> } | { ok: false; reason: string };
 
@@ -22,7 +23,12 @@ export type Received = { ok: true; refs: Record<string, string> } | { ok: false;
  * BUNDLE-IN-5. No new symbolic link in it leads out of the repository.
  * BUNDLE-IN-6. That our disk is full does not count against the bundle: it throws, and may be received again.
  */
-export async function receiveBundle(repository: Receiver, path: string, id: string): Promise<Received> {
+export async function receiveBundle(
+  repository: Receiver,
+  path: string,
+  id: string,
+  names: RefNaming = () => ({}),
+): Promise<Received> {
   const aside = join(repository.dir, "incoming", id);
   try {
     // Also a check of the id.
@@ -33,15 +39,19 @@ export async function receiveBundle(repository: Receiver, path: string, id: stri
     if (bundle.bytes > bytes)
       throw new BadBundle(`It has ${inMiB(bundle.bytes)} MiB; at most ${inMiB(bytes)} are taken.`);
     const header = await bundle.header(repository.limits.refs);
-    await refuseUnknown(repository, header.needs);
     const tips = [...new Set(header.refs.values())];
     // Also for a bundle without objects: git does not recognise a repository without an object folder.
     await mkdir(join(aside, "pack"), { recursive: true });
-    if (bundle.bytes > header.offset) await unpack(repository, bundle, header.offset, aside);
+    await allOf(
+      refuseUnknown(repository, header.needs),
+      bundle.bytes > header.offset && unpack(repository, bundle, header.offset, aside),
+    );
     await checkAll(repository, aside, tips);
     await moveIn(repository.dir, aside);
-    for (const commit of tips) await repository.refs.set(`refs/agiraph/incoming/${id}/${commit}`, commit);
-    return { ok: true, refs: Object.fromEntries(header.refs) };
+    const refs = Object.fromEntries(header.refs);
+    const incoming = tips.map((commit) => [`refs/agiraph/incoming/${id}/${commit}`, commit] as const);
+    await repository.refs.set({ ...Object.fromEntries(incoming), ...names(refs) });
+    return { ok: true, refs };
   } catch (error) {
     if (error instanceof BadBundle) return { ok: false, reason: error.message };
     throw error;
@@ -55,14 +65,19 @@ export interface Receiver {
   git: Git;
   refs: GitRefs;
   limits: ReceiveLimits;
-  /** Refs whose symbolic links are the person's own. */
+  /** Commits of the person: what is in them is theirs. */
   trusted: () => Promise<string[]>;
-  extents: ConstructorParameters<typeof TreeCheck>[2];
+  known: KnownTrees;
 }
 
-function inMiB(bytes: number): number {
-  return Math.ceil(bytes / 1024 / 1024);
+/** Outlives one bundle: what a commit or a tree has never changes. */
+export interface KnownTrees {
+  extents: ConstructorParameters<typeof TreeCheck>[2];
+  ofCommits: Map<string, string>;
 }
+
+/** What the commits of a bundle are called beside their names as what came in. On disk together with those. */
+export type RefNaming = (refs: Readonly<Record<string, string>>) => Record<string, string>;
 
 async function refuseUnknown({ dir, git }: Receiver, needs: readonly string[]): Promise<void> {
   if (needs.length === 0) return;
@@ -116,70 +131,70 @@ function plain(stderr: string): string {
 }
 
 async function checkAll(repository: Receiver, aside: string, tips: readonly string[]): Promise<void> {
-  const { dir, git, limits } = repository;
+  const { dir, git, limits, known } = repository;
   const env = insideOf(dir, aside);
-  const run = async (args: readonly string[], options: GitOptions = {}): Promise<GitResult> => {
+  const run: TreeRunner = async (args, options = {}) => {
     try {
       return await git.run(args, { limits: UNTRUSTED, seconds: 600, ...options, env });
     } catch (error) {
       throw error instanceof GitError ? refusal(error) : error;
     }
   };
-  await checkSizes(git, aside, dir, limits);
+  const contents = await contentsOf(git, { dir, aside }, tips, limits);
+  await refuseOtherThanCommits(run, contents, tips);
   const stdin = `${tips.join("\n")}\n`;
+  const checkTrees = async () => {
+    const trusted = await repository.trusted();
+    const maxBytes = 256 * 1024 * 1024;
+    // Also of the commits before the last: the person may check out any of them.
+    const fresh = await run([...TREES_OF, "--stdin", "--not", "--all"], { stdin, maxBytes });
+    const own = await treesOf(run, trusted, known.ofCommits);
+    await new TreeCheck(run, limits, known.extents, contents.trees).check(idsIn(fresh), own);
+    // Only then: looking for links reads as many files as there would be.
+    const outside = await linksOutside(run, trusted, tips);
+    if (outside !== undefined)
+      throw new BadBundle(`It has a symbolic link that leads out of the repository: ${outside}`);
+  };
+  await allOf(
+    // Every new commit and everything in it is there: nothing can be missing later.
+    run(["rev-list", "--objects", "--quiet", "--stdin", "--not", "--all"], { stdin }),
+    checkTrees(),
+  );
+}
+
+/** Side by side. All have ended when it throws, and the same bundle is always refused for the same reason. */
+async function allOf(...works: readonly unknown[]): Promise<void> {
+  for (const result of await Promise.allSettled(works)) if (result.status === "rejected") throw result.reason;
+}
+
+const TREES_OF = ["rev-list", "--no-commit-header", "--format=%T"];
+
+async function refuseOtherThanCommits(run: TreeRunner, { commits }: BundleContents, tips: readonly string[]) {
+  const others = tips.filter((tip) => !commits.has(tip));
+  if (others.length === 0) return;
+  const stdin = `${others.join("\n")}\n`;
   const kinds = (await run(["cat-file", "--batch-check=%(objecttype)"], { stdin })).stdout.toString("latin1");
-  if (kinds.split("\n").some((kind) => kind !== "" && kind !== "commit")) {
+  if (kinds.split("\n").some((kind) => kind !== "" && kind !== "commit"))
     throw new BadBundle("It names something that is not a commit.");
+}
+
+async function treesOf(run: TreeRunner, commits: readonly string[], known: Map<string, string>): Promise<string[]> {
+  const open = commits.filter((commit) => !known.has(commit));
+  if (open.length > 0) {
+    const stdin = `${open.join("\n")}\n`;
+    const { stdout } = await run(["rev-list", "--no-commit-header", "--format=%H %T", "--no-walk", "--stdin"], {
+      stdin,
+    });
+    for (const line of stdout.toString("latin1").split("\n")) {
+      const [commit = "", tree = ""] = line.split(" ");
+      if (isObjectId(tree)) known.set(commit, tree);
+    }
   }
-  // Every new commit and everything in it is there: nothing can be missing later.
-  await run(["rev-list", "--objects", "--quiet", "--stdin", "--not", "--all"], { stdin });
-  const trusted = await repository.trusted();
-  const trees = ["rev-list", "--no-commit-header", "--format=%T"];
-  const maxBytes = 256 * 1024 * 1024;
-  // Also of the commits before the last: the person may check out any of them.
-  const fresh = await run([...trees, "--stdin", "--not", "--all"], { stdin, maxBytes });
-  const own = await run([...trees, "--no-walk", "--stdin"], { stdin: `${trusted.join("\n")}\n` });
-  await new TreeCheck(run, limits, repository.extents).check(idsIn(fresh), idsIn(own));
-  const outside = await linksOutside(run, trusted, tips);
-  if (outside !== undefined) throw new BadBundle(`It has a symbolic link that leads out of the repository: ${outside}`);
+  return [...new Set(commits.flatMap((commit) => known.get(commit) ?? []))];
 }
 
 function idsIn({ stdout }: GitResult): string[] {
   return [...new Set(stdout.toString("latin1").split("\n").filter(isObjectId))];
-}
-
-/** The sizes are in the pack, so nothing is inflated for this. */
-async function checkSizes(git: Git, aside: string, dir: string, limits: ReceiveLimits): Promise<void> {
-  const args = ["cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objectsize) %(objecttype)"];
-  let count = 0;
-  let total = 0;
-  let largest = 0;
-  let longest = 0;
-  let rest = "";
-  await git.run(args, {
-    env: { GIT_DIR: dir, GIT_OBJECT_DIRECTORY: aside },
-    limits: UNTRUSTED,
-    onOutput: (part) => {
-      const lines = (rest + part.toString("latin1")).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) {
-        const size = Number.parseInt(line, 10);
-        count += 1;
-        total += size;
-        largest = Math.max(largest, size);
-        if (/commit|tag/.test(line)) longest = Math.max(longest, size);
-      }
-      return count <= limits.objects && total <= limits.inflatedBytes;
-    },
-  });
-  if (largest > limits.fileBytes) {
-    throw new BadBundle(`It has a file of ${inMiB(largest)} MiB; at most ${inMiB(limits.fileBytes)} are taken.`);
-  }
-  if (longest > limits.messageBytes) {
-    throw new BadBundle(`It has a commit message of ${longest} bytes; at most ${limits.messageBytes} are taken.`);
-  }
-  if (count > limits.objects) throw new BadBundle(`It has more than ${limits.objects} objects.`);
-  if (total > limits.inflatedBytes) throw new BadBundle(`It unpacks to more than ${inMiB(limits.inflatedBytes)} MiB.`);
 }
 
 /** Pack before index: git looks for packs by their index. */

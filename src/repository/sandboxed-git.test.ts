@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, renameSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { checkoutScript, cloneScript, commitScript, snapshotScript } from "./sandboxed-git.ts";
@@ -182,6 +182,66 @@ test("a snapshot has the files, every branch, stash and reflog entry, and change
   expect((await agent.fileAt(snapshot, "inner/deep/file", 100))?.toString()).toBe("inner\n");
 });
 
+test("a worker's name is in the settings of its clone as it is, whatever it has", async () => {
+  await using world = await World.open();
+  const { agent, base } = await world.created();
+  const node = new Node(world, agent.dir, base);
+  const name = `An\n"odd" \\ na'me ; # $(id) [core]`;
+
+  node.clone(name);
+
+  expect(world.plain("node", "config", "user.name")).toBe(name);
+  expect(world.plain("node", "config", "user.email")).toBe("o@example.com");
+});
+
+test("a file that is changed in the second in which it was checked out is committed (CLONE-8)", async () => {
+  await using world = await World.open();
+  const { agent, base } = await world.created();
+  const node = new Node(world, agent.dir, base);
+  letSecondsPass(world);
+  const times = (path: string) => statSync(join(world.path, "node", path));
+
+  let isSameSecond = false;
+  while (!isSameSecond) {
+    node.begin();
+    node.clone();
+    // In place, and as long as before: for git, which compares seconds, it is the same file.
+    writeFileSync(join(world.path, "node/readme.md"), "ONE\ntwo\nthree\n");
+    isSameSecond = secondOf(times("readme.md").ctimeMs) === secondOf(times(".git/index").mtimeMs);
+  }
+  // At the very moment of the note that everything is checked out.
+  const changedAt = statSync(join(world.path, "node/readme.md"), { bigint: true }).ctimeNs;
+  const at = `@${changedAt / 1_000_000_000n}.${String(changedAt % 1_000_000_000n).padStart(9, "0")}`;
+  world.sh("node", `touch -d "${at}" .git/agiraph-checked-out`);
+
+  expect(node.commit()).toMatch(/^HEAD /);
+  expect(world.plain("node", "show", "HEAD:readme.md")).toBe("ONE\ntwo\nthree");
+});
+
+test.runIf(process.platform === "linux")("files that nobody changed since are not read again (CLONE-8)", async () => {
+  await using world = await World.open();
+  const { agent, base } = await world.created();
+  const node = new Node(world, agent.dir, base);
+  node.clone();
+  const { mtimeMs } = statSync(join(world.path, "node/.git/index"));
+  letSecondsPass(world);
+
+  expect(node.commit()).toBe("NOTHING");
+
+  const settled = (secondOf(mtimeMs) + 1) * 1000;
+  expect(statSync(join(world.path, "node/.git/index")).mtimeMs).toBe(settled);
+});
+
+/** The scripts believe that it is a few seconds later. */
+function letSecondsPass(world: World): void {
+  world.write("bin/date", `#!/bin/sh\necho $(($(PATH=/usr/bin:/bin date "$@") + 5))\n`);
+  chmodSync(join(world.path, "bin/date"), 0o755);
+}
+
+function secondOf(ms: number): number {
+  return Math.floor(ms / 1000);
+}
+
 class Node {
   readonly bundle: string;
   readonly #world: World;
@@ -198,9 +258,14 @@ class Node {
     mkdirSync(this.#folder, { recursive: true });
   }
 
-  clone(): string {
+  begin(): void {
+    rmSync(this.#folder, { recursive: true });
+    mkdirSync(this.#folder);
+  }
+
+  clone(name = "O'Hara"): string {
     const [repository, folder, commit] = [this.#repository, this.#folder, this.#base];
-    return run(cloneScript({ repository, folder, branch: "node-1", commit, name: "O'Hara", email: "o@example.com" }));
+    return run(cloneScript({ repository, folder, branch: "node-1", commit, name, email: "o@example.com" }));
   }
 
   commit(): string {

@@ -1,3 +1,6 @@
+import { dropping } from "./refused-commits.ts";
+import { inQuotes, settingOf } from "./shell-words.ts";
+
 /**
  * Shell scripts for /bin/sh that work in a worker's clone. They run in the sandbox and nowhere else: the clone's config,
  * hooks and filters are the worker's, and are its code.
@@ -13,6 +16,7 @@
  * a worker's own commits go on from what was before it.
  * CLONE-7. A merge that was cut off while git wrote it is undone before anything else is done: its files are never taken
  * for a worker's.
+ * CLONE-8. A change counts even if it came in the second in which the clone was made, and has as many bytes as before.
  */
 
 /** Last line: `READY commit`. The clone borrows its objects from the agent's repository, where nothing is ever removed. */
@@ -24,20 +28,26 @@ export function cloneScript(clone: {
   name: string;
   email: string;
 }): string {
+  const settings = [
+    `[user]`,
+    `\tname = ${settingOf(clone.name)}`,
+    `\temail = ${settingOf(clone.email)}`,
+    // As origin the agent's repository: "git fetch" works, without a network. Another user owns it in some sandboxes.
+    `[remote "origin"]`,
+    `\turl = ${settingOf(clone.repository)}`,
+    `\tfetch = +refs/heads/*:refs/remotes/origin/*`,
+    `\tuploadpack = git -c safe.directory=* upload-pack`,
+  ];
   return [
     ...beginning(clone.folder),
-    `repository=${quoted(clone.repository)}; branch=${quoted(clone.branch)}; commit=${quoted(clone.commit)}`,
-    `name=${quoted(clone.name)}; email=${quoted(clone.email)}`,
+    `repository=${inQuotes(clone.repository)}; branch=${inQuotes(clone.branch)}; commit=${inQuotes(clone.commit)}`,
     ...CLONE,
-    `g config user.name "$name"; g config user.email "$email"`,
-    // As origin the agent's repository: "git fetch" works, without a network. Another user owns it in some sandboxes.
-    `g config remote.origin.url "$repository"`,
-    `g config remote.origin.fetch "+refs/heads/*:refs/remotes/origin/*"`,
-    `g config remote.origin.uploadpack "git -c safe.directory=* upload-pack"`,
-    `git --git-dir="$repository" for-each-ref --format="create refs/remotes/origin/%(refname:lstrip=2) %(objectname)" refs/heads | g update-ref --stdin`,
-    `g update-ref "refs/heads/$branch" "$commit"`,
-    `g symbolic-ref HEAD "refs/heads/$branch"`,
+    `printf '%s\\n' ${inQuotes(settings.join("\n"))} >> .git/config`,
+    `{ git --git-dir="$repository" for-each-ref --format="create refs/remotes/origin/%(refname:lstrip=2) %(objectname)" refs/heads; echo "create refs/heads/$branch $commit"; } | g update-ref --stdin`,
     `g reset --quiet --hard`,
+    // Later than all that was checked out, by the finest times that there are.
+    `out="$GIT_DIR/${CHECKED_OUT}"`,
+    `for try in 1 2 3 4 5 6 7 8 9 10 11 12; do : > "$out"; [ -z "$(find "$out" -newer "$GIT_DIR/index")" ] || break; done`,
     ...READY,
   ].join("\n");
 }
@@ -46,7 +56,7 @@ export function cloneScript(clone: {
 export function checkoutScript(checkout: { repository: string; folder: string; commit: string }): string {
   return [
     ...beginning(checkout.folder),
-    `repository=${quoted(checkout.repository)}; commit=${quoted(checkout.commit)}`,
+    `repository=${inQuotes(checkout.repository)}; branch=agiraph-unborn; commit=${inQuotes(checkout.commit)}`,
     ...CLONE,
     `g update-ref --no-deref HEAD "$commit"`,
     `g reset --quiet --hard`,
@@ -68,15 +78,17 @@ export function commitScript(commit: {
   const { commits, mark } = commit.refused ?? { commits: [], mark: "" };
   return [
     ...beginning(commit.folder),
-    `message=${quoted(commit.message)}; bundle=${quoted(commit.bundle)}; base=${quoted(commit.base)}`,
+    `message=${inQuotes(commit.message)}; bundle=${inQuotes(commit.bundle)}; base=${inQuotes(commit.base)}`,
     ...UNLOCK,
     ...UNDO_HALF_MERGE,
     `refused() { echo "REFUSED $*"; exit 0; }`,
     `g rev-parse --verify --quiet "HEAD^{commit}" >/dev/null || refused "HEAD names no commit. Check out a branch with your work."`,
     `for state in rebase-merge rebase-apply; do [ ! -e "$GIT_DIR/$state" ] || refused "A rebase is not finished: git rebase --continue, or git rebase --abort."; done`,
     // Adding a file in conflict would say that it is resolved, with the markers in it.
-    `unmerged=$(g diff --name-only --diff-filter=U | head -n 5 | tr '\\n' ' ')`,
+    `unmerged=$(g ls-files --unmerged | cut -f 2- | uniq | head -n 5 | tr '\\n' ' ')`,
     `[ -z "$unmerged" ] || refused "Resolve the conflicts in: $unmerged(then git add them)."`,
+    ...settled("$GIT_DIR/index"),
+    `rm -f "$GIT_DIR/${CHECKED_OUT}"`,
     `has_changes() { ! g diff-index --cached --quiet HEAD -- || [ -e "$GIT_DIR/MERGE_HEAD" ]; }`,
     `said=$(g add --all 2>&1) || refused "git cannot add everything: $(printf '%s' "$said" | tail -n 3 | tr '\\n' ' ')"`,
     // Of a repository within the repository only the name of its commit would be kept.
@@ -100,7 +112,7 @@ export function commitScript(commit: {
 export function mergeScript(merge: { folder: string; branch: string; tip: string }): string {
   return [
     ...beginning(merge.folder),
-    `branch=${quoted(merge.branch)}; tip=${quoted(merge.tip)}`,
+    `branch=${inQuotes(merge.branch)}; tip=${inQuotes(merge.tip)}`,
     ...UNLOCK,
     ...UNDO_HALF_MERGE,
     `g update-ref "refs/remotes/origin/$branch" "$tip"`,
@@ -125,10 +137,11 @@ export function snapshotScript(snapshot: {
 }): string {
   return [
     ...beginning(snapshot.folder),
-    `kept=${quoted((snapshot.kept ?? []).map((each) => `^${each}`).join(" "))}`,
-    `message=${quoted(snapshot.message)}; bundle=${quoted(snapshot.bundle)}; base=${quoted(snapshot.base)}`,
+    `kept=${inQuotes((snapshot.kept ?? []).map((each) => `^${each}`).join(" "))}`,
+    `message=${inQuotes(snapshot.message)}; bundle=${inQuotes(snapshot.bundle)}; base=${inQuotes(snapshot.base)}`,
     `own="$GIT_DIR/agiraph-snapshot-index"; rm -f "$own" "$own.lock"`,
     `if [ -f "$GIT_DIR/index" ]; then cp -p "$GIT_DIR/index" "$own"; fi`,
+    ...settled("$own"),
     `export GIT_INDEX_FILE="$own"`,
     `said=$(g add --all --ignore-errors 2>&1) || unless_full "$said"`,
     ...NESTED,
@@ -153,28 +166,41 @@ export function snapshotScript(snapshot: {
   ].join("\n");
 }
 
-/** As one word of a shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("\0", "").replaceAll("'", `'\\''`)}'`;
-}
-
 /** `g` is git in this clone, whatever its config says about hooks, monitors and the place of its files. */
 function beginning(folder: string): string[] {
   return [
     `set -eu`,
-    `folder=${quoted(folder)}`,
+    `folder=${inQuotes(folder)}`,
     `cd "$folder"`,
     `export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_TERMINAL_PROMPT=0 GIT_EDITOR=true GIT_PAGER=cat LC_ALL=C`,
     `export GIT_NO_REPLACE_OBJECTS=1 GIT_GRAFT_FILE=/nonexistent/grafts GIT_DIR="$folder/.git" GIT_WORK_TREE="$folder"`,
     `unset GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_NAMESPACE 2>/dev/null || true`,
     `unless_full() { case "$1" in *"o space left"*|*"Out of disk"*|*"uota exceeded"*|*"nable to write"*|*"ouldn't write"*|*"rror writing"*|*"write error"*) printf '%s\n' "$1" >&2; exit 1 ;; esac; }`,
-    `g() { git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.bare=false -c core.commitGraph=false -c commit.gpgSign=false -c gc.auto=0 -c maintenance.auto=false -c advice.addEmbeddedRepo=false -c core.safecrlf=false -c core.quotePath=true -c diff.external= -c diff.renames=false "$@"; }`,
+    `g() { git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.bare=false -c core.commitGraph=false -c core.trustctime=true -c core.checkStat=default -c commit.gpgSign=false -c gc.auto=0 -c maintenance.auto=false -c advice.addEmbeddedRepo=false -c core.safecrlf=false -c core.quotePath=true -c diff.external= -c diff.renames=false "$@"; }`,
   ];
 }
 
 /** A clone that has it is not ready, and holds nothing of a worker. */
 export const UNFINISHED_CLONE = ".agiraph-unfinished-clone";
 const MARK = UNFINISHED_CLONE;
+
+/** Made when the files and the index were written; without it, nothing is known of when that was. */
+const CHECKED_OUT = "agiraph-checked-out";
+
+/**
+ * git compares times by the second, so it reads every file again that was written in the same second as the index: of
+ * 10,000 files just checked out all, for a second. By finer times it is seen that nobody changed one of them in the rest of
+ * that second; then the index is dated one second later. Where stat does not tell them, all are read.
+ */
+function settled(index: string): string[] {
+  return [
+    `out="$GIT_DIR/${CHECKED_OUT}"; index="${index}"`,
+    `if [ -e "$out" ] && from=$(stat -c %.9Y "$out" 2>/dev/null) && [ -z "$(printf %s "$from" | tr -d 0-9.)" ] && at=$(stat -c %Y "$index") && [ "$(date +%s)" -gt "$at" ]; then`,
+    `  late=$(g ls-files -z | xargs -0 -r stat --printf '%.9Z\\n' 2>/dev/null | awk -v from="$from" -v to="$((at + 1))" '$1 >= from && $1 < to { print; exit }')`,
+    `  [ -n "$late" ] || touch -d "@$((at + 1))" "$index"`,
+    `fi`,
+  ];
+}
 
 /** Everything was committed before the merge began, and nobody has worked there since. */
 const UNDO_HALF_MERGE = [
@@ -185,7 +211,7 @@ const UNDO_HALF_MERGE = [
   `fi`,
 ];
 
-/** Needs $repository and $commit. */
+/** Needs $repository, $branch and $commit. */
 const CLONE = [
   `mark=${MARK}`,
   // Without the mark these are a worker's files.
@@ -201,9 +227,9 @@ const CLONE = [
   `: > "$mark"`,
   `find . -mindepth 1 -maxdepth 1 ! -name "$mark" -exec rm -rf {} +`,
   `format=sha1; [ "\${#commit}" -ne 64 ] || format=sha256`,
-  `g init --quiet --template= --object-format="$format" -b agiraph-unborn`,
+  `g init --quiet --template= --object-format="$format" -b "$branch"`,
   // Paths share their beginnings in it: of 10,000 files it has 0.7 MB instead of 1.
-  `g config index.version 4`,
+  `printf '[index]\\n\\tversion = 4\\n' >> .git/config`,
   `mkdir -p .git/objects/info .git/info`,
   `printf '%s\\n' "$repository/objects" > .git/objects/info/alternates`,
   `printf '%s\\n' "/$mark" > .git/info/exclude`,
@@ -213,40 +239,7 @@ const CLONE = [
 /** As `git merge-tree` merges, whose answer the worker is shown. */
 const MERGE_CONFIG = "-c merge.conflictStyle=zdiff3 -c merge.renames=true -c rerere.enabled=false";
 
-/**
- * Takes commits of ours out of HEAD's history; the index stays as it is. Where HEAD is one, the next commit has its
- * parents. What comes after one is written again with other parents, and is otherwise the same.
- */
-function dropping(commits: readonly string[], mark: string): string[] {
-  return [
-    `mark=${quoted(mark)}`,
-    `parents_of() { g rev-list --parents --max-count=1 "$1" | cut -s -d " " -f 2-; }`,
-    `step_back() {`,
-    `  set -- $(parents_of HEAD); [ "$#" -gt 0 ] || return 0`,
-    `  first=$1; shift`,
-    `  [ "$#" -eq 0 ] || { printf '%s\\n' "$@" >> "$GIT_DIR/MERGE_HEAD"; [ -e "$GIT_DIR/MERGE_MSG" ] || : > "$GIT_DIR/MERGE_MSG"; }`,
-    `  g update-ref HEAD "$first"`,
-    `}`,
-    `take_out() {`,
-    `  map="$GIT_DIR/agiraph-parents"; echo "$1 $(parents_of "$1")" > "$map"`,
-    `  for each in $(g rev-list --topo-order --reverse --ancestry-path HEAD "^$1"); do`,
-    `    new=$(for parent in $(parents_of "$each"); do to=$(sed -n "s/^$parent //p" "$map"); echo "\${to:-$parent}"; done)`,
-    `    kept=" $(g merge-base --independent $new | tr '\\n' ' ')"`,
-    `    lines=$(for parent in $new; do case "$kept" in *" $parent "*) echo "parent $parent" ;; esac; done | awk '!seen[$0]++')`,
-    `    last=$({ g cat-file commit "$each" | sed -n 1p; printf '%s\\n' "$lines"; g cat-file commit "$each" | sed '1,/^$/ { /^tree /d; /^parent /d; }'; } | g hash-object -t commit -w --stdin)`,
-    `    echo "$each $last" >> "$map"`,
-    `  done`,
-    `  rm -f "$map"; g update-ref HEAD "$last"`,
-    `}`,
-    `for old in ${commits.map(quoted).join(" ")}; do`,
-    `  g merge-base --is-ancestor "$old" HEAD 2>/dev/null || continue`,
-    `  g log --max-count=1 --format=%B "$old" | grep -qxF -- "$mark" || continue`,
-    `  if [ "$(g rev-parse HEAD)" != "$old" ]; then take_out "$old"; elif has_changes; then step_back; fi`,
-    `done`,
-  ];
-}
-
-const READY = [`rm -f "$mark"`, `echo "READY $(g rev-parse --verify HEAD)"`];
+const READY = [`rm -f "$mark"`, `echo "READY $commit"`];
 
 /** A program of the worker may have been killed while it held a lock, and nobody works there now. */
 const UNLOCK = [

@@ -23,12 +23,18 @@ export class TreeCheck {
   readonly #run: TreeRunner;
   readonly #limits: ReceiveLimits;
   readonly #known: Map<string, Extent>;
+  #toRead: ReadonlySet<string>;
+  readonly #contents = new Map<string, Buffer>();
 
-  /** `known` outlives one check: folders that did not change are not read again. */
-  constructor(run: TreeRunner, limits: ReceiveLimits, known: Map<string, Extent>) {
+  /**
+   * `known` outlives one check: folders that did not change are not read again. `fresh` are few enough to be read at once,
+   * instead of level by level.
+   */
+  constructor(run: TreeRunner, limits: ReceiveLimits, known: Map<string, Extent>, fresh: readonly string[] = []) {
     this.#run = run;
     this.#limits = limits;
     this.#known = known;
+    this.#toRead = new Set(fresh);
   }
 
   /** Throws BadBundle. `own` are trees of the person. */
@@ -90,6 +96,20 @@ export class TreeCheck {
   }
 
   async #read(ids: readonly string[]): Promise<Map<string, Buffer>> {
+    if (ids.some((id) => this.#toRead.has(id))) {
+      for (const [id, content] of await this.#readNow([...this.#toRead])) this.#contents.set(id, content);
+      this.#toRead = new Set();
+    }
+    const others = ids.filter((id) => !this.#contents.has(id));
+    const found = await this.#readNow(others);
+    for (const id of ids) {
+      const content = this.#contents.get(id);
+      if (content !== undefined) found.set(id, content);
+    }
+    return found;
+  }
+
+  async #readNow(ids: readonly string[]): Promise<Map<string, Buffer>> {
     if (ids.length === 0) return new Map();
     const stdin = `${ids.join("\n")}\n`;
     const options = { stdin, maxBytes: MOST_BYTES, limits: UNTRUSTED };

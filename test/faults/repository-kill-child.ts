@@ -110,11 +110,10 @@ async function revert(merged: string, parent: string, node: number): Promise<voi
 
 async function take(bundle: string, node: number, ref: string, commit: string): Promise<void> {
   report({ step: "receive" });
-  const received = await agent.receive(bundle, `node-${node}`);
+  const received = await agent.receive(bundle, `node-${node}`, () => ({ [ref]: commit }));
   if (!received.ok) throw new Error(received.reason);
   if (!Object.values(received.refs).includes(commit)) throw new Error(`${commit} is not in the bundle`);
   report({ kept: commit, by: "receive" });
-  await agent.keep(ref, commit);
 }
 
 async function deliver(commit: string): Promise<void> {

@@ -41,6 +41,31 @@ describe.skipIf(skipped)(`words about a repository ${skipped}`, () => {
     );
   });
 
+  test("the repository's AGENTS.md is before the coordinator and before each worker, as their clone has it", async () => {
+    await using world = await checkedWorld();
+    world.write("person/AGENTS.md", "Use tabs.\n");
+    world.plain("person", "add", "-A");
+    world.plain("person", "commit", "-qm", "how to work here");
+    const alice = script(call("write_file", { path: "AGENTS.md", content: "Use two spaces.\n" }), published("spaces"));
+    const bob = script(call("write_file", { path: "looked.txt", content: "yes\n" }), published("looked"));
+    const coordinator = script(
+      made("Other rules", { worker: "Alice" }),
+      made("Look", { worker: "Bob" }).after("node-1 completed"),
+      call("finish", { summary: "done" }).after("node-2 completed"),
+    );
+    await using team = await startTeam({
+      ...{ goal: "Rules", project: world.person, write: true, coordinator, workers: { Alice: alice, Bob: bob } },
+    });
+    expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+
+    const firstWords = [coordinator, alice, bob].map(({ requests: [first] }) => JSON.stringify(first));
+    expect(firstWords.map((words) => /Use (?:tabs|two spaces)\./.exec(words)?.[0])).toEqual([
+      "Use tabs.",
+      "Use tabs.",
+      "Use two spaces.",
+    ]);
+  });
+
   test("who answers a comment is told the agent's goal, and the coordinator is asked once, when it is answered", async () => {
     await using world = await checkedWorld();
     const bob = script(

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Situation } from "../../projections/index.ts";
-import { branchAtEnd } from "./repository-lines.ts";
+import { branchAtEnd, openedLines } from "./repository-lines.ts";
 import { Story } from "./story.ts";
 
 const [BASE, TIP] = ["1".repeat(40), "2".repeat(40)];
@@ -58,4 +58,26 @@ test("a check that failed before the work did is told once: it keeps nothing out
   expect(fact("node-1").length).toBe(0);
   expect(fact("node-1", true).map(({ text }) => text)).toEqual([expect.stringContaining("fails without it too")]);
   expect(fact("node-2", true).length).toBe(0);
+});
+
+const OPENED = {
+  ...{ base: BASE, branch: "agiraph/agent-test", source: "/home/pat/shop", source_branch: "main", uncommitted: 0 },
+  ...{ submodules: [], uses_lfs: false, is_shallow: false, skipped: [] },
+};
+const BEGINS =
+  "The team works on the branch agiraph/agent-test, which begins at 1111111111 of /home/pat/shop. Your files and branches stay as they are.";
+
+test("what the team does not see is said at the start, many names cut short; where it sees all, only where it works", () => {
+  const submodules = ["vendor/a", "vendor/b", "vendor/c", "vendor/d", "vendor/e", "vendor/f", "vendor/g"];
+  const more = { uncommitted: 1, submodules, uses_lfs: true, is_shallow: true, skipped: ["logo.png"] };
+
+  expect(openedLines(OPENED)).toEqual([BEGINS]);
+  expect(openedLines({ ...OPENED, ...more })).toEqual([
+    BEGINS,
+    "It does not see what you have not committed (1 file). Commit it and `agiraph rebase`, or begin with --dirty include.",
+    "It does not see what is in submodules: vendor/a, vendor/b, vendor/c, vendor/d, vendor/e and 2 more.",
+    "Of files in Git LFS it sees only the pointers.",
+    "It sees only the commits that your shallow clone has.",
+    "Not included, since they are repositories of their own or pass a filter such as LFS: logo.png.",
+  ]);
 });

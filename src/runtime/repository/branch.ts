@@ -88,14 +88,13 @@ export class Branch {
     const { repository } = this.#ports;
     const { tip } = this.state;
     const { commit, node_id } = candidate;
-    if (await repository.isAncestor(commit, tip)) return this.#unchanged(candidate, signal);
     const merged = await this.#merged(tip, commit, candidate.title, signal);
+    if (merged.kind === "nothing") return this.#unchanged(candidate, signal);
     if (merged.kind === "conflict") return this.#refuse(candidate, await this.#conflictAsIn(commit, tip, merged));
     const stats = await repository.stats(tip, merged.commit);
     if (stats.files === 0) return this.#unchanged(candidate, signal);
     const failed = await this.#failedCheck(candidate, merged.commit, signal);
     if (failed) return this.#refuse(candidate, failedChecks(failed));
-    await repository.keep(`refs/agiraph/merges/${merged.commit}`, merged.commit);
     const { tree, parent, files, insertions, deletions } = stats;
     const published = { commit, tree, parent, merged: merged.commit, files, insertions, deletions };
     return { kind: "ready", published, moved: movement(tip, merged.commit, "node", { node_id }) };
@@ -131,10 +130,9 @@ export class Branch {
 
   /** Takes commits of the person in. Only while it is locked. */
   async takeIn(upstream: string, check: CheckPlace, signal: AbortSignal): Promise<Changed> {
-    const { repository } = this.#ports;
     const { tip } = this.state;
-    if (await repository.isAncestor(upstream, tip)) return { ok: true, moved: null };
     const merged = await this.#merged(tip, upstream, "Take in new commits", signal);
+    if (merged.kind === "nothing") return { ok: true, moved: null };
     if (merged.kind === "conflict") return { ok: false, why: "conflict", files: merged.files, text: merged.text };
     const { failed, checks } = await this.#checked(merged.commit, upstream, check, signal);
     if (failed) return { ok: false, why: "checks", files: [], text: failedText(failed) };
@@ -149,10 +147,16 @@ export class Branch {
     if (there !== undefined && there !== tip) await repository.moveBranch(branch, there, tip);
   }
 
+  /** Kept where it is clean; `nothing` where the branch has it already. */
   async #merged(tip: string, commit: string, title: string, signal: AbortSignal) {
     const { repository } = this.#ports;
     signal.throwIfAborted();
-    if (await repository.isAncestor(tip, commit)) return { kind: "clean" as const, commit };
+    const common = await repository.mergeBase(tip, commit);
+    if (common === commit) return { kind: "nothing" as const };
+    if (common === tip) {
+      await repository.keep(`refs/agiraph/merges/${commit}`, commit);
+      return { kind: "clean" as const, commit };
+    }
     const result = await repository.merge(tip, commit);
     if (result.kind === "conflict") return result;
     return { kind: "clean" as const, commit: await this.#commit(result.tree, [tip, commit], `${title}\n`) };

@@ -76,11 +76,12 @@ export class NodeClones {
       const { word, rest } = await this.#ports.scripts.lastLine(script, this.#access(node, [transit]), signal);
       if (word === "REFUSED") return { kind: "refused", reason: rest };
       if (word === "NOTHING") return { kind: "nothing" };
-      const received = await this.#ports.repository.receive(bundle, node.id);
+      const received = await this.#ports.repository.receive(bundle, node.id, ({ HEAD }) =>
+        HEAD === undefined ? {} : { [`refs/agiraph/work/${node.id}/${HEAD}`]: HEAD },
+      );
       if (!received.ok) return { kind: "refused", reason: notTaken(received.reason, base) };
       const commit = received.refs.HEAD;
       if (commit === undefined) throw new Error(`${node.id}: the bundle has no HEAD`);
-      await this.#ports.repository.keep(`refs/agiraph/work/${node.id}/${commit}`, commit);
       return { kind: "commit", commit };
     });
   }

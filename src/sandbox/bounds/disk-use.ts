@@ -188,8 +188,10 @@ async function contentOf({ write, read = [], hide = [] }: Counted, signal?: Abor
   if (small) return { ...small, isWhole: true };
   // Only GNU's leaves folders out by their paths, and counts files.
   const without = isLinux ? ofOthers.map((path) => `--exclude=${path.replace(/[[\]*?\\]/g, "\\$&")}`) : [];
-  const bytes = await counted(["-sk", ...without, "--", ...write], signal);
-  const files = isLinux ? await counted(["-s", "--inodes", ...without, "--", ...write], signal) : null;
+  const [bytes, files] = await Promise.all([
+    counted(["-sk", ...without, "--", ...write], signal),
+    isLinux ? counted(["-s", "--inodes", ...without, "--", ...write], signal) : null,
+  ]);
   return {
     bytes: bytes.sum * 1024,
     files: files?.sum ?? 0,
