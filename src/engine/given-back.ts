@@ -58,10 +58,14 @@ export function takeGivenBack(folder: string): GivenBack | undefined {
 /** Files for people that were written here since then. */
 export function changedByHand(folder: string, { index }: GivenBack): HandWritten[] {
   return byHandIn(folder).flatMap((path) => {
-    const stats = lstatSync(join(folder, path), { bigint: true, throwIfNoEntry: false });
-    if (!stats?.isFile() || stats.size > MOST_BYTES) return [];
-    if (indexedAt(index, path)?.entry?.stamp === fileStamp(stats)) return [];
-    return [{ path, bytes: readFileSync(join(folder, path)) }];
+    try {
+      const stats = lstatSync(join(folder, path), { bigint: true });
+      if (!stats.isFile() || stats.size > MOST_BYTES) return [];
+      if (indexedAt(index, path)?.entry?.stamp === fileStamp(stats)) return [];
+      return [{ path, bytes: readFileSync(join(folder, path)) }];
+    } catch {
+      return []; // it is not there, or is closed to us
+    }
   });
 }
 

@@ -39,12 +39,19 @@ export function indexOf(folder: string, entries: readonly ExportedEntry[]): Inde
     const name = parts.pop() ?? "";
     let siblings = root;
     for (const part of parts) siblings = folderIn(siblings, part);
-    const stats =
-      kind === "folder" ? undefined : lstatSync(join(folder, path), { bigint: true, throwIfNoEntry: false });
-    const stamp = stats ? fileStamp(stats) : "";
+    const stamp = kind === "folder" ? "" : stampAt(join(folder, path));
     siblings.set(name, { kind, mode, hash, target, isBehind, stamp, readAt: undefined, below: new Map() });
   }
   return root;
+}
+
+/** Empty where there is nothing, or it is closed to us. */
+function stampAt(path: string): string {
+  try {
+    return fileStamp(lstatSync(path, { bigint: true }));
+  } catch {
+    return "";
+  }
 }
 
 /** A folder that the engine names only as the way to others has no mode there. */

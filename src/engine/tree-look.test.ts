@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { lstatSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryHome } from "../testing/temporary-home.ts";
@@ -55,6 +55,35 @@ test("what is large or too much goes on its own, and counts as behind until it i
   const second = await looked(home.path, index);
   expect([second.sent, second.later, second.entries.length]).toEqual([50, ["large.bin"], 50]);
 });
+
+// Nothing is closed to root.
+test.skipIf(process.getuid?.() === 0)(
+  "what is closed to us stays as the engine has it, and stops nothing",
+  async () => {
+    await using home = await temporaryHome();
+    const index: IndexedFolder = new Map();
+    const at = (path: string) => join(home.path, path);
+    for (const name of ["names", "closed"]) {
+      mkdirSync(at(name));
+      writeFileSync(at(`${name}/a`), "before");
+    }
+    writeFileSync(at("file"), "before");
+    await looked(home.path, index);
+    chmodSync(at("names"), 0o400);
+    chmodSync(at("closed"), 0);
+    writeFileSync(at("file"), "after");
+    chmodSync(at("file"), 0);
+    const { gone, entries, later } = await looked(home.path, index);
+    chmodSync(at("names"), 0o700);
+    chmodSync(at("closed"), 0o700);
+    expect([gone, later]).toEqual([[], ["file"]]);
+    expect(entries.map(([path, , isBehind]) => [path, isBehind])).toEqual([
+      ["closed", false],
+      ["file", true],
+      ["names", false],
+    ]);
+  },
+);
 
 test("what has become something else replaces what was there, with everything below it", async () => {
   await using home = await temporaryHome();

@@ -131,8 +131,9 @@ export class TreeLook {
       this.#names++;
       const full = path === "" ? name : `${path}/${name}`;
       if (this.#isPassedOver(name, full)) continue;
-      const stats = glance(folder, name);
-      if (!stats || !(stats.isFile() || stats.isDirectory() || stats.isSymbolicLink())) continue;
+      const stats = glanceAt(folder, name);
+      if (stats === "closed") there.add(name);
+      if (!stats || stats === "closed" || !(stats.isFile() || stats.isDirectory() || stats.isSymbolicLink())) continue;
       there.add(name);
       if (stats.isDirectory()) {
         const below = this.#asFolder(full, name, stats, known);
@@ -284,6 +285,16 @@ function readSmall(folder: Folder, name: string, stats: BigIntStats): Buffer | u
     }
   } catch (error) {
     if (isOutOfReach(error)) return undefined;
+    throw error;
+  }
+}
+
+/** A folder may let its names be read, and nothing more: what the engine has of it stays. */
+function glanceAt(folder: Folder, name: string): BigIntStats | "closed" | undefined {
+  try {
+    return glance(folder, name);
+  } catch (error) {
+    if (isOutOfReach(error)) return "closed";
     throw error;
   }
 }
