@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/runtime/config/system-clock.ts";
+import { putFile } from "../../src/store/disk/foreign-folder.ts";
 import { startProviderServer, temporaryHome } from "../../src/testing/index.ts";
 import { acpAdapter } from "../../src/workers/outside/acp/acp.ts";
 import { acpLaunch } from "../../src/workers/outside/acp/acp-launch.ts";
@@ -203,6 +204,28 @@ withCodex(
   },
   60_000,
 );
+
+test("Gemini is told to use its person's login where that is lent to it, which happens as it is started", async () => {
+  await using home = await temporaryHome();
+  const authOf = async (folder: string) => {
+    const settings = JSON.parse(await readFile(join(folder, "home/.gemini/settings.json"), "utf8"));
+    return settings.security.auth.selectedType;
+  };
+  for (const how of ["gemini-api-key", "oauth-personal"]) {
+    const folder = join(home.path, how);
+    const agent = join(import.meta.dirname, "fake-acp-agent.ts");
+    const setup = await sessionSetup(folder, { kind: "acp", quirks: "gemini", command: [process.execPath, agent] });
+    const session = await adapter({
+      ...setup,
+      async start(launch) {
+        if (how === "oauth-personal") await putFile(setup.home, ".gemini/oauth_creds.json", "{}");
+        return setup.start(launch);
+      },
+    });
+    await session.close();
+    expect(await authOf(folder)).toBe(how);
+  }
+});
 
 test("each agent that we know has a profile by which it is started", () => {
   expect(Object.entries(acpLaunch).map(([name, { profile }]) => [name, profile.kind, profile.quirks])).toEqual(

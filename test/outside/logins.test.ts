@@ -1,25 +1,21 @@
 import { existsSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { Config } from "../../src/protocol/config.ts";
 import { systemClock } from "../../src/runtime/config/system-clock.ts";
-import { LoginBroker } from "../../src/runtime/logins/login-broker.ts";
 import { agentDir } from "../../src/store/paths.ts";
 import {
-  call,
   type ProviderRequest,
   type ProviderTurn,
-  script,
   startProviderServer,
   startTeam,
-  temporaryHome,
   until,
 } from "../../src/testing/index.ts";
 import { LOGIN_FILES, signIn } from "../../src/testing/login-files.ts";
-import { type OAuthServer, startOAuthServer } from "../../src/testing/oauth-server.ts";
 import { installed, whenInstalled } from "./installed.ts";
-import { CLAUDE, isWork, ours, shell, withClaude } from "./real-claude.ts";
+import { CLAUDE, ours, shell, withClaude } from "./real-claude.ts";
+import { bearerOf, everythingIn, guarded, hiring, person } from "./signed-in.ts";
 
 /* Real programs in the real sandbox, signed in by a login file, against a token server that rotates. */
 
@@ -27,53 +23,11 @@ const LONG = { timeout: 120_000 };
 const CODEX = installed("acp", "@agentclientprotocol/codex-acp/dist/index.js");
 const withCodex = whenInstalled("acp", "@agentclientprotocol/codex-acp/dist/index.js");
 
-/** A person, their token server, and somebody who keeps their logins. */
-async function person() {
-  const home = await temporaryHome();
-  const server = await startOAuthServer({ now: systemClock.now });
-  const env = { PATH: process.env.PATH, HOME: home.path };
-  const broker = () =>
-    new LoginBroker({ home: join(home.path, "agiraph"), env, clock: systemClock, fetch: server.fetch });
-  return {
-    ...{ home: home.path, agiraph: join(home.path, "agiraph"), env, server, broker },
-    async [Symbol.asyncDispose]() {
-      await server[Symbol.asyncDispose]();
-      await home[Symbol.asyncDispose]();
-    },
-  };
-}
-
-const bearerOf = ({ headers }: ProviderRequest) => String(headers.authorization ?? "").replace("Bearer ", "");
-
-/** A model that answers only those who are signed in. */
-function guarded(server: OAuthServer, accepted: string[], mind: (request: ProviderRequest) => ProviderTurn) {
-  return (request: ProviderRequest): ProviderTurn => {
-    const token = bearerOf(request);
-    if (!server.accepts(token)) return { fault: { status: 401, message: "OAuth token has expired" } };
-    const isAside = request.api === "anthropic" && !isWork(request);
-    if (!isAside) accepted.push(token);
-    return isAside ? { text: "ok" } : mind(request);
-  };
-}
-
-const hiring = (program: string) =>
-  script(
-    call("spawn_worker", { name: "Clara", program }),
-    call("create_work_node", { task: "Write hello to a.md.", deliverables: ["a.md"], worker: "Clara" }),
-    call("finish", { summary: "done" }).after("node-1 completed"),
-  );
-
 const claudeConfig = (url: string): Config => ({
   programs: { "claude-code": { command: [CLAUDE], set: { ANTHROPIC_BASE_URL: url } } },
 });
 
 const turns = [shell("echo hello > a.md"), ours("publish", { summary: "It says hello." })];
-
-async function everythingIn(folder: string): Promise<string> {
-  const names = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = names.filter((each) => each.isFile()).map((each) => join(each.parentPath, each.name));
-  return (await Promise.all(files.map((file) => readFile(file, "latin1").catch(() => "")))).join("\n");
-}
 
 withClaude("Claude Code works with a login that had expired, and never sees the refresh token", LONG, async () => {
   await using me = await person();

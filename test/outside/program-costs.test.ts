@@ -108,9 +108,12 @@ test("a budget is kept by estimates: the program is stopped in the middle of its
   expect(team.agent.now.agent.outcome).toMatchObject({ kind: "budget_exhausted", spent_usd: 1.2 });
 });
 
-test("a budget that nobody can keep is said before the program works", async () => {
+test.each([
+  ["m", "No price is known for m: the budget is not kept for Clara."],
+  ["unknown", "Clara does not say which model it uses: the budget is not kept for it."],
+])("a budget that nobody can keep is said before the program works (%s)", async (model, words) => {
   const play: Play = async (program) => {
-    program.emit(begun);
+    program.emit({ ...begun, model });
     await publish(program);
   };
   const outside = scriptedPrograms(play);
@@ -118,5 +121,5 @@ test("a budget that nobody can keep is said before the program works", async () 
   await using team = await startTeam({ goal: "g", coordinator: hiring(), outside, budget_usd: 1 });
   await team.outcome();
   const warned = (await team.facts()).flatMap((fact) => (fact.type === "model.warned" ? [fact.data.message] : []));
-  expect(warned).toEqual([expect.stringContaining("No price is known for m: the budget is not kept for Clara.")]);
+  expect(warned).toEqual([expect.stringContaining(words)]);
 });

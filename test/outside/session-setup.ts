@@ -28,7 +28,7 @@ export async function sessionSetup(
     resume: null,
     model: null,
     assigned: 1,
-    start: (launch) => startPlainly(launch(door, false), cwd, home),
+    start: async (launch) => startPlainly(await launch(door, false), cwd, home),
     ...rest,
   };
   return setup;

@@ -76,17 +76,36 @@ test("SIGN-IN-2: a login that is refused in the middle of the work is renewed, a
   expect([refusals(), outside.started.length, outside.started[0]?.said.length]).toEqual([1, 1, 1]);
 });
 
+const refused: Play = async (program) => {
+  program.emit(begun);
+  for (;;) {
+    program.emit({ kind: "rested", how: "failed", words: "401 unauthorized" });
+    await program.hear();
+  }
+};
+
+test("SIGN-IN-2: one that goes on with its old login is ended, and its session goes on in another process", async () => {
+  const { login, refusals } = loginWith(null);
+  const { outside, team } = await hired(login, refused, async (program) => {
+    program.emit(begun);
+    await publish(program);
+  });
+  await using _ = team;
+  expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
+  expect(outside.started.map(({ setup, said }) => [setup.resume, said.length])).toEqual([
+    [null, 1],
+    ["s-1", 0],
+  ]);
+  expect([refusals(), outside.started[1]?.setup.words]).toEqual([2, expect.stringContaining("Your login was renewed")]);
+  const types = (await team.facts()).map(({ type }) => type);
+  expect(types.filter((type) => type === "node.retried" || type === "model.failed")).toEqual([]);
+});
+
 test("SIGN-IN-2: one that is refused again and again although it is said to be good fails the work", async () => {
   const { login } = loginWith(null);
-  const refused: Play = async (program) => {
-    program.emit(begun);
-    for (;;) {
-      program.emit({ kind: "rested", how: "failed", words: "401 unauthorized" });
-      await program.hear();
-    }
-  };
-  const { outside, team } = await hired(login, refused, refused);
+  const { outside, team } = await hired(login, refused, refused, refused, refused);
   await using _ = team;
   await team.until(({ board }) => board.nodes["node-1"]?.status === "failed");
-  expect(outside.started.map(({ said }) => said.length)).toEqual([3, 3]);
+  // Two processes each time it is tried.
+  expect(outside.started.map(({ said }) => said.length)).toEqual([1, 1, 1, 1]);
 });

@@ -20,7 +20,7 @@ import { withConfigProblem } from "../config/live-config.ts";
 import type { Environment, Settings } from "../config/settings.ts";
 import type { LoginBroker } from "../logins/login-broker.ts";
 import { loginFormatOf } from "../logins/login-formats.ts";
-import { gitIdentity } from "./git-identity.ts";
+import { gitIdentity, identityVariables } from "./git-identity.ts";
 import { keepLast, lastIsGone } from "./last-process.ts";
 import { LoginLoan, programLogin } from "./login-loan.ts";
 import { missingFor } from "./missing-program.ts";
@@ -119,7 +119,7 @@ interface ConfinedStart extends Omit<ProgramStart, "tools" | "launch"> {
   handler?: RequestListener;
   /** Those that every command may reach, beside the program's own. */
   hosts?: readonly string[];
-  launch(door: string | null): Launched;
+  launch(door: string | null): Launched | Promise<Launched>;
 }
 
 /** What is around every program: its binds, its login, its hosts, and of our environment what its profile names. */
@@ -138,7 +138,7 @@ async function startConfined(
   const [command = "", ...words] = profile.command;
   const files = await programFiles([command, ...words], env.PATH ?? "");
   const shared = (await sharedFiles(profile, env)).map(({ file }) => file);
-  const given = namedIn(env, profile);
+  const given = { ...namedIn(env, profile), ...(await identityVariables(profile, env)) };
   const hosts = [...(profile.hosts ?? []), ...allowed, ...addressesIn({ ...given, ...profile.set })];
   try {
     const running = await sandbox.start({
@@ -149,7 +149,7 @@ async function startConfined(
       signal,
       async launch(url) {
         const signedIn = await loan.begin(url);
-        const launched = launch(url);
+        const launched = await launch(url);
         const [, ...args] = launched.argv;
         const path = { PATH: [...files.path, SYSTEM_PATH].join(delimiter), HOME: home };
         const variables = { ...path, ...given, ...profile.set, ...signedIn, ...launched.env };

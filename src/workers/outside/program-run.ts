@@ -1,4 +1,4 @@
-import { callsOf, type NewFact, type Outcome, type ReplyEntry } from "../../protocol/index.ts";
+import { callsOf, type NewFact, type Outcome, type ReplyEntry, type UserEntry } from "../../protocol/index.ts";
 import type { Tools } from "../../tools/toolbox.ts";
 import { Approvals } from "./approvals.ts";
 import { RESUMED, recoverPast, resumeText, unheardResults } from "./first-words.ts";
@@ -121,6 +121,7 @@ export class ProgramRun {
       watchdog,
       speech,
       approvals,
+      beginAnew: (entry) => this.#failing(this.#beginAnew(entry)),
     });
   }
 
@@ -349,6 +350,15 @@ export class ProgramRun {
       await this.#restarts.leave();
       await this.#exit.promise;
     });
+  }
+
+  async #beginAnew(entry: UserEntry): Promise<void> {
+    await this.#speech.between(async () => {
+      if (this.#outcome.isOver || !this.#restarts.canLeave) return;
+      await this.#restarts.leave();
+      await this.#exit.promise;
+    });
+    await this.#speech.say([entry], []);
   }
 
   async #speak(words: string): Promise<void> {

@@ -1,11 +1,11 @@
-import { NO_USAGE, type Outcome, type Usage, usageMinus, usagePlus } from "../../protocol/index.ts";
+import { NO_USAGE, type Outcome, type Usage, type UserEntry, usageMinus, usagePlus } from "../../protocol/index.ts";
 import type { Workplace } from "../workplace.ts";
 import type { Approvals } from "./approvals.ts";
 import type { ProgramAssignment } from "./program-assignment.ts";
 import type { ProgramBudget } from "./program-budget.ts";
 import type { ProgramOutcome } from "./program-outcome.ts";
 import type { ProgramSpeech } from "./program-speech.ts";
-import type { OutsideEvent } from "./session/session.ts";
+import { type OutsideEvent, UNKNOWN_MODEL } from "./session/session.ts";
 import type { SignIn } from "./sign-in.ts";
 import type { SilenceWatchdog } from "./silence-watchdog.ts";
 import type { Transcript } from "./transcript.ts";
@@ -24,6 +24,8 @@ export interface TurnPorts {
   speech: ProgramSpeech;
   approvals: Approvals;
   signIn: SignIn;
+  /** Ends its process and resumes its session in another one, with these words. */
+  beginAnew(entry: UserEntry): void;
 }
 
 /** Whatever it was about to do, it knows; it only has to be told that it can. */
@@ -77,6 +79,8 @@ export class ProgramTurns {
     if (model === null)
       return transcript.warned(`${spawned.name} does not say what it spends: the budget is not kept for it.`);
     if ((await workplace.outside.price(model, SAMPLE)) !== null) return;
+    if (model === UNKNOWN_MODEL)
+      return transcript.warned(`${spawned.name} does not say which model it uses: the budget is not kept for it.`);
     const advice = `Add it to config.json ("models": {"${model}": {"prices": {"input": …, "output": …}}}).`;
     await transcript.warned(`No price is known for ${model}: the budget is not kept for ${spawned.name}. ${advice}`);
   }
@@ -144,7 +148,9 @@ export class ProgramTurns {
   async #failure({ words, how, retryable = false }: Rested): Promise<Outcome | undefined> {
     const { transcript, signIn, speech } = this.#ports;
     if (how === "failed" && (await signIn.recovers(words))) {
-      await speech.say([{ role: "user", from: "agiraph", content: SIGNED_IN_AGAIN }], []);
+      const entry = { role: "user", from: "agiraph", content: SIGNED_IN_AGAIN } as const;
+      if (signIn.isRefusedAgain) this.#ports.beginAnew(entry);
+      else await speech.say([entry], []);
       return undefined;
     }
     const { self, spawned } = this.#assignment;

@@ -19,7 +19,8 @@ const NOT_ACCEPTED =
  *
  * SIGN-IN-1. A program whose login cannot be used is not started: its worker waits, the person is asked to sign in, and
  *     the work goes on by itself as soon as the login can be used. No try is lost by it.
- * SIGN-IN-2. A login that is refused in the middle of the work is renewed, and the same session goes on.
+ * SIGN-IN-2. A login that is refused in the middle of the work is renewed, and the same session goes on; in another
+ *     process of the program, if this one goes on with the old login.
  */
 export class SignIn {
   readonly #login: ProgramLogin | undefined;
@@ -39,6 +40,11 @@ export class SignIn {
   /** A person was asked to sign in and has not yet. */
   get isAwaited(): boolean {
     return this.#isWaiting;
+  }
+
+  /** Its login was renewed, and refused again: it may hold the old one in its memory, as Gemini CLI does. */
+  get isRefusedAgain(): boolean {
+    return this.#refusals === 2;
   }
 
   /** It works: only refusals in a row count. */

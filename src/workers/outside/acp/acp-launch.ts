@@ -118,6 +118,7 @@ export const acpLaunch: Record<AcpAgent, AcpLaunch> = {
         "api.openai.com",
         "openrouter.ai",
         "generativelanguage.googleapis.com",
+        "chatgpt.com",
         "opencode.ai",
       ],
       about: "opencode",

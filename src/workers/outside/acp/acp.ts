@@ -15,12 +15,13 @@ export function acpAdapter(clock: Clock): Adapter {
     const record = new ProgramRecord(setup.home, setup.cwd, keptAcpSchema);
     const before = (await record.read()) ?? { session_id: null, made_at: 0, cost_usd: 0, unsaid: [] };
     const quirks = quirksOf(setup.profile);
-    for (const [path, text] of Object.entries(await filesOf(setup, quirks))) await putFile(setup.home, path, text);
     let server: ToolServer | undefined;
     let policy = "ask" as PermissionPolicy;
-    const running = await setup.start((given, isConfined) => {
+    const running = await setup.start(async (given, isConfined) => {
       server = given;
       policy = permissionOf(setup.profile, reachWords(isConfined));
+      // Gemini's settings name the way it signs in: whether its login is there is known only now.
+      for (const [path, text] of Object.entries(await filesOf(setup, quirks))) await putFile(setup.home, path, text);
       return launchOf(setup, policy);
     });
     const hint = policy === "allow" ? undefined : quirks.askingHint;

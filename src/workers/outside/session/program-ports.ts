@@ -1,8 +1,8 @@
 import type { FactOf, NodeId, ProgramProfile, Usage } from "../../../protocol/index.ts";
 import type { Binds } from "../../../sandbox/binds/binds.ts";
-import type { Launched, RunningProgram } from "../../../sandbox/program.ts";
+import type { RunningProgram } from "../../../sandbox/program.ts";
 import type { Tools } from "../../../tools/toolbox.ts";
-import type { Adapter, ToolServer } from "./session.ts";
+import type { Adapter, Launcher } from "./session.ts";
 
 /** What the runtime provides for programs that think for themselves. */
 export interface ProgramPorts {
@@ -66,7 +66,7 @@ export interface ProgramStart {
   binds: Binds;
   cwd: string;
   home: string;
-  launch(server: ToolServer, isConfined: boolean): Launched;
+  launch: Launcher;
   signal: AbortSignal;
 }
 

@@ -119,9 +119,15 @@ export interface SessionSetup {
   scratch?: string;
   /** The program's own home: kept over restarts, seen by nobody else. */
   home: string;
-  /** Starts it in the sandbox of this worker, if there is one. `server` is our MCP server for it. */
-  start(launch: (server: ToolServer, isConfined: boolean) => Launched): Promise<RunningProgram>;
+  /** Starts it in the sandbox of this worker, if there is one. `launch` is asked once its login is in its home. */
+  start(launch: Launcher): Promise<RunningProgram>;
 }
+
+/** How it is started; `server` is our MCP server for it. */
+export type Launcher = (server: ToolServer, isConfined: boolean) => Launched | Promise<Launched>;
+
+/** The model of a program that does not name one. */
+export const UNKNOWN_MODEL = "unknown";
 
 /** The name of our MCP server in programs. */
 export const OUR_SERVER = "agiraph";
