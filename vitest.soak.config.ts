@@ -12,6 +12,7 @@ process.env.AGIRAPH_FLOOD ??= "20";
 process.env.AGIRAPH_SWEEP ??= "1";
 process.env.AGIRAPH_YEARS ??= "10";
 process.env.AGIRAPH_RENEWALS ??= "1000";
+process.env.AGIRAPH_PROJECT_FOLDERS ??= "5000";
 // What has no number: all of it.
 process.env.AGIRAPH_SOAK ??= "1";
 
@@ -36,7 +37,8 @@ export default defineConfig({
       "test/memory/recall.test.ts",
       "test/mesh/{beside,other-programs,sessions,tmux,unattended}.test.ts",
       "test/mesh/topologies-claude.test.ts",
-      "test/outside/{acp-misbehaving,acp-worker,as-written,autonomous,claude-code,mail-in-turn,night,repository-programs,swap,trial}.test.ts",
+      "test/outside/{acp-misbehaving,acp-worker,as-written,autonomous,claude-code,large-project,mail-in-turn,night}.test.ts",
+      "test/outside/{own-settings,programs-lead,repository-programs,skills,surroundings,swap,trial,vendor-logins}.test.ts",
       "test/scenarios/infinite-year.test.ts",
       "test/simulation/*.test.ts",
     ],

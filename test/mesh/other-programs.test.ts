@@ -1,8 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { tmuxSocket } from "../../src/mesh/terminal/tmux-server.ts";
+import type { ProgramProfile } from "../../src/protocol/index.ts";
+import { MESH_RUN } from "../../src/runtime/meshes/mesh-record.ts";
+import { programHome } from "../../src/store/paths.ts";
 import {
   type ProviderRequest,
   type ProviderServer,
@@ -85,6 +88,46 @@ for (const [name, program] of Object.entries(OTHER_PROGRAMS) as [keyof typeof OT
       await house.until(({ type, data }) => type === "mesh.session" && data.state === "dead");
     },
   );
+
+  withProgram(
+    `TMUX-MEMBER-6: ${name} that ends its turn without tx done is reminded, and ends its task`,
+    LONG,
+    async () => {
+      await using scene = await Scene.open(name, program, (heard) =>
+        heard.includes("[tx] Reminder 1 of 3: your task")
+          ? { calls: [program.shell('tx done "Really done."')] }
+          : undefined,
+      );
+      await scene.house.send("line", { text: "# Work\n" });
+      expect((await scene.house.completed("line")).data).toMatchObject({ gist: "Really done." });
+    },
+  );
+
+  withProgram(`TMUX-MEMBER-5: ${name} that is killed goes on with its conversation and its task`, LONG, async () => {
+    const runs = "touch begun; sleep 1000";
+    await using scene = await Scene.open(
+      name,
+      program,
+      (heard) => {
+        if (heard.includes("was started again with this conversation"))
+          return { calls: [program.shell('tx done "After all."')] };
+        if (heard.includes("WORD")) return { text: "It is kumquat." };
+        return heard.includes("# Work") ? { calls: [program.shell(runs)] } : undefined;
+      },
+      { permissions: "allow" },
+    );
+    const { house } = scene;
+    await scene.ask("Which WORD?");
+    await expect.poll(() => scene.kept("It is kumquat."), { timeout: 120_000 }).toBe(true);
+    await house.send("line", { text: "# Work\n" });
+    await expect.poll(() => existsSync(join(house.project, "begun")), { timeout: 120_000 }).toBe(true);
+    process.kill(scene.pid(), "SIGKILL");
+    expect((await house.completed("line")).data).toMatchObject({ gist: "After all." });
+    const isAgain = ({ body }: ProviderRequest) => JSON.stringify(body).includes("was started again");
+    expect(JSON.stringify(scene.provider.requests.find(isAgain)?.body)).toContain("It is kumquat.");
+    const starts = (await house.facts("mesh.session")).filter(({ state }) => state === "starting");
+    expect(starts).toHaveLength(2);
+  });
 }
 
 /** One agent of this kind, before a model that says what it is told to say, once for each word it hears. */
@@ -104,6 +147,7 @@ class Scene implements AsyncDisposable {
     name: string,
     { profile, model, shellTool }: OtherProgram,
     says: (heard: string) => ProviderTurn | undefined,
+    more: Partial<ProgramProfile> = {},
   ): Promise<Scene> {
     const provider = await startProviderServer({
       respond: (request) => {
@@ -115,7 +159,7 @@ class Scene implements AsyncDisposable {
     const house = new MeshHouse({
       meshes: [{ mesh: "line", type: "persistent", agents: ["x/coder"] }],
       agents: { coder: { options: { program: name, runs: "tmux", ...(model !== null && { model }) } } },
-      config: { programs: { [name]: profile(provider.url) } },
+      config: { programs: { [name]: { ...profile(provider.url), ...more } } },
     });
     return new Scene(await (await house.open()).start(), provider, shellTool);
   }
@@ -138,6 +182,15 @@ class Scene implements AsyncDisposable {
     return squeezed(messages.map(({ role, text }) => (role === "user" ? text : "")).join("\n"));
   }
 
+  /** Whether its program has these words on disk, wherever it keeps its conversation. */
+  async kept(words: string): Promise<boolean> {
+    const { log } = await this.house.runtime.agent(this.house.id);
+    const home = programHome(log.dir, MESH_RUN, "line-coder");
+    const entries = readdirSync(home, { recursive: true, withFileTypes: true });
+    const files = entries.filter((each) => each.isFile()).map((each) => join(each.parentPath, each.name));
+    return files.some((file) => readIfThere(file).includes(words));
+  }
+
   screen(): string {
     return this.#tmux("capture-pane", "-p", "-t", "=line-coder:");
   }
@@ -158,6 +211,14 @@ class Scene implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.house[Symbol.asyncDispose]();
     await this.provider.close();
+  }
+}
+
+function readIfThere(file: string): string {
+  try {
+    return readFileSync(file, "latin1");
+  } catch {
+    return "";
   }
 }
 

@@ -2,6 +2,7 @@ import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
+import type { Clock } from "../../src/protocol/clock.ts";
 import type { ProgramProfile } from "../../src/protocol/index.ts";
 import { systemClock } from "../../src/runtime/config/system-clock.ts";
 import { manualClock, temporaryHome } from "../../src/testing/index.ts";
@@ -18,7 +19,7 @@ const fake = (how = ""): ProgramProfile => ({
   kind: "acp",
   command: [process.execPath, join(import.meta.dirname, "fake-acp-agent.ts"), how],
 });
-const BEGUN: OutsideEvent = { kind: "begun", session_id: "s-1" };
+const BEGUN: OutsideEvent = { kind: "begun", session_id: "s-1", model: "unknown" };
 const said = (text: string): OutsideEvent => ({ kind: "said", text });
 const rested = (words: string, how: "done" | "cancelled" | "refused" = "done"): OutsideEvent => ({
   kind: "rested",
@@ -97,6 +98,37 @@ test("one that vanishes in the middle of a turn leaves no call open, and what it
     { kind: "answered", call_id: "c-1", ok: false, content: "Outcome unknown: the program ended while this ran." },
     { kind: "noted", text: "segmentation fault" },
     { kind: "exited", code: 139, signal: null, exceeded: null },
+  ]);
+});
+
+test("one that asks before it has told all of a call is asked about once, with all of it", async () => {
+  await using home = await temporaryHome();
+  const setup = await sessionSetup(home.path, { ...fake("whole"), quirks: "opencode" }, { words: "AskEarly" });
+  const session = await adapter(setup);
+  const events = await heard(session, async (event) => {
+    if (event.kind === "asked_permission") await session.decide(event.id, { allow: true });
+    if (event.kind === "rested") await session.close();
+  });
+  const whole = { command: "touch a", description: "Touches a", cwd: "/" };
+  expect(told(events).slice(1, -2)).toEqual([
+    { kind: "called", call_id: "c-1", tool: "bash", args: whole, isBegun: true },
+    expect.objectContaining({ kind: "asked_permission", args: { command: "touch a" }, announced: whole }),
+    said('decided: {"outcome":"selected","optionId":"once"}'),
+    expect.objectContaining({ kind: "answered", call_id: "c-1" }),
+  ]);
+});
+
+test("one that asks before it has told all of a call, and never does, is asked about all the same", async () => {
+  await using home = await temporaryHome();
+  // The moment in which it might is over at once.
+  const hasty: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(ms < 5000 ? 1 : ms, signal) };
+  const setup = await sessionSetup(home.path, { ...fake(), quirks: "opencode" }, { words: "AskEarly" });
+  const session = await acpAdapter(hasty)(setup);
+  const events = await heard(session, async ({ kind }) => {
+    if (kind === "asked_permission") await session.close();
+  });
+  expect(events.filter(({ kind }) => kind === "asked_permission")).toMatchObject([
+    { args: { command: "touch a" }, announced: { cwd: "/" } },
   ]);
 });
 

@@ -75,21 +75,6 @@ for (const name of NAMES) {
     else expect([calls, estimated_calls]).toEqual([2, 2]);
   }, 90_000);
 
-  test(`${name} is asked about in the inbox where the person wants that`, async () => {
-    const escalated = { sandbox_permissions: "require_escalated", justification: "May I?" };
-    const write = realAgents[name].shell("echo hello > a.md");
-    const asks = name === "codex" ? { ...write, args: { ...(write.args as object), ...escalated } } : write;
-    await using provider = await startProviderServer({
-      respond: steps({ calls: [asks] }, ourStep(name, "publish", { summary: "It is written." })),
-    });
-    await using team = await startTeam(plan(name, provider, { permissions: "ask" }));
-    await team.until(({ questions }) => questions.asked === 1);
-    const [question] = Object.values(team.agent.now.questions.open);
-    expect(question?.text).toContain("echo hello > a.md");
-    await team.agent.respond("allow once", question?.id);
-    expect(await team.outcome()).toEqual({ kind: "finished", summary: "done" });
-  }, 90_000);
-
   test(`a command of ${name} is on record while it runs`, async () => {
     await using provider = await startProviderServer({
       respond: steps(

@@ -66,6 +66,21 @@ const turns: Record<string, (words: string) => Promise<string> | string> = {
     await Promise.all(Array.from({ length: 300 }, (_, at) => ask(at)));
     return "end_turn";
   },
+  /** It asks when it has told a part of the call only, as opencode does at times. */
+  AskEarly: async () => {
+    const call = (rawInput: object) => ({ toolCallId: "c-1", title: "bash", kind: "execute", rawInput });
+    update({ sessionUpdate: "tool_call", status: "pending", ...call({ cwd: "/" }) });
+    const toolCall = call({ command: "touch a" });
+    const asked = request("session/request_permission", { sessionId: "s-1", toolCall, options });
+    if (how === "whole")
+      update({
+        ...{ sessionUpdate: "tool_call_update", status: "in_progress" },
+        ...call({ command: "touch a", description: "Touches a", cwd: "/" }),
+      });
+    const { outcome } = await asked;
+    say(`decided: ${JSON.stringify(outcome)}`);
+    return "end_turn";
+  },
   AskAndVanish: () => {
     void request("session/request_permission", { sessionId: "s-1", toolCall: callOf("c-1"), options });
     setTimeout(() => process.exit(3), 100);

@@ -64,6 +64,13 @@ export function shellStep(name: AcpAgent, command: string): ProviderTurn {
   return { calls: [realAgents[name].shell(command)] };
 }
 
+/** The same, so that a person is asked where they want that: Codex asks for what is to run outside its own sandbox. */
+export function askingStep(name: AcpAgent, command: string): ProviderTurn {
+  const { args, ...call } = realAgents[name].shell(command);
+  const escalated = { sandbox_permissions: "require_escalated", justification: "May I?" };
+  return { calls: [{ ...call, args: name === "codex" ? { ...(args as object), ...escalated } : args }] };
+}
+
 export function ourStep(name: AcpAgent, tool: string, args: unknown): ProviderTurn {
   return { calls: [{ name: realAgents[name].ours(tool), args }] };
 }

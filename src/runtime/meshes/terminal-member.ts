@@ -18,6 +18,7 @@ import type { ProgramProfile } from "../../protocol/index.ts";
 import type { ProgramPorts } from "../../workers/outside/session/program-ports.ts";
 import type { Environment } from "../config/settings.ts";
 import { ownLoginVariables } from "../logins/login-formats.ts";
+import { identityVariables } from "../programs/git-identity.ts";
 
 export interface TerminalPorts {
   layout: Layout;
@@ -77,7 +78,7 @@ export function terminalMember(ports: TerminalPorts, order: TerminalOrder): Tmux
         model: order.model,
         permissions: profile.permissions ?? null,
         command: profile.terminal ?? TERMINALS[kind] ?? profile.command,
-        env: environmentOf(ports, profile, address),
+        env: { ...(await identityVariables(profile, ports.env)), ...environmentOf(ports, profile, address) },
         tx: ports.tx,
         resumes: mayResume && before !== undefined && isActive(before),
         ofOthers: ofOthers.map((folder) => relative(layout.project, folder)),

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryHome } from "../../testing/temporary-home.ts";
-import { gitIdentity } from "./git-identity.ts";
+import { gitIdentity, identityVariables } from "./git-identity.ts";
 
 const { PATH } = process.env;
 
@@ -17,6 +17,17 @@ test("git finds the person's name and address in it, as they are, and nothing el
   const env = { HOME: me.path, PATH };
   const told = execFileSync("git", ["config", "--global", "--list"], { env, encoding: "utf8" });
   expect(told).toBe(`user.name=${name}\nuser.email=ann@example.org\n`);
+});
+
+test("Gemini CLI, which keeps its commands from such a file, is told by variables", async () => {
+  await using me = await temporaryHome();
+  await writeFile(join(me.path, ".gitconfig"), "[user]\n\tname = Ann O'Hara\n\temail = ann@example.org\n");
+  const variables = await identityVariables({ quirks: "gemini" }, { HOME: me.path, PATH });
+  const env = { ...variables, HOME: "/nowhere", PATH, GIT_CONFIG_GLOBAL: "/dev/null" };
+  const whoAmI = (what: string) => execFileSync("git", ["var", what], { cwd: "/", env, encoding: "utf8" });
+  for (const what of ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"])
+    expect(whoAmI(what)).toMatch(/^Ann O'Hara <ann@example\.org> /);
+  expect(await identityVariables({ quirks: "codex" }, { HOME: me.path, PATH })).toEqual({});
 });
 
 test("where git knows nobody, or is not there, there is none", async () => {

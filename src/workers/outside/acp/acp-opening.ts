@@ -170,11 +170,12 @@ const BRIDGE = fileURLToPath(new URL(`./mcp-bridge.${import.meta.url.endsWith(".
 async function chooseModel(
   opening: Opening,
   sessionId: string,
-  { configOptions }: WireSession,
+  { configOptions, models }: WireSession,
 ): Promise<string | undefined> {
   const { model } = opening.setup;
   const option = configOptions?.find(({ id, category }) => category === "model" || id === "model");
-  const current = typeof option?.currentValue === "string" ? option.currentValue : undefined;
+  const current =
+    typeof option?.currentValue === "string" ? option.currentValue : (models?.currentModelId ?? undefined);
   if (!option || model === null || model === current) return model ?? current;
   try {
     await ask(opening, "session/set_config_option", MINUTE, { sessionId, configId: option.id, value: model });

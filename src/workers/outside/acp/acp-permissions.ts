@@ -22,6 +22,12 @@ export class AcpPermissions {
     this.#translation = translation;
   }
 
+  /** The agent asks before it has told all that it calls the tool with, though it will. */
+  isEarly(params: unknown): boolean {
+    const { toolCall } = permissionSchema.safeParse(params).data ?? {};
+    return toolCall !== undefined && this.#translation.isPartial(toolCall.toolCallId);
+  }
+
   /** What follows from it, and the answer to the agent. Throws for what cannot be understood. */
   asked(params: unknown): { events: readonly OutsideEvent[]; answer: Promise<PermissionAnswer> } {
     const asked = permissionSchema.safeParse(params);

@@ -30,6 +30,8 @@ export interface AcpQuirks {
   fillsLater?: true;
   /** What it says of a turn is only what the last model call of it took. */
   countsLastCall?: true;
+  /** Names by which it lets itself choose among models, with the dearest of them. */
+  chooses?: Readonly<Record<string, string>>;
   /** How it signs in by itself when it says that it must, by the methods it offers. */
   signIn?: string;
 }
@@ -86,6 +88,14 @@ const gemini: AcpQuirks = {
   replaysLate: true,
   losesYoungSessions: true,
   signIn: "gemini-api-key",
+  chooses: {
+    auto: "gemini-3.1-pro-preview",
+    pro: "gemini-3.1-pro-preview",
+    "auto-gemini-3": "gemini-3.1-pro-preview",
+    "auto-gemini-2.5": "gemini-2.5-pro",
+    flash: "gemini-3.8-flash",
+    "flash-lite": "gemini-3.5-flash-lite",
+  },
 };
 
 const opencode: AcpQuirks = {

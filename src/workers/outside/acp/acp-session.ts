@@ -5,7 +5,15 @@ import type { RunningProgram } from "../../../sandbox/program.ts";
 import { ErrorTail } from "../session/error-tail.ts";
 import { EventQueue } from "../session/event-queue.ts";
 import type { ProgramRecord } from "../session/program-record.ts";
-import type { Decision, OutsideEvent, OutsideSession, SessionSetup, ToolServer, Unread } from "../session/session.ts";
+import {
+  type Decision,
+  type OutsideEvent,
+  type OutsideSession,
+  type SessionSetup,
+  type ToolServer,
+  UNKNOWN_MODEL,
+  type Unread,
+} from "../session/session.ts";
 import { connectAgent } from "./acp-connection.ts";
 import { openSession, reasonOf, SessionLost } from "./acp-opening.ts";
 import { AcpPermissions, CANCELLED, type PermissionAnswer } from "./acp-permissions.ts";
@@ -87,7 +95,7 @@ export class AcpSession implements OutsideSession {
       (text) => this.#inject(text),
       (text) => this.#later(text),
     );
-    this.#translation = new AcpTranslation(quirks, setup.model ?? "unknown", this.#kept.cost_usd);
+    this.#translation = new AcpTranslation(quirks, setup.model ?? UNKNOWN_MODEL, this.#kept.cost_usd);
     this.#permissions = new AcpPermissions(this.#translation);
     this.#errors = new ErrorTail(running.stderr);
     this.events.own(this.#run());
@@ -114,15 +122,22 @@ export class AcpSession implements OutsideSession {
 
   /** Its calls come to the door on a way of their own: what it did before may still be on its way to us. */
   async #hasToldOf(tool: string): Promise<void> {
+    await this.#inAMoment(async (late, isLate) => {
+      while (!isLate() && !this.#translation.isCalling(tool)) await Promise.race([this.#updated.promise, late]);
+      // What it has not taken when this call is answered would miss its next model call, too.
+      if (this.#steering.hasUnread) await Promise.race([this.#steering.allDecided, late]);
+    });
+  }
+
+  /** Waits for what it tells, as long as `late` has not come. */
+  async #inAMoment(wait: (late: Promise<void>, isLate: () => boolean) => Promise<void>): Promise<void> {
     const over = new AbortController();
     const late = this.#parts.clock.sleep(TELL_MS, AbortSignal.any([over.signal, this.#gone.signal])).catch(() => {});
     let isLate = false;
     void late.then(() => {
       isLate = true;
     });
-    while (!isLate && !this.#translation.isCalling(tool)) await Promise.race([this.#updated.promise, late]);
-    // What it has not taken when this call is answered would miss its next model call, too.
-    if (this.#steering.hasUnread) await Promise.race([this.#steering.allDecided, late]);
+    await wait(late, () => isLate);
     over.abort();
   }
 
@@ -225,13 +240,14 @@ export class AcpSession implements OutsideSession {
     const { session_id, canSteer, canBeResumed, preface, ...begun } = opened;
     this.#session = { id: session_id, canSteer, canBeResumed };
     if (preface) this.#prompts.unshift(preface);
-    if (begun.model) this.#translation.modelIs(begun.model);
+    // Whether a budget can be kept is decided by it, so "unknown" is said, too.
+    const model = this.#translation.modelIs(begun.model ?? UNKNOWN_MODEL);
     if (setup.resume === null) {
       Object.assign(this.#kept, { session_id, made_at: clock.now() });
       await setup.named?.(session_id);
     }
     await this.#keep();
-    this.events.push({ kind: "begun", session_id, ...begun });
+    this.events.push({ kind: "begun", session_id, ...begun, model });
     return session_id;
   }
 
@@ -310,8 +326,14 @@ export class AcpSession implements OutsideSession {
     return !this.#closing || ++this.#lateUpdates <= MOST_LATE_UPDATES;
   }
 
-  #permission(params: unknown): Promise<PermissionAnswer> {
-    if (this.#turn === "interrupted") return Promise.resolve(CANCELLED);
+  async #permission(params: unknown): Promise<PermissionAnswer> {
+    if (this.#turn === "interrupted") return CANCELLED;
+    if (this.#permissions.isEarly(params)) {
+      await this.#inAMoment(async (late, isLate) => {
+        while (!isLate() && this.#permissions.isEarly(params)) await Promise.race([this.#updated.promise, late]);
+      });
+      if (this.#turn !== "running") return CANCELLED;
+    }
     const { events, answer } = this.#permissions.asked(params);
     this.#did(events);
     return answer;
@@ -335,7 +357,7 @@ export class AcpSession implements OutsideSession {
   }
 }
 
-/** How long we wait to be told of a call that has come. */
+/** How long we wait to be told of a call that has come, or what it is called with. */
 const TELL_MS = 2000;
 const MOST_DENIALS = 20;
 const MOST_LATE_UPDATES = 1000;

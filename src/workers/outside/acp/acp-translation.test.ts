@@ -256,6 +256,37 @@ test("what was cached counts as input once, whether the agent counts it in or be
   expect(used({ inputTokens: 100, outputTokens: 10, cachedReadTokens: 80, totalTokens: 110 })).toEqual([usage]);
 });
 
+test("Gemini: what it chooses among models counts as what it chose last, and before that as the dearest", () => {
+  const translation = begun("gemini");
+  const says = () =>
+    translation.update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "12345678" } });
+  const turn = (...models: readonly (readonly [model: string, input: number])[]) =>
+    turnSchema.parse({
+      stopReason: "end_turn",
+      _meta: {
+        quota: {
+          model_usage: models.map(([model, input]) => ({
+            model,
+            token_count: { input_tokens: input, output_tokens: 2 },
+          })),
+        },
+      },
+    });
+  const ends = (...models: readonly (readonly [string, number])[]) => {
+    const events = translation.turnEnded(turn(...models), false);
+    translation.begin();
+    return events.filter(({ kind }) => kind === "used").map(lineOf);
+  };
+  expect(translation.modelIs("auto")).toBe("gemini-3.1-pro-preview");
+  says();
+  expect(ends()).toEqual(["used gemini-3.1-pro-preview about 12000+2 $?"]);
+  // It names the first call of a turn, and those that follow by what it was asked for.
+  expect(ends(["gemini-3-flash-preview", 4000], ["auto", 16_000])).toEqual(["used gemini-3-flash-preview 20000+4 $?"]);
+  says();
+  expect(ends()).toEqual(["used gemini-3-flash-preview about 12002+2 $?"]);
+  expect(translation.modelIs("__proto__")).toBe("__proto__");
+});
+
 function begun(quirks: AcpAgent | undefined): AcpTranslation {
   const profile = { kind: "acp" as const, command: ["agent"], ...(quirks ? { quirks } : {}) };
   return new AcpTranslation(quirksOf(profile), "some-model", 0);

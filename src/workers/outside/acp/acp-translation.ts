@@ -40,7 +40,7 @@ export class AcpTranslation {
 
   constructor(quirks: AcpQuirks, model: string, costBefore: number) {
     this.#quirks = quirks;
-    this.#usage = new AcpUsage(model, costBefore, quirks.countsLastCall ?? false);
+    this.#usage = new AcpUsage(model, costBefore, quirks);
   }
 
   /** The session's cost up to now: what a later translation of the same session begins with. */
@@ -56,8 +56,10 @@ export class AcpTranslation {
     this.#wasDenied = false;
   }
 
-  modelIs(model: string): void {
+  /** The agent says which model it uses. Returns the one whose price counts. */
+  modelIs(model: string): string {
     this.#usage.model = model;
+    return this.#usage.model;
   }
 
   update(received: { sessionUpdate: string; [field: string]: unknown }): OutsideEvent[] {
@@ -118,6 +120,11 @@ export class AcpTranslation {
     this.#wasDenied = true;
     const call = this.#calls.get(callId);
     if (call) call.denied = true;
+  }
+
+  /** Whether it has announced this call with some of its arguments, and tells of the rest later. */
+  isPartial(callId: string): boolean {
+    return this.#quirks.fillsLater === true && this.#calls.get(callId)?.state === "incomplete";
   }
 
   /** Whether it has told of a call of this tool of ours that has no result yet. */

@@ -1,7 +1,13 @@
-import { NO_USAGE, type Usage } from "../../../protocol/index.ts";
+import { NO_USAGE, type Usage, usagePlus } from "../../../protocol/index.ts";
 import type { OutsideEvent } from "../session/session.ts";
+import type { AcpQuirks } from "./acp-quirks.ts";
 import { tokensSchema, type WireTokens, type WireTurn } from "./acp-wire.ts";
 import { UsageEstimate } from "./usage-estimate.ts";
+
+interface Used {
+  model: string;
+  usage: Usage;
+}
 
 interface Told {
   used?: number | null | undefined;
@@ -10,18 +16,34 @@ interface Told {
 
 /** What an agent's model calls take: estimated while a turn lasts, then as the agent says, if it does. */
 export class AcpUsage {
-  model: string;
-  readonly #countsLastCall: boolean;
+  #model: string;
+  /** What it chose last, where it says so. */
+  #chosen: string | undefined;
+  readonly #quirks: Pick<AcpQuirks, "countsLastCall" | "chooses">;
   readonly #estimate = new UsageEstimate();
   #isEstimated = false;
   /** Of the session, in USD, as far as it was told; null where the agent does not say. */
   #cost: number | null = null;
   #costBefore: number;
 
-  constructor(model: string, costBefore: number, countsLastCall: boolean) {
-    this.model = model;
+  constructor(model: string, costBefore: number, quirks: Pick<AcpQuirks, "countsLastCall" | "chooses">) {
+    this.#model = model;
     this.#costBefore = costBefore;
-    this.#countsLastCall = countsLastCall;
+    this.#quirks = quirks;
+  }
+
+  /** What is asked next, as far as it is known: where the agent chooses, what it chose last or the dearest. */
+  get model(): string {
+    return this.#named(this.#model);
+  }
+
+  set model(name: string) {
+    this.#model = name;
+  }
+
+  #named(name: string): string {
+    const { chooses = {} } = this.#quirks;
+    return Object.hasOwn(chooses, name) ? (this.#chosen ?? chooses[name] ?? name) : name;
   }
 
   /** Of the session up to the end of its last turn. */
@@ -62,8 +84,10 @@ export class AcpUsage {
   /** What the turn took. `cost_usd`: all of it, where that is told and what it was for is not. */
   turnEnded(turn: WireTurn): { events: OutsideEvent[]; cost_usd?: number } {
     const cost = this.#turnCost();
-    const [first, ...others] = turnUsage(turn, this.model).filter(({ usage }) => usage.input + usage.output > 0);
-    if (!first || this.#countsLastCall) {
+    const [first, ...others] = this.#byModel(turnUsage(turn, this.#model)).filter(
+      ({ usage }) => usage.input + usage.output > 0,
+    );
+    if (!first || this.#quirks.countsLastCall) {
       const last = first ? this.#lastCall(first) : this.callIsOver();
       return { events: last, ...(cost === null ? {} : { cost_usd: cost }) };
     }
@@ -75,12 +99,24 @@ export class AcpUsage {
     return { events: [...last, { kind: "used", ...first, cost_usd: cost, ...corrects }, ...more] };
   }
 
+  /** The agent may tell of a call by what it chose among, after it has told what it chose. */
+  #byModel(told: readonly Used[]): Used[] {
+    const { chooses = {} } = this.#quirks;
+    this.#chosen = told.findLast(({ model }) => !Object.hasOwn(chooses, model))?.model ?? this.#chosen;
+    const all = new Map<string, Usage>();
+    for (const { model, usage } of told) {
+      const name = this.#named(model);
+      all.set(name, usagePlus(all.get(name) ?? NO_USAGE, usage));
+    }
+    return [...all].map(([model, usage]) => ({ model, usage }));
+  }
+
   /** The call under way got no answer from its provider: it costs nothing. */
   callFailed(): void {
     this.#estimate.callIsOver();
   }
 
-  #lastCall(told: { model: string; usage: Usage }): OutsideEvent[] {
+  #lastCall(told: Used): OutsideEvent[] {
     this.#estimate.callIsOver();
     return [{ kind: "used", ...told, cost_usd: null }];
   }
@@ -94,7 +130,7 @@ export class AcpUsage {
 }
 
 /** What a turn used, model by model where the agent says so. */
-function turnUsage({ usage, _meta }: WireTurn, model: string): { model: string; usage: Usage }[] {
+function turnUsage({ usage, _meta }: WireTurn, model: string): Used[] {
   const { model_usage, token_count } = _meta?.quota ?? {};
   return model_usage?.length
     ? model_usage.map(({ model, token_count }) => ({ model, usage: usageOf(token_count) }))

@@ -121,6 +121,8 @@ export type Initialized = z.infer<typeof initializedSchema>;
 
 export const sessionSchema = z.looseObject({
   sessionId: lenient(z.string().min(1)),
+  /** Where Gemini CLI says which model it uses. */
+  models: lenient(z.looseObject({ currentModelId: lenient(z.string().min(1)) })),
   configOptions: lenient(
     z.array(
       z.looseObject({

@@ -26,6 +26,8 @@ test.each<[rule: string, request: ToolRequest, isAllowed: boolean]>([
   ["Bash(npm test:*)", runs(["/bin/bash", "-lc", "npm test; rm a"]), false],
   ["Bash(npm test:*)", runs("npm test", { isChanged: true }), false],
   ["Bash(npm test:*)", runs("npm test", { announced: { command: "rm a" } }), false],
+  ["Bash(npm test:*)", runs("npm test", { announced: { command: "npm test", description: "Tests" } }), true],
+  ["Bash(npm test:*)", runs("npm test", { announced: { description: "Tests" } }), false],
   ["Bash(npm test:*)", { tool: "Bash", args: {} }, false],
   ["Bash", runs("npm test | tee a"), false],
   ["Bash", runs("npm ci"), true],

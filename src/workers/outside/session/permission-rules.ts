@@ -44,9 +44,10 @@ function fitsCommand(pattern: string, request: ToolRequest): boolean {
 
 /** The command, if a shell would do nothing else for it; without the shell that a program puts around it. */
 function oneCommand(request: ToolRequest): string | undefined {
-  if (request.announced !== undefined && JSON.stringify(request.announced) !== JSON.stringify(request.args))
-    return undefined;
   const found = commandOf(request);
+  // opencode announces a call with its model's words about it, and asks without them.
+  if (request.announced !== undefined && commandOf({ args: request.announced })?.command !== found?.command)
+    return undefined;
   if (!found) return undefined;
   const command = (scriptIn(fieldsOf(request.args)[found.field]) ?? found.command).trim();
   return command !== "" && PLAIN.test(command) ? command : undefined;
