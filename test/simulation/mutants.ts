@@ -161,10 +161,10 @@ export const mutants: Mutant[] = [
     "return WORKER_NAMES.find((candidate) => Math.random() < 0.5 && !",
   ),
   mutant(
-    "whoever speaks while a run is ending is refused",
+    "a person who speaks while a run is ending is refused",
     "runtime/agent-work.ts",
-    "      await this.#allEnded();\n    }\n",
-    "      break;\n    }\n",
+    "    while (this.isUnderWay && this.#agent.run?.finished !== null) await this.#allEnded();\n",
+    "",
   ),
   {
     ...mutant(

@@ -49,7 +49,8 @@ export async function machine(
   const host = new Host({ database, name: folder.path, newId: randomUUID, elapsed: () => clock.now(), sleep });
   const store = await openEngineStore({
     ...{ root: folder.path, database, host, clock, loginFiles: [".claude/.credentials.json"] },
-    sleep: (ms, signal) => sleepFor(ms > SHORT_MS ? ms : looks || ms < LOOK_MS ? 10 : HOUR_MS, undefined, { signal }),
+    sleep: (ms, signal) =>
+      sleepFor(ms > SHORT_MS ? BUSY_MS : looks || ms < LOOK_MS ? 10 : HOUR_MS, undefined, { signal }),
   });
   const made: TestMachine = {
     ...{ store, host, database, clock, home: folder.path, lost: 0 },
@@ -71,5 +72,7 @@ export async function machine(
 /** Between looks at files, and longer than that. */
 const LOOK_MS = 2000;
 const SHORT_MS = 3000;
+/** What ends something that takes too long: a busy machine needs more than a person would wait. */
+const BUSY_MS = 60_000;
 const LOST_MS = 9000;
 const HOUR_MS = 3_600_000;

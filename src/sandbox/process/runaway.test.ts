@@ -135,7 +135,7 @@ describe.skipIf(skipped)(`a runaway is bounded ${skipped}`, () => {
     expect((await run("echo fine")).output).toBe("fine\n");
     expect(box.kind).toBe("bubblewrap");
     const { run: full } = await inSandbox({ limits: { freeDiskBytes: Number.MAX_SAFE_INTEGER } });
-    await expect(full("echo fine")).rejects.toThrow("There is no room");
+    await expect(full("echo fine")).rejects.toThrow("The disk is full");
   });
 
   test("in /tmp and in shared memory, which are not its own disk", async () => {

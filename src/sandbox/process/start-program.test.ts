@@ -89,7 +89,7 @@ describe.skipIf(skipped)(`a program that lives on ${skipped}`, () => {
 
   test("is not begun, with the reason, where it is not there or may not be", async () => {
     const { box, start } = await inSandbox();
-    await expect(start("true", { cwd: "/var" })).rejects.toThrow("The working folder /var lies outside");
+    await expect(start("true", { cwd: "/var" })).rejects.toThrow("The working folder /var is outside");
     const missing = box.start({
       launch: () => ({ argv: ["/nowhere/agent"], env: {} }),
       cwd: "/tmp",
