@@ -39,7 +39,7 @@ export function areasOf(facts: readonly Fact[], runs: Runs): FactAreas {
   return { looked: [...looked.values()], named: [...named.values()] };
 }
 
-/** Where whoever acts in this fact works: the same for as long as they are at it. */
+/** Where the worker that acts in this fact works: the same for as long as its task lasts. */
 export function workAreas(worker: string | undefined, node: string | undefined, runs: Runs): LookArea[] {
   const run = node === undefined ? runs.current() : (runs.ofNode(node) ?? runs.current());
   if (run === undefined) return [...OWN];

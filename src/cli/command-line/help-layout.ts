@@ -1,7 +1,7 @@
 import { Help } from "commander";
 import { wrap } from "../wording/width.ts";
 
-/** What stands before, between and after a term and its description. */
+/** What is printed before, between and after a term and its description. */
 const BESIDE = 4;
 const BELOW = " ".repeat(6);
 
